@@ -10,6 +10,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.pending import look_at_sources
 from lightrag_dagster.resources import LightRAG
@@ -75,6 +76,7 @@ def nightly(
     night = context.scheduled_execution_time.isoformat()
     known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
     seconds = look_seconds()
+    look_upstream(context.instance, lightrag.settings)
     due = sources_to_ingest(lightrag.settings, known, seconds)
     if due.slow:
         names = ", ".join(due.slow)

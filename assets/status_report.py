@@ -8,6 +8,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import stopwatch
+from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.core.text.tables import cell, markdown_table
@@ -26,9 +27,10 @@ _MOST_COSTS = 60
     description="The unpublished data of each source with the reason, and the numbers of rows made with older prompts, "
     "models or settings.",
 )
-def status_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work."""
     with stopwatch() as watch:
+        look_upstream(context.instance, lightrag.settings)
         states = pending(lightrag.settings)
         costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
     return report(states, watch.seconds, costs)

@@ -313,6 +313,23 @@ STAMPS = pa.schema(
 """The state of documents when they were read. It goes with a version of RAW_DOCUMENTS and is not part of its rows:
 copies of a source have other stamps and the same documents."""
 
+LISTED = pa.schema(
+    [
+        _field("doc_id", pa.string(), "A document that is listed."),
+        _field("path", pa.string(), "Its path in the source."),
+        _field("place", pa.string(), "Its place for the connector; empty if it is refused."),
+        _field("size", pa.int64(), "Its size in bytes."),
+        _field("modified_at", pa.timestamp("us", "UTC"), "When it was last changed."),
+        _field("stamp", pa.string(), "A text that changes when the document is touched."),
+        _field("stamp_is_stable", pa.bool_(), "Every later change would change the stamp."),
+        _field("refused", pa.string(), "The reason not to read it.", nullable=True),
+        _field("kind", pa.string(), "The suffix of its format, if the path has none."),
+        _field("content", pa.binary(), "The whole document, if the listing has it.", nullable=True),
+    ]
+)
+"""A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a
+source that can tell what changed since: with `content` only of documents that are to be read again."""
+
 MERGED_TABLES: dict[str, pa.Schema] = {
     "entities": ENTITIES,
     "relations": RELATIONS,
@@ -324,6 +341,7 @@ MERGED_TABLES: dict[str, pa.Schema] = {
 SORT_KEYS: dict[str, tuple[str, ...]] = {
     "raw_documents": ("doc_id",),
     "stamps": ("doc_id",),
+    "listed": ("doc_id",),
     "chunks": ("doc_id", "chunk_index"),
     "extractions": ("chunk_id",),
     "entity_mentions": ("chunk_id", "extraction_key", "mention_index"),

@@ -8,6 +8,7 @@ from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.extractions import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
@@ -24,6 +25,7 @@ def run_backfill(
     interrupted. Return the exit code: 0, or 1 when a source is withheld.
     """
     settings = load_settings()
+    refresh_upstream(settings)
     if names:
         chosen_sources(settings, names)
     states = pending(settings)

@@ -6,6 +6,8 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
@@ -17,6 +19,7 @@ from lightrag_dagster.settings import load_settings
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
     """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
     settings = load_settings()
+    refresh_upstream(settings)
     knowledge_base = backfill and not names
     plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
     if as_json:
@@ -35,6 +38,11 @@ def print_plan(console: Console, plan: Plan) -> None:
     if plan.sources:
         columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
         print_table(console, columns, [_source_row(one) for one in plan.sources], wrap={"source", "documents"})
+    for one in plan.sources:
+        if one.partitions:
+            console.print(f"{one.source} reads partitions: {one.partitions}.", soft_wrap=True)
+        if one.watermark:
+            console.print(watermark_line(one.source, one.watermark), soft_wrap=True)
     columns = ("", "calls", "input tokens", "output tokens", "real time", "by batch")
     print_table(console, columns, _cost_rows(plan), wrap={""}, bold_last=True)
     if plan.total.high > plan.total.low:

@@ -11,6 +11,8 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -28,6 +30,7 @@ def check_status(console: Console) -> int:
         StoreError: the home is damaged.
     """
     settings = load_settings()
+    refresh_upstream(settings)
     states = pending(settings)
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     if states.manifest is None:
@@ -45,6 +48,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
         StoreError: the home is damaged.
     """
     settings = load_settings()
+    refresh_upstream(settings)
     home = Home.of(settings)
     try:
         states = pending(settings)
@@ -64,6 +68,9 @@ def show_status(console: Console, *, as_json: bool) -> None:
         for name, one in states.sources.items()
     )
     print_table(console, columns, list(counted), wrap=columns)
+    for name, named in settings.named_sources.items():
+        if named.rows and named.rows.watermark:
+            console.print(watermark_line(name, named.rows.watermark), soft_wrap=True)
     _print_problems(console, states)
     print_losses(console, states.losses, states.warnings, states.unreleased)
 

@@ -14,6 +14,7 @@ from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatE
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
@@ -114,6 +115,7 @@ def bring_up_to_date(
         ProviderAccessError: the endpoint needs a person's attention.
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
+    refresh_upstream(settings)
     sources = chosen_sources(settings, names) if names is not None else []
     account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)

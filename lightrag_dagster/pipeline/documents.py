@@ -16,6 +16,7 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.captions import OpenDescriber, describing
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.listings import earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -29,12 +30,13 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.schemas import RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.schemas import LISTED, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
+from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
-from lightrag_dagster.stages.documents.listing import LISTED, Listing
+from lightrag_dagster.stages.documents.listing import Listing, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
@@ -84,9 +86,10 @@ def read_source(
     """
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
-        listing = Listing(source, scratch / "files.parquet")
-        parts = shards(listing.count, listing.size)
         known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
+        earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else None
+        listing = Listing(source, scratch / "files.parquet", earlier)
+        parts = shards(listing.count, listing.size)
         with open_sql(scratch, len(parts)) as connection:
             listed_in = partition_listing(connection, listing, scratch / "files").of
             tasks = ((shard, listed_in(shard)) for shard in parts)
@@ -106,7 +109,7 @@ def read_source(
             if len(parts) > 1:
                 stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
         losses_accepted = judge.accepted or recipes.settings.documents.accept_deletes
-        version = _record(step, stored, made, listing.signature, losses_accepted=losses_accepted)
+        version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(tables, version, kept, usage)), reading=about)
 
@@ -115,23 +118,29 @@ def _record(
     step: IngestionStep,
     documents: Sequence[StoredShard],
     made: Sequence[ShardResult],
-    listing: str,
+    listing: Listing,
     *,
     losses_accepted: bool,
 ) -> TableVersion:
-    """Record documents that were read, and their stamps; after one that could not be read, the next run reads again."""
+    """Record documents that were read, their stamps, and their listing if the next one tells what changed since.
+
+    After a document that could not be read, the next run reads again.
+    """
     tables, source, code = step.tables, step.source, step.recipes.code["raw_documents"]
     version = tables.record(
         "raw_documents",
         source,
         documents,
-        inputs={"files": "unread" if any(one.unfinished for one in made) else listing},
+        inputs={"files": "unread" if any(one.unfinished for one in made) else listing.signature},
         fingerprint=code,
         reasons=first_reasons(made),
         losses_accepted=losses_accepted,
     )
-    stamps, inputs = [one.files[1] for one in made], {"raw_documents": version.version}
-    SourceTables(tables.home).record("stamps", source, stamps, inputs=inputs, fingerprint=code)
+    inputs, beside = {"raw_documents": version.version}, SourceTables(tables.home)
+    beside.record("stamps", source, [one.files[1] for one in made], inputs=inputs, fingerprint=code)
+    if listing.state:
+        listed = [one.files[2] for one in made]
+        beside.record("listed", source, listed, inputs=inputs | listing.state, fingerprint=code)
     return version
 
 
@@ -193,9 +202,11 @@ def _read_shard(
         read = read_listed(source, listed, (documents, stamps), step.settings.documents, shown)
         usage = describe.usage if describe else usage
     rows = read.documents
-    stored = step.store("raw_documents", rows), step.store("stamps", read.stamps)
+    stored = [step.store("raw_documents", rows), step.store("stamps", read.stamps)]
+    if isinstance(source.origin, Incremental):
+        stored.append(step.store("listed", to_replay(listed, read.stamps)))
     unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
-    return ShardResult(stored, (read.unopened, 0), failures(rows, "path"), usage, bool(unfinished), read.slowest)
+    return ShardResult(tuple(stored), (read.unopened, 0), failures(rows, "path"), usage, bool(unfinished), read.slowest)
 
 
 def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:

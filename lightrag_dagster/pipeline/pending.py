@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
@@ -26,7 +27,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.listing import list_files, listing_signature
+from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -211,7 +212,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
     is_accepted = record is not None and record.tables == judged.tables
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
-        listing = listing_signature(list_files(source))
+        listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
         rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
@@ -243,13 +244,16 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
-    For the candidate tables of a backfill, rows of another recipe are a reason too.
+    For the candidate tables of a backfill, rows of another recipe are a reason too, and so is a source of which an
+    ordinary run reads only what changed: a backfill reads all of it.
 
     Raises:
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
-    return _why(source.name, listing_signature(list_files(source)), tables, recipes.of_source(source.name))
+    if tables.candidate and isinstance(source.origin, Incremental) and not tables.has_candidate(source.name):
+        return "raw_documents, a backfill reads all of it"
+    return _why(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 
 def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:

@@ -1,5 +1,6 @@
 """The settings of a source that is named in `lightrag.yaml`."""
 
+import re
 from string import Formatter
 from typing import Literal
 from urllib.parse import urlsplit
@@ -9,6 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from lightrag_dagster.settings.sections import Section
 
 _WEB = ("http://", "https://")
+
+PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
+"""The place of a partition's key in a URI or a query, or that of one of its dimensions."""
 
 
 class RowsSettings(Section):
@@ -23,11 +27,29 @@ class RowsSettings(Section):
     tags: str | None = Field(default=None, description="Template of its tags: a list, or commas between them.")
     language: str | None = Field(default=None, description="Template of its language, such as `de`.")
     modified: str | None = Field(default=None, description="Column that says when it was last changed.")
-    query: str | None = Field(default=None, description="SQL that gives the rows, for a DuckDB file or a database.")
+    query: str | None = Field(
+        default=None,
+        description="SQL that gives the rows, for a DuckDB file or a database; `{partition}` is that of `asset`.",
+    )
     database_variable: str | None = Field(
         default=None,
         description="Environment variable that has the SQLAlchemy URL of the database, instead of `uri`.",
     )
+
+    watermark: str | None = Field(
+        default=None,
+        description="Column that grows with every change, such as `updated_at`: only rows from its highest value on "
+        "are read, and documents that are gone stay until a backfill, which reads all rows.",
+    )
+
+    @field_validator("query")
+    @classmethod
+    def _binds_the_partition(cls, query: str | None) -> str | None:
+        for found in PARTITION.finditer(query or ""):
+            before = (query or "")[: found.start()]
+            if before.count("'") % 2 or before.count('"') % 2:
+                raise ValueError(f"write {found[0]} without quotes: it is bound as a text")
+        return query
 
     @field_validator("text", "title", "author", "date", "tags", "language")
     @classmethod
@@ -42,7 +64,8 @@ class SourceSettings(Section):
     uri: str = Field(
         default="",
         description="A folder, a file or a glob on this machine, or a URI: `https://`; with the extra `cloud` `s3://`, "
-        "`gs://` or `az://`; or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it.",
+        "`gs://` or `az://`; or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it. "
+        "`{partition}` is the partition of `asset`.",
     )
     include: tuple[str, ...] = Field(
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
@@ -60,8 +83,30 @@ class SourceSettings(Section):
     asset: str | None = Field(
         default=None,
         description="Key of the Dagster asset that makes the files or rows, such as `crawl/pages`; `raw_documents` "
-        "depends on it.",
+        "depends on it. With `{partition}` in `uri` or `rows.query`, only its partitions that changed are read.",
     )
+
+    @property
+    def dimensions(self) -> set[str]:
+        """The dimensions of the upstream asset's partitions that are named; "" for the whole key, none without one."""
+        return {found[1] or "" for text in (self.uri, self.query) for found in PARTITION.finditer(text)}
+
+    @property
+    def query(self) -> str:
+        """The SQL that gives its rows; "" without one."""
+        return (self.rows.query if self.rows else None) or ""
+
+    @model_validator(mode="after")
+    def _says_whose_partitions(self) -> "SourceSettings":
+        if not self.dimensions:
+            return self
+        if not self.asset:
+            raise ValueError("{partition} is that of a Dagster asset; name it, as in asset: crawl/pages")
+        if "" in self.dimensions and len(self.dimensions) > 1:
+            raise ValueError("write either {partition} or its dimensions, as in {partition.day}")
+        if self.rows and self.rows.watermark:
+            raise ValueError("give it either {partition} or rows.watermark, which both say what changed")
+        return self
 
     @model_validator(mode="after")
     def _says_where(self) -> "SourceSettings":

@@ -13,7 +13,8 @@ ledger.sqlite                         calls and cost of every run
 failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
                                       <version>.shards lists the files of a large version; `refused.json` of the
-                                      documents says which files were not taken
+                                      documents says which files were not taken, `upstream.json` which partitions of
+                                      an upstream asset there are
 accepted/<source>.json                versions of a source that the merge reads
 views.duckdb                          link to the views of the published snapshot; not of a bucket
 generations/<id>/                     merged tables, graph, adjacency arrays, views, manifest, files.json

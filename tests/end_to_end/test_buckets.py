@@ -1,5 +1,6 @@
 """A knowledge base in a bucket with Postgres is the one on a disk with SQLite, on every machine."""
 
+import json
 import time
 from itertools import count
 from pathlib import Path
@@ -18,23 +19,26 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
 from lightrag_dagster.storage.files.backup_files import Contents
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.tables.upstream import record_partitions
 from lightrag_dagster.testing.building import ingest
 from tests.buckets import BucketService, S3Server
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
@@ -165,6 +169,25 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
     assert {one.check_name: one.passed for one in evaluations} == dict.fromkeys(
         ("accepted", "failed_chunks", "failed_documents", "names_found", "rejected_rows"), True
     )
+
+
+def test_another_machine_knows_the_partitions_that_were_read(in_bucket: Settings, tmp_path: Path) -> None:
+    days, lake = {"2026-01-01": RIVER, "2026-01-02": FLOOD}, tmp_path / "lake"
+    lake.mkdir()
+    for day, text in days.items():
+        (lake / f"{day}.jsonl").write_text(json.dumps({"id": "a", "text": text}))
+    named = SourceSettings(uri=f"{lake}/{{partition}}.jsonl", asset="crawl/pages", rows=RowsSettings())
+    here = in_bucket.changed(named_sources={"lake": named})
+    record_partitions(Home.of(here), "lake", "crawl/pages", dict.fromkeys(days, "1"), 0)
+    ingest(find_source(here, "lake"), SourceTables(Home.of(here)), Recipes.of(here))
+    (lake / "2026-01-01.jsonl").unlink()
+
+    there = on_machine(here, tmp_path / "second")
+    source, tables = find_source(there, "lake"), SourceTables(Home.of(there))
+    refresh(Home.of(there))
+    assert partition_changes(source, tables) == PartitionChanges(unchanged=2)
+    read_source(source, tables, Recipes.of(there))
+    assert {row["content"] for row in tables.read("raw_documents", "lake").to_pylist()} == {RIVER, FLOOD}
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.sources import find_source
@@ -62,6 +63,7 @@ def test_a_refusal_is_said_until_other_files_are_read(settings: Settings) -> Non
     with pytest.raises(SourceError) as refused:
         read(settings)
     assert pending(settings).rejected == {"notes": str(refused.value)}
+    assert make_plan(settings).sources[0].problem == str(refused.value)
     write_source(settings, "notes", without_text(9))
     assert pending(settings).rejected == {}
     with pytest.raises(SourceError, match="9 of 10"):

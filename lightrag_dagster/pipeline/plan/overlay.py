@@ -45,7 +45,8 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
 def _fetch(home: Home) -> None:
     """Fetch what a build reads where it is missing: the current tables of every source, and the newest generation."""
     refresh(home)
-    records = [TableVersion.model_validate_json(path.read_bytes()) for path in home.root.glob("tables/*/*/*.json")]
+    pointers = (path for name in ("current", "candidate") for path in home.root.glob(f"tables/*/*/{name}.json"))
+    records = [TableVersion.model_validate_json(path.read_bytes()) for path in pointers]
     tables = SourceTables(home)
     home.files.open(path for one in records for path in tables.paths(one.table, one.source, one.version))
     with suppress(StoreError):

@@ -18,6 +18,7 @@ from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
 from lightrag_dagster.pipeline.losses import removed_sources
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import next_publication
@@ -56,8 +57,9 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks, counted exactly. `problem` says why the source would
-    fail.
+    `question_tokens` are of the first questions about new chunks, counted exactly. `partitions` are those of an
+    upstream asset, by what became of them since they were read; `watermark` is the column from whose highest value on
+    rows are read. `problem` says why the source would fail.
     """
 
     source: str
@@ -66,6 +68,8 @@ class SourcePlan:
     chunks_stored: int = 0
     chunks_failed: int = 0
     question_tokens: int = 0
+    partitions: PartitionChanges | None = None
+    watermark: str | None = None
     problem: str | None = None
 
 
@@ -169,6 +173,7 @@ def _plan_source(
     known, asked = tables.current("raw_documents", name), len(model.first)
     try:
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
+        plan.partitions, plan.watermark = partition_changes(source, tables), watermark_of(source)
         if why_ingest(source, tables, recipes) is not None:
             before = _documents(tables, known) if known else None
             read = read_source(source, tables, recipes, describing.open)

@@ -320,13 +320,14 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
     for source, paths in gone.items():
-        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps")):
+        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps", "listed")):
             if not paths:
                 home.files.remove_folder(folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
         # They may be of an earlier reading, if the last one was killed before it wrote its own.
-        (home.source_table("stamps", source) / "current.json").unlink(missing_ok=True)
+        for table in ("stamps", "listed"):
+            (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
         shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
         if not paths:
             home.accepted(source).unlink(missing_ok=True)

@@ -1,38 +1,35 @@
 """The documents of a source at one time, and a hash that detects a change."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
-from lightrag_dagster.stages.documents.connectors.origin import ListedFile
+from lightrag_dagster.schemas import LISTED
+from lightrag_dagster.stages.documents.connectors.origin import Incremental, ListedFile, Since
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.sources import Source
 
 _FILES_AT_ONCE = 8_192
 _BYTES_AT_ONCE = 16 << 20
 _SIGNATURES = 1 << 128
-LISTED = pa.schema(
-    [
-        ("doc_id", pa.string()),
-        ("path", pa.string()),
-        ("place", pa.string()),
-        ("size", pa.int64()),
-        ("modified_at", pa.timestamp("us", "UTC")),
-        ("stamp", pa.string()),
-        ("stamp_is_stable", pa.bool_()),
-        ("refused", pa.string()),
-        ("kind", pa.string()),
-        ("content", pa.binary()),
-    ]
-)
-"""Columns of a listing: those of ListedFile, and the id of the document."""
-
 _COLUMNS = [field.name for field in fields(ListedFile)]
+
+
+class Earlier(NamedTuple):
+    """An earlier listing of a source that can tell what changed since: the state of its place, and files of LISTED."""
+
+    state: Mapping[str, str] = {}
+    files: Sequence[Path] = ()
 
 
 def list_files(source: Source) -> Iterator[ListedFile]:
@@ -41,8 +38,12 @@ def list_files(source: Source) -> Iterator[ListedFile]:
     Raises:
         SourceError: they cannot be listed.
     """
+    yield from _listed(source, source.origin.files)
+
+
+def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
     try:
-        yield from source.origin.files()
+        yield from files()
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
@@ -51,6 +52,21 @@ def list_files(source: Source) -> Iterator[ListedFile]:
             f"source {source.name!r}: {source.origin.name} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"
         ) from error
+
+
+def source_signature(source: Source, state: Mapping[str, str]) -> str:
+    """Return the signature of the listing that would be made now, given the state of an earlier one.
+
+    Nothing is read of a partitioned asset, and little of rows with a watermark; all other sources are listed. Raises
+    SourceError as `list_files`.
+    """
+    if isinstance(source.origin, Partitioned):
+        return digest(source.origin.state)
+    if isinstance(source.origin, Incremental):
+        since = source.origin.since(state)
+        deque(_listed(source, since.files), 0)
+        return digest(since.state)
+    return listing_signature(list_files(source))
 
 
 def listing_signature(files: Iterable[ListedFile]) -> str:
@@ -68,19 +84,28 @@ def listing_signature(files: Iterable[ListedFile]) -> str:
 class Listing:
     """The documents of a source at one time, as rows of LISTED in a Parquet file: memory does not grow with them.
 
-    `size` is in bytes; `signature` is that of `listing_signature`.
+    `size` is in bytes; `signature` is that of `source_signature`. `state` is that of a place which can tell what
+    changed since an earlier listing: then the rows of what did not are those of the earlier one.
     """
 
-    def __init__(self, source: Source, path: Path) -> None:
+    def __init__(self, source: Source, path: Path, earlier: Earlier | None = None) -> None:
         """List a source into the file `path`; raises SourceError as `list_files`."""
-        self.path, self.count, self.size, total, found = path, 0, 0, 0, list_files(source)
+        self.path, self.count, self.size, self.state, total = path, 0, 0, dict[str, str](), 0
+        earlier, origin = earlier or Earlier(), source.origin
+        since = origin.since(earlier.state) if isinstance(origin, Incremental) else None
         with pq.ParquetWriter(path, LISTED, compression="lz4") as writer:
-            for batch in _batches(found):
-                self.count += len(batch)
-                self.size += sum(one.size for one in batch)
+            for batch in _batches(_listed(source, since.files if since else origin.files)):
                 total += int(listing_signature(batch), 16)
-                writer.write_batch(rows_of(source, batch))
-        self.signature = f"{total % _SIGNATURES:032x}"
+                self._write(writer, rows_of(source, batch))
+            for rows in _kept(earlier, since) if since else ():
+                self._write(writer, rows)
+        self.state = dict(since.state) if since else {}
+        self.signature = digest(self.state) if since else f"{total % _SIGNATURES:032x}"
+
+    def _write(self, writer: pq.ParquetWriter, rows: pa.RecordBatch) -> None:
+        self.count += len(rows)
+        self.size += pc.sum(rows["size"]).as_py() or 0
+        writer.write_batch(rows)
 
 
 def rows_of(source: Source, files: Iterable[ListedFile]) -> pa.RecordBatch:
@@ -89,6 +114,13 @@ def rows_of(source: Source, files: Iterable[ListedFile]) -> pa.RecordBatch:
     ids = [identity.document_id(source.name, one.path) for one in found]
     columns = [pa.array([getattr(one, field.name) for one in found], field.type) for field in LISTED.remove(0)]
     return pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), *columns], schema=LISTED)
+
+
+def _kept(earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of an earlier listing whose documents are as they were."""
+    for path in earlier.files:
+        for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE):
+            yield rows.filter(since.keeps(rows["path"])).cast(LISTED)
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
@@ -108,3 +140,15 @@ def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
 def files_of(listed: pa.Table) -> list[ListedFile]:
     """Return rows of a listing, sorted by path."""
     return sorted((ListedFile(**row) for row in listed.select(_COLUMNS).to_pylist()), key=lambda one: one.path)
+
+
+def to_replay(listed: pa.Table, stamps: pa.Table) -> pa.Table:
+    """Return rows of LISTED for later listings, in which their documents are as they are now.
+
+    The content stays of those alone that have no row of STAMPS, since they are read again.
+    """
+    done = pc.is_in(listed["doc_id"], stamps["doc_id"].combine_chunks())
+    content = pc.if_else(done, pa.scalar(None, pa.binary()), listed["content"])
+    stable = pa.repeat(pa.scalar(True), len(listed))
+    columns = {"content": content, "stamp_is_stable": stable}
+    return pa.table([columns.get(name, listed[name]) for name in LISTED.names], LISTED)

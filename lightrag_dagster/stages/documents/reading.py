@@ -128,14 +128,15 @@ def _changed(
 
 def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
     """Read files, several at a time, in their order."""
-    if origin.at_once == 1:
+    at_once = origin.at_once
+    if at_once == 1:
         yield from ((listed, _read(origin, listed, most)) for listed in files)
         return
     waiting: deque[tuple[ListedFile, Future[bytes | OSError]]] = deque()
-    with ThreadPoolExecutor(origin.at_once, thread_name_prefix="lightrag-reading") as threads:
+    with ThreadPoolExecutor(at_once, thread_name_prefix="lightrag-reading") as threads:
         for listed in files:
             waiting.append((listed, threads.submit(_read, origin, listed, most)))
-            if len(waiting) > origin.at_once:
+            if len(waiting) > at_once:
                 first, data = waiting.popleft()
                 yield first, data.result()
         yield from ((listed, data.result()) for listed, data in waiting)

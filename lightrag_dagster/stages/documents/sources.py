@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.upstream import known_partitions
 
 # A source name is a Dagster partition key, where "..." is a range, and a percent-encoded file name.
 _RANGE = "..."
@@ -94,7 +96,7 @@ def find_source(settings: Settings, name: str) -> Source:
 def _all_sources(settings: Settings) -> dict[str, Source]:
     found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
     for name, named in settings.named_sources.items():
-        origin = _named_origin(name, named)
+        origin = _named_origin(settings, name, named)
         if name in found and not isinstance(found[name].origin, LinkOut):
             reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
             origin = Unusable(origin.name, reason)
@@ -102,14 +104,16 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
     return {name: found[name] for name in sorted(found)}
 
 
-def _named_origin(name: str, settings: SourceSettings) -> Origin:
+def _named_origin(settings: Settings, name: str, named: SourceSettings) -> Origin:
     """Return the connector of a named source, or one that raises; an error costs no other source."""
     try:
-        return choose_origin(name, settings)
-    except SourceError as error:
-        return Unusable(settings.uri, str(error))
+        if named.asset and named.dimensions:
+            return Partitioned(name, named, known_partitions(Home.of(settings), name, named.asset))
+        return choose_origin(name, named)
+    except (SourceError, StoreError) as error:
+        return Unusable(named.uri, str(error))
     except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be parsed
-        return Unusable(settings.uri, f"source {name!r}: {settings.uri} cannot be used: {one_line(error)}")
+        return Unusable(named.uri, f"source {name!r}: {named.uri} cannot be used: {one_line(error)}")
 
 
 def _sub_folders(settings: Settings) -> list[Path]:

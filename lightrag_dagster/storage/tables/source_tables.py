@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
+from lightrag_dagster.schemas import LISTED, SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -28,7 +28,7 @@ from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version
 ALL_SOURCES = "all"
 """The place of a source in tables that are not partitioned by source."""
 
-_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS}
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS, "listed": LISTED}
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "rejected_rows")
 

@@ -1,5 +1,6 @@
 """The connector for the settings of a source."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from posixpath import splitext
@@ -24,19 +25,23 @@ from lightrag_dagster.stages.documents.connectors.tables import (
     TableFiles,
     TableObjects,
 )
+from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.connectors.web import Web
 
 _DUCKDB = (".duckdb", ".db", ".ddb")
 
 
-def choose_origin(name: str, settings: SourceSettings) -> Origin:
-    """Return the place of a named source; nothing is asked of it yet.
+def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, str] | None = None) -> Origin:
+    """Return the place of a named source, or of a partition of it; nothing is asked of it yet.
+
+    `partition` has the key of each dimension by its name, or the whole key under "", for the query.
 
     Raises:
         SourceError: the URI cannot be used, or does not fit the patterns.
     """
     if settings.rows:
-        return RowDocuments(_table(name, settings, settings.rows), settings.rows)
+        rows = RowDocuments(_table(name, settings, settings.rows, partition or {}), settings.rows)
+        return Watermarked(rows, settings.rows.watermark, settings) if settings.rows.watermark else rows
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
     if scheme in WEB:
         return _on_the_web(name, uri, patterns, settings.follow_hosts)
@@ -54,9 +59,9 @@ def choose_origin(name: str, settings: SourceSettings) -> Origin:
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
-def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> RowSource:
+def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:
     if rows.database_variable:
-        return SQLQuery(rows.database_variable, _query(name, rows))
+        return SQLQuery(rows.database_variable, _query(name, rows), partition)
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
     if isinstance(place, Bucket):
         if rows.query:
@@ -67,7 +72,7 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings) -> RowSource
             f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
         )
     if place.root.suffix in _DUCKDB:
-        return DuckDBQuery(place.root, _query(name, rows))
+        return DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
     return TableFiles(place.root, place.patterns)

@@ -1,12 +1,15 @@
 """The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
 import re
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from posixpath import splitext
-from typing import ClassVar, Protocol
+from typing import Protocol
+
+import pyarrow as pa
 
 from lightrag_dagster.readers import format_of
 
@@ -47,12 +50,12 @@ class ListedFile:
 
 
 class Origin(Protocol):
-    """A place with documents. It can be pickled, and finds credentials in the environment of its process.
+    """A place with documents. It can be pickled, and finds credentials in the environment of its process."""
 
-    `at_once` documents are read at the same time.
-    """
-
-    at_once: ClassVar[int]
+    @property
+    def at_once(self) -> int:
+        """The number of documents that are read at the same time."""
+        ...
 
     @property
     def name(self) -> str:
@@ -66,6 +69,31 @@ class Origin(Protocol):
     def read(self, listed: ListedFile, most: int) -> bytes:
         """Return the first `most` bytes of a document; raises OSError."""
         ...
+
+
+class Since(Protocol):
+    """A listing of the documents that may have changed since an earlier one."""
+
+    @property
+    def state(self) -> Mapping[str, str]:
+        """The state of the whole listing, for the next one, when `files` has come to its end."""
+        ...
+
+    def files(self) -> Iterator[ListedFile]:
+        """Yield the documents that may have changed, and new ones; raises as `Origin.files`."""
+        ...
+
+    def keeps(self, paths: pa.Array) -> pa.Array:
+        """Return for each path of the earlier listing True if its document is as it was, when `files` has ended."""
+        ...
+
+
+class Incremental(ABC):
+    """A place that can tell what changed since an earlier listing."""
+
+    @abstractmethod
+    def since(self, before: Mapping[str, str]) -> Since:
+        """Return a listing of what changed since one of a state; of everything if that is empty."""
 
 
 def shown(path: str) -> str:

@@ -34,16 +34,19 @@ class RowDocuments:
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
-        for row in self.table.rows():
-            try:
-                yield self._listed(row)
-            except KeyError as error:
-                known = ", ".join(map(str, row))
-                raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
+        yield from map(self.document, self.table.rows())
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         return (listed.content or b"")[:most]
+
+    def document(self, row: Row) -> ListedFile:
+        """Return the document of a row; raises OSError for one without a column that is needed."""
+        try:
+            return self._listed(row)
+        except KeyError as error:
+            known = ", ".join(map(str, row))
+            raise OSError(errno.EINVAL, f"its rows have no column {error}; there are {known}") from error
 
     def _listed(self, row: Row) -> ListedFile:
         path, columns = _text(row[self.columns.id]).strip("/"), self.columns

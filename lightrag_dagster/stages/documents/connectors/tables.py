@@ -3,12 +3,13 @@
 import errno
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lightrag_dagster.errors import one_line
+from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.folder import walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
@@ -18,15 +19,27 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 1_000
 ROW_FILES = {
-    ".csv": "read_csv(?, all_varchar = true)",
-    ".tsv": "read_csv(?, all_varchar = true)",
-    ".jsonl": "read_json(?, format = 'newline_delimited')",
-    ".ndjson": "read_json(?, format = 'newline_delimited')",
-    ".parquet": "read_parquet(?)",
+    ".csv": "read_csv($file, all_varchar = true)",
+    ".tsv": "read_csv($file, all_varchar = true)",
+    ".jsonl": "read_json($file, format = 'newline_delimited')",
+    ".ndjson": "read_json($file, format = 'newline_delimited')",
+    ".parquet": "read_parquet($file)",
 }
 """DuckDB's function that reads the rows of a file, by its suffix."""
 
 Row = Mapping[str, Any]
+
+
+class From(NamedTuple):
+    """A part of a table: rows whose column has at least a value, or none."""
+
+    column: str
+    value: Any
+
+    def of(self, query: str, column: str, value: str) -> str:
+        """Return the SQL of this part of a query's rows, with the column and the value as SQL has them."""
+        newer = query.rstrip().rstrip(";")  # the line's end is that of a comment
+        return f"SELECT * FROM (\n{newer}\n) AS every_row WHERE {column} >= {value} OR {column} IS NULL"
 
 
 class RowSource(Protocol):
@@ -37,8 +50,8 @@ class RowSource(Protocol):
         """The table in words, without secrets."""
         ...
 
-    def rows(self) -> Iterator[Row]:
-        """Yield column → value of every row."""
+    def rows(self, part: From | None = None) -> Iterator[Row]:
+        """Yield column → value of every row, or of those of a part."""
         ...
 
 
@@ -54,14 +67,14 @@ class TableFiles:
         """See `Table.name`."""
         return str(self.root)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
         if self.root.is_file():
             paths = [str(self.root)]
         else:
             paths = sorted(entry.path for entry, path in walk(self.root) if self.patterns.match(path))
         for path in paths:
-            yield from _rows_of_file(path, Path(path))
+            yield from _rows_of_file(path, Path(path), part)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class TableObjects:
         """See `Table.name`."""
         return self.bucket.name
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
         listed = sorted(self.bucket.files(), key=lambda one: one.path)
         if not listed and self.bucket.names:
@@ -84,49 +97,57 @@ class TableObjects:
             for one in listed:
                 copy = Path(folder) / f"rows{Path(one.place).suffix.lower()}"
                 self.bucket.copy(one, copy)
-                yield from _rows_of_file(f"{self.name}/{one.path}", copy)
+                yield from _rows_of_file(f"{self.name}/{one.path}", copy, part)
                 copy.unlink()
 
 
 @dataclass(frozen=True)
 class DuckDBQuery:
-    """The rows of a query of a DuckDB file, which is opened for reading."""
+    """The rows of a query of a DuckDB file, which is opened for reading; `values` are those of a partition."""
 
     file: Path
     query: str
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """See `Table.name`."""
         return str(self.file)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
+        with self.open() as connection:
+            yield from _rows(connection, *_bound(self.query, self.values, "$"), part)
+
+    def open(self) -> "duckdb.DuckDBPyConnection":
+        """Open the file, which takes longer than most queries, except while it is open already; raises OSError."""
         import duckdb
 
         if not self.file.is_file():
             raise FileNotFoundError(errno.ENOENT, "there is no such file")
         try:
-            connection = duckdb.connect(str(self.file), read_only=True)
+            return duckdb.connect(str(self.file), read_only=True)
         except duckdb.Error as error:
             raise OSError(errno.EIO, one_line(error)) from error
-        with connection:
-            yield from _rows(connection, self.query)
 
 
 @dataclass(frozen=True)
 class SQLQuery:
-    """The rows of a query of a database, whose SQLAlchemy URL is in an environment variable."""
+    """The rows of a query of a database, whose SQLAlchemy URL is in an environment variable.
+
+    `values` are those of a partition.
+    """
 
     variable: str
     query: str
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """See `Table.name`."""
         return f"the database of {self.variable}"
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -140,9 +161,13 @@ class SQLQuery:
             reason = one_line(error) if isinstance(error, ImportError) else "it is not a URL of SQLAlchemy"
             raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
         password = engine.url.password
+        query, values = _bound(self.query, self.values, ":")
+        if part:
+            column = engine.dialect.identifier_preparer.quote(part.column)
+            query, values = part.of(query, column, ":least"), values | {"least": part.value}
         try:
             with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
-                for row in connection.execute(sqlalchemy.text(self.query)).mappings():
+                for row in connection.execute(sqlalchemy.text(query), values).mappings():
                     yield dict(row)
         except SQLAlchemyError as error:
             reason = one_line(getattr(error, "orig", None) or error)
@@ -151,24 +176,38 @@ class SQLQuery:
             engine.dispose()
 
 
-def _rows_of_file(name: str, path: Path) -> Iterator[Row]:
+def _bound(query: str, values: Mapping[str, str], mark: str) -> tuple[str, dict[str, Any]]:
+    """Return a query with parameters in place of a partition's key or its dimensions, and their values."""
+    names = {found[0]: "_".join(filter(None, ("partition", found[1]))) for found in PARTITION.finditer(query)}
+    bound = {names[found[0]]: values[found[1] or ""] for found in PARTITION.finditer(query)}
+    return PARTITION.sub(lambda found: mark + names[found[0]], query), bound
+
+
+def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
     from lightrag_dagster.storage.duckdb import in_memory
 
     reader = ROW_FILES.get(path.suffix.lower())
     if reader is None:
         raise OSError(errno.EINVAL, f"{name} has no rows; include only {', '.join(ROW_FILES)}")
+    if path.suffix.lower() != ".parquet" and not path.stat().st_size:
+        return  # as of a day without rows; there is no column to compare either
     with in_memory() as connection:
         try:
-            yield from _rows(connection, f"SELECT * FROM {reader}", [str(path)])
+            yield from _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
         except OSError as error:
             raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
 
 
-def _rows(connection: "duckdb.DuckDBPyConnection", statement: str, values: Sequence[str] = ()) -> Iterator[Row]:
+def _rows(
+    connection: "duckdb.DuckDBPyConnection", query: str, values: Mapping[str, Any], part: From | None
+) -> Iterator[Row]:
     import duckdb
 
+    if part:
+        column = '"' + part.column.replace('"', '""') + '"'
+        query, values = part.of(query, column, "$least"), {**values, "least": part.value}
     try:
-        result = connection.execute(statement, values)
+        result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
         while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)

@@ -1,0 +1,89 @@
+"""Sources that can tell what changed, as a person meets them."""
+
+import json
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from rich.console import Console
+
+from lightrag_dagster.cli.plan import print_plan
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.listings import PartitionChanges
+from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+from tests.support import FLOOD, RIVER, build
+
+_CONFIG = """\
+named_sources:
+  tickets:
+    uri: {lake}/{{partition}}.jsonl
+    asset: crawl/tickets
+    rows: {{}}
+  orders:
+    uri: {lake}/orders.jsonl
+    rows: {{watermark: changed}}
+"""
+_WATERMARK = "orders has the watermark changed: documents that are gone upstream stay; a backfill reads all rows."
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of rows, read by the sources of a lightrag.yaml."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    row = {"id": "1", "text": FLOOD, "changed": 1}
+    (folder / "orders.jsonl").write_text(json.dumps(row))
+    (tmp_path / "lightrag.yaml").write_text(_CONFIG.format(lake=folder))
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def make(lake: Path, day: str, text: str) -> None:
+    """Write the rows of a partition, and have the home's Dagster know of it."""
+    (lake / f"{day}.jsonl").write_text(json.dumps({"id": "a", "text": text}))
+    with open_instance(Home.of(load_settings())) as instance:
+        instance.report_runless_asset_event(dg.AssetMaterialization(["crawl", "tickets"], partition=day))
+
+
+def test_a_plan_counts_partitions_and_names_watermarks(capsys: pytest.CaptureFixture[str]) -> None:
+    changes = PartitionChanges(new=1, gone=2, unchanged=1094)
+    plans = [SourcePlan("tickets", partitions=changes), SourcePlan("orders", watermark="changed"), SourcePlan("notes")]
+    print_plan(Console(width=200), Plan(plans, history=False, known_price=True, steps={}))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("tickets", "orders", "notes"))]
+    assert lines == ["tickets reads partitions: 1 new, 2 gone, 1,094 unchanged.", _WATERMARK]
+
+
+@pytest.mark.long
+def test_plan_and_status_tell_of_partitions_and_of_a_watermark(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lake: Path
+) -> None:
+    make(lake, "2026-01-01", RIVER)
+    code, output, _ = command(capfd, monkeypatch, "plan")
+    assert (code, {"tickets reads partitions: 1 new.", _WATERMARK} <= set(output.splitlines())) == (0, True)
+    build(load_settings())
+    assert _WATERMARK in command(capfd, monkeypatch, "status")[1].splitlines()
+    make(lake, "2026-01-02", FLOOD)
+    states = json.loads(command(capfd, monkeypatch, "status", "--json")[1])["sources"]
+    found = {name: one["state"] for name, one in states.items()}
+    assert found == {"orders": "published", "tickets": "pending: raw_documents, input changed"}
+
+
+@pytest.mark.long
+def test_a_run_follows_the_partitions(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lake: Path
+) -> None:
+    make(lake, "2026-01-01", RIVER)
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    make(lake, "2026-01-02", "Ulla Berg leads the Halden office.")
+    (lake / "2026-01-01.jsonl").unlink()
+    assert "tickets reads partitions: 1 new, 1 unchanged." in command(capfd, monkeypatch, "plan")[1].splitlines()
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    query = "select path from raw_documents where source = 'tickets' order by path"
+    listed = command(capfd, monkeypatch, "sql", query, "--format", "csv")[1].splitlines()
+    assert listed[1:] == ["2026-01-01/a", "2026-01-02/a"]
+    code, output, _ = command(capfd, monkeypatch, "backfill", "--source", "tickets")
+    assert (code, "partition '2026-01-01': No such file" in output) == (1, True)
