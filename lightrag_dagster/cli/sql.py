@@ -22,7 +22,6 @@ from lightrag_dagster.indexes.sql import (
     unpublished_tables,
 )
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -61,9 +60,8 @@ def run_sql(
     """
     home = Home.of(load_settings())
     tables = _tables(home, snapshot)
-    more = {"ledger": Ledger(home.ledger).entries()} if "ledger" in statements.lower() else {}
     with (
-        open_tables(tables, more=more, allow_external=allow_external) as connection,
+        open_tables(tables, more=_of_home(home, statements), allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout)):
@@ -76,6 +74,15 @@ def run_sql(
             else:
                 _print(console, rows)
             sys.stdout.flush()
+
+
+def _of_home(home: Home, statements: str) -> dict[str, pa.Table]:
+    """Return the tables that are of no snapshot, if statements may read them; raises StoreError."""
+    if "ledger" not in statements.lower():
+        return {}
+    from lightrag_dagster.spending.ledger import Ledger
+
+    return {"ledger": Ledger(home.ledger).entries()}
 
 
 @contextmanager

@@ -1,6 +1,7 @@
-"""The services of deploy/compose.yaml as plain processes on loopback: their own commands, variables and health checks.
+"""The services of deploy/compose.yaml on loopback: their own commands, variables and health checks.
 
-Postgres and the S3 server, which are other people's images, are the ones that all tests use.
+They are plain processes, of this environment or of the built image. Postgres and the S3 server, which are other
+people's images, are the ones that all tests use.
 """
 
 import os
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 
 from tests.buckets import serving_buckets
 from tests.deploy.files import DEPLOY, ROOT, image_environment, read_services
+from tests.deploy.image import USER, Image
 from tests.postgres import PostgresServer, serving_postgres
 
 SECONDS = 300.0
@@ -36,7 +38,10 @@ _UI, _CODE = "3000", "4000"
 class Services:
     """Services of our image; `places` has what is somewhere else here: hosts, ports and folders."""
 
-    def __init__(self, folder: Path, places: Mapping[str, str], more: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, places: Mapping[str, str], more: Mapping[str, str], image: Image | None = None
+    ) -> None:
+        self._image = image
         self._folder = folder
         self._places = places
         self._file = SECRETS | dict(more)
@@ -91,8 +96,11 @@ class Services:
         service = self._services[name]
         variables = image_environment() | (self._file if "env_file" in service else {}) | service["environment"]
         here = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        words = [replaced(word, self._places) for word in command]
+        if self._image:
+            here, words = {"PATH": os.environ["PATH"]}, self._image.inside(self._folder, words)
         return subprocess.Popen(
-            [replaced(word, self._places) for word in command],
+            words,
             env={key: replaced(value, self._places) for key, value in variables.items()} | here,
             cwd=self._folder,
             start_new_session=True,
@@ -107,12 +115,13 @@ def replaced(text: str, places: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def serving_compose(folder: Path, sources: Path, **more: str) -> Iterator[Services]:
+def serving_compose(folder: Path, sources: Path, *, image: Image | None = None, **more: Any) -> Iterator[Services]:
     """Run the two servers for the block, prepared as compose.yaml prepares them; services are started in it.
 
     Args:
         folder: Where the services keep files and logs.
-        sources: The folder of sources.
+        sources: The folder of sources, in that folder.
+        image: The image in which the services run; this environment without one.
         more: Further variables of .env.
     """
     ports = {name: str(free_port()) for name in ("5432", _UI, _CODE)}
@@ -132,7 +141,10 @@ def serving_compose(folder: Path, sources: Path, **more: str) -> Iterator[Servic
             content = (DEPLOY / file).read_text(encoding="utf-8")
             (folder / name).write_text(replaced(content, places), encoding="utf-8")
         _prepare(postgres)
-        services = Services(folder, places, more)
+        services = Services(folder, places, more, image)
+        if image:
+            (folder / "cache").mkdir()
+            subprocess.run(["chown", "--recursive", f"{USER}:{USER}", str(folder)], check=True)
         try:
             yield services
         except BaseException as error:

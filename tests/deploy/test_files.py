@@ -162,7 +162,7 @@ def snake_case(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_image_holds_the_package_and_extras_that_exist() -> None:
-    (extras,) = re.findall(r"EXTRAS=(\S+)", instructions("ARG")[0])
+    (extras,) = re.findall(r"EXTRAS=(\S+)", instructions("ARG")[1])
     assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
     assert any(line.startswith("pip install") and '".[${EXTRAS}]"' in line for line in instructions("RUN"))
     copied = [name for line in instructions("COPY") for name in line.split()[:-1]]

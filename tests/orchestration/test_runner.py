@@ -31,7 +31,7 @@ def runs(settings: Settings) -> int:
 def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> None:
     write_source(settings, "good", {"flood.md": FLOOD})
     write_source(settings, "bad", {"river.md": RIVER, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
-    first = build(settings)
+    first = build(settings, graph=True)
     reason = first.rejected["bad"]
     assert reason.startswith("2 of 3 documents of source 'bad' failed (66.7%), more than the 20.0%")
     assert "a.txt: not valid UTF-8" in reason
