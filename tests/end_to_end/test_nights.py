@@ -21,7 +21,7 @@ MAX_GROWTH = 2.2
 MAX_PEAK = 2.5
 """The same in each night before: vectors that are written again take twice their place for the grace period."""
 
-CHECK = dg.AssetCheckKey(dg.AssetKey("extractions"), "accepted")
+CHECK = dg.AssetCheckKey(dg.AssetKey("entity_mentions"), "accepted")
 
 
 def size(settings: Settings) -> int:
