@@ -5,6 +5,7 @@ import dagster as dg
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import Metadata, account_of, made_by, stopwatch
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
+from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -33,6 +34,9 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
     home = lightrag.home
     with stopwatch() as watch:
         manifest = publish_newest(lightrag.recipes)
+        collected = collect_after_publication(home, lightrag.settings.retention)
+    if collected is not None:
+        context.log.info(str(collected))
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
         tags=made_by(manifest.inputs.code_version),
@@ -42,6 +46,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
             "left_out": dict(manifest.inputs.left_out),
             "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
             "seconds": watch.seconds,
+            **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
             **_rows(manifest, home),
         },
     )

@@ -1,18 +1,13 @@
-"""The unfinished runs, and the history of those that have ended."""
-
-import sqlite3
-from contextlib import closing
-from pathlib import Path
+"""The runs of a knowledge base: those that are under way, and those that were killed."""
 
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
+from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 
@@ -23,7 +18,6 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_BUSY_SECONDS = 20.0
 _BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
 
 
@@ -52,34 +46,6 @@ def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
 def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
     """Forget the materialisations and checks of this knowledge base; their metadata shows rows of the tables."""
     instance.wipe_assets(sorted(_keys(namespace)))
-
-
-def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, account: str) -> int:
-    """Delete the runs of this knowledge base with their events and logs, except those of an account; return how many.
-
-    Dagster's SQLite files are deleted too; another database keeps deleted rows until it is vacuumed.
-    """
-    ended = [run for run in _runs(instance, namespace) if run.is_finished]
-    runs = [run for run in ended if run.tags.get(ACCOUNT_TAG) != account]
-    storage, files = instance.event_log_storage, list[Path]()
-    for run in runs:
-        storage.delete_events(run.run_id)
-        instance.compute_log_manager.delete_logs(prefix=[run.run_id])
-        if isinstance(storage, SqliteEventLogStorage):
-            of_run = Path(storage.path_for_shard(run.run_id))
-            for path in of_run.parent.glob(f"{of_run.name}*"):
-                path.unlink()
-        instance.run_storage.delete_run(run.run_id)  # last, so that an unfinished deletion is found again
-    if isinstance(storage, SqliteEventLogStorage):
-        index = Path(storage.path_for_shard("index"))
-        files = [index, *index.parent.parent.glob("*.db")]
-    for file in files:
-        with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
-            connection.execute("VACUUM")
-            (kept, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if kept:
-            raise StoreError(f"{file} is read by another process; end Dagster's web server and daemon, and run again")
-    return len(runs)
 
 
 def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun) -> bool:

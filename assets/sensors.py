@@ -16,6 +16,7 @@ import dagster as dg
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.checks import REASON
+from lightrag_dagster.assets.history import prune_daily
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -178,9 +179,14 @@ def batches(
 def publish_accepted(
     context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.RunRequest | dg.SkipReason:
-    """Compare records of the home; a missing source counts as a change, and a missing graph too."""
+    """Compare records of the home; a missing source counts as a change, and a missing graph too.
+
+    As the sensor of what was published, it also prunes the history of runs, once a day.
+    """
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
+    if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
+        context.log.info(f"{pruned} old runs were deleted from the history")
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for unfinished runs")
     refresh(lightrag.home)

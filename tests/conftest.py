@@ -22,6 +22,7 @@ from tests.loopback import Loopback, serving
 from tests.postgres import PostgresServer, new_schema, serving_postgres
 from tests.query.published import publish_sources
 from tests.seaweed import serving_seaweed
+from tests.storage.years import History, Years
 
 # A busy machine makes a quick example slow; and the same tree passes or fails whenever it is tested.
 hypothesis.settings.register_profile("the same every time", deadline=None, derandomize=True)
@@ -116,6 +117,17 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     publish_sources(settings)
     return settings.home
+
+
+@pytest.fixture(scope="session")
+def _history(tmp_path_factory: pytest.TempPathFactory) -> History:
+    return History(tmp_path_factory.mktemp("years"))
+
+
+@pytest.fixture
+def years(_history: History, tmp_path: Path) -> Years:
+    """Homes with some snapshots of the same source, to be changed by one test."""
+    return lambda number: _history.copy(number, tmp_path)
 
 
 @pytest.fixture

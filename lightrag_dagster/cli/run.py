@@ -60,6 +60,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
+    for line in outcome.tidied:
+        console.print(f"{line}.", soft_wrap=True)
     if outcome.unreleased and outcome.manifest is not None:
         console.print(
             f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`.",

@@ -81,24 +81,34 @@ def release(console: Console) -> None:
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
-    """Remove files that no retained snapshot uses, and print the kept snapshots and the numbers removed."""
-    from lightrag_dagster.storage.snapshots.gc import collect_garbage
+    """Remove files that no retained snapshot uses, and old runs, and print the kept snapshots and the numbers removed.
 
-    retention = load_settings().retention
+    Runs are removed from the Dagster instance in the home alone.
+    """
+    from lightrag_dagster.pipeline.retention import collect_by_hand
+
+    settings = load_settings()
     with _locked() as (home, _):
-        garbage = collect_garbage(home, retention, dry_run=dry_run)
+        garbage = collect_by_hand(home, settings.retention, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.retained.items()):
         console.print(f"kept: {snapshot} ({reason})")
     if garbage.skipped:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
+    removed, before = garbage.bytes_removed / _MEGABYTE, garbage.bytes_before / _MEGABYTE
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and older versions of the others"
+        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: {removed:.1f} of {before:.1f} "
+        "MB; the response and vector stores stay",
+        soft_wrap=True,
     )
-    before, after = garbage.bytes_before / _MEGABYTE, garbage.bytes_after / _MEGABYTE
-    if not dry_run:
-        console.print(f"{before:.1f} MB before, {after:.1f} MB after; without the response and vector stores")
+    if home.has_own_history:
+        from lightrag_dagster.orchestration.jobs import prune_history
+
+        runs = prune_history(settings, dry_run=dry_run)
+        console.print(f"{verb} from Dagster's history: {runs:,} runs older than {settings.retention.runs_days:g} days")
+    elif home.dagster != home.own_dagster:
+        console.print(f"Dagster's history is in {home.dagster}, and stays", soft_wrap=True)
 
 
 @contextmanager

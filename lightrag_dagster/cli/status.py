@@ -8,16 +8,19 @@ from rich.console import Console
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.pipeline.retention import disk_of, last_collection
+from lightrag_dagster.settings import RetentionSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
+
+_MEGABYTE = 1_000_000
 
 
 def check_status(console: Console) -> int:
@@ -59,9 +62,11 @@ def show_status(console: Console, *, as_json: bool) -> None:
         raise
     refresh_views(home)
     if as_json:
-        print_json(_facts(home, states))
+        print_json(_facts(home, states, settings.retention))
         return
     _print_published(console, home, states)
+    if states.manifest is not None:
+        _print_disk(console, home, settings.retention)
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
         (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
@@ -100,7 +105,31 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     _print_batches(console, home)
 
 
-def _facts(home: Home, states: Pending) -> dict[str, object]:
+def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> None:
+    """Print what is kept and what could go, and the failure of the last collection."""
+    try:
+        disk, last = disk_of(home, retention), last_collection(home)
+    except StoreError as error:
+        console.print(f"Disk: not known; {error}", soft_wrap=True)
+        return
+    console.print(
+        f"Disk: {disk.kept_bytes / _MEGABYTE:,.1f} MB in {disk.snapshots} kept snapshots, with tables and vectors; "
+        f"`lightrag-dagster gc` could remove {disk.removable_bytes / _MEGABYTE:,.1f} MB.",
+        soft_wrap=True,
+    )
+    if last and last.failed:
+        console.print(f"{last}.", soft_wrap=True)
+
+
+def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
+    try:
+        last = last_collection(home)
+        return {**disk_of(home, retention)._asdict(), "failed": last.failed if last else ""}
+    except StoreError as error:
+        return {"failed": str(error)}
+
+
+def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[str, object]:
     """Return the facts of the console's tables."""
     manifest, ledger = states.manifest, Ledger(home.ledger)
     return {
@@ -123,6 +152,7 @@ def _facts(home: Home, states: Pending) -> dict[str, object]:
             }
             for name, one in states.sources.items()
         },
+        "disk": _disk(home, retention),
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": states.warnings,
     }

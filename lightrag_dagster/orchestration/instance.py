@@ -30,6 +30,13 @@ run_monitoring:
 python_logs:
   managed_python_loggers: [lightrag_dagster]
   python_log_level: INFO
+retention:
+  schedule:
+    purge_after_days: 30
+  sensor:
+    purge_after_days: {skipped: 7, started: 30, success: 30, failure: 30}
+  auto_materialize:
+    purge_after_days: {skipped: 7, started: 30, success: 30, failure: 30}
 concurrency:
   runs:
     max_concurrent_runs: 4

@@ -7,10 +7,11 @@ from uuid import uuid4
 
 import dagster as dg
 
+from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
-from lightrag_dagster.assets.runs import end_orphans, forget_runs, under_way, wipe_assets
+from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.definitions import build_definitions
@@ -32,6 +33,7 @@ class Jobs:
         self._display = display
         self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account}
         self._namespace = Namespace(settings.namespace)
+        self._settings = settings
         self._definitions = build_definitions(settings)
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
 
@@ -78,6 +80,10 @@ class Jobs:
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
 
+    def prune(self) -> int:
+        """Delete old runs, once a day; return their number."""
+        return prune_daily(self._instance, Home.of(self._settings), self._namespace, self._settings.retention)
+
     def _ops(self, job: dg.JobDefinition, source: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
         """Return the configuration of steps: a given one, else the job's own, which run configuration would replace."""
         if config is not None:
@@ -94,6 +100,18 @@ class Jobs:
             self._display.start(self._namespace.without(event.step_key))
         elif event.is_step_success:
             self._display.finish()
+
+
+def prune_history(settings: Settings, *, dry_run: bool) -> int:
+    """Delete the old runs from the home's own instance; return their number.
+
+    Raises:
+        StoreError: the folder of the instance cannot be written.
+    """
+    home = Home.of(settings)
+    with open_instance(home) as instance:
+        days = settings.retention.runs_days
+        return prune_runs(instance, home, Namespace(settings.namespace), days, dry_run=dry_run)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.retention import last_collection
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
@@ -50,6 +51,7 @@ class Outcome:
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses` and `warnings` are those
     of all sources, and `unreleased` is the newest snapshot while a rollback holds another, as `Pending` has them.
+    `tidied` says what was removed, or would be.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -67,6 +69,7 @@ class Outcome:
     losses: list[Loss] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
+    tidied: list[str] = field(default_factory=list)
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -84,6 +87,7 @@ class Outcome:
             notes=others(self.notes) | later.notes,
             damaged=self.damaged + later.damaged,
             graph_built=self.graph_built or later.graph_built,
+            tidied=self.tidied + later.tidied,
             published=later.published or self.published,
         )
 
@@ -216,6 +220,9 @@ class _Pass:
             self._outcome.graph_built = True
         for job in questions_pending(self._settings):
             self._jobs.execute(job)
+        if pruned := self._jobs.prune():
+            days = self._settings.retention.runs_days
+            self._outcome.tidied.append(f"{pruned:,} runs older than {days:g} days were deleted from Dagster's history")
 
     def _ingest(self, source: Source, *, backfill: bool) -> bool:
         """Ingest one source if there is something to do; return True if there was."""
@@ -231,8 +238,12 @@ class _Pass:
 
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:
+            before = last_collection(self._home)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = latest_snapshot(self._home)
+            after = last_collection(self._home)
+            if after not in (None, before) and str(after):
+                self._outcome.tidied.append(str(after))
 
 
 def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:

@@ -1,7 +1,5 @@
 """Publication of the newest generation, and checks of the published one."""
 
-import logging
-
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
@@ -11,11 +9,9 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
 
-_log = logging.getLogger(__name__)
-
 
 def publish_newest(recipes: Recipes) -> Manifest:
-    """Check the newest generation, publish it, and collect garbage if the settings say so.
+    """Check the newest generation and publish it.
 
     Raises:
         IntegrityError: the generation is not whole; the published snapshot stays.
@@ -23,18 +19,12 @@ def publish_newest(recipes: Recipes) -> Manifest:
     """
     from lightrag_dagster.indexes.integrity import findings
     from lightrag_dagster.indexes.views import build_views
-    from lightrag_dagster.storage.snapshots.gc import collect_garbage
 
-    home, retention = Home.of(recipes.settings), recipes.settings.retention
+    home = Home.of(recipes.settings)
     with building(home, LOCK_SECONDS) as lock:
         generation = generations.newest(home)
         build_views(generation)
-        manifest = publish(home, generation, findings(generation), lock)
-        if retention.automatic:
-            skipped = collect_garbage(home, retention, dry_run=False).skipped
-            if skipped:
-                _log.info("gc skipped sources that are being ingested, until next time: %s", ", ".join(skipped))
-    return manifest
+        return publish(home, generation, findings(generation), lock)
 
 
 def check_published(home: Home) -> list[str]:

@@ -16,6 +16,7 @@ from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
 
@@ -52,8 +53,13 @@ class Snapshot:
     notes: tuple[str, ...] = ()
     """Notes for every question, such as a value of a filter that no document meets."""
 
+    mark: Mark | None = None
+    """The mark that keeps the snapshot from `gc`."""
+
     def close(self) -> None:
-        """Free the memory; the snapshot cannot be used again."""
+        """Free the memory and the mark; the snapshot cannot be used again."""
+        if self.mark is not None:
+            self.mark.close()
         for table in self.vectors.values():
             table.close()
 
@@ -120,7 +126,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
 
 def _open(home: Home, pinned: Manifest) -> Snapshot:
-    generation = Generation(home, pinned.snapshot_id)
+    generation, mark = Generation(home, pinned.snapshot_id), mark_read(home, pinned.snapshot_id)
     arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
     try:
         corpus_state = np.load(state) if state.exists() else None
@@ -132,6 +138,7 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
         graph=Adjacency.open(arrays),
         vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
         corpus_state=corpus_state,
+        mark=mark,
     )
 
 

@@ -207,15 +207,24 @@ class EvaluationSettings(Section):
 
 
 class RetentionSettings(Section):
-    """Snapshots that `gc` keeps, and when it runs."""
+    """Snapshots and runs that `gc` keeps, and when it runs."""
 
     snapshots: int = Field(default=2, gt=0, description="Number of the newest snapshots that are kept.")
     grace_days: float = Field(
-        default=7,
+        default=3,
         ge=0,
-        description="Time a snapshot is kept after another replaced it; longer than any reader keeps one open.",
+        description="Time a snapshot is kept after another replaced it. In a bucket, longer than any reader keeps one "
+        "open; on a disk an open one stays anyway.",
     )
-    automatic: bool = Field(default=False, description="Run `gc` after every publication.")
+    runs_days: float = Field(
+        default=14,
+        gt=0,
+        description="Time a run stays in the history of the home's own Dagster instance; never pruned are another "
+        "`$DAGSTER_HOME` and the last run of each partition.",
+    )
+    automatic: bool = Field(
+        default=True, description="Run `gc` after every publication, and prune the history of runs once a day."
+    )
 
 
 class CacheSettings(Section):

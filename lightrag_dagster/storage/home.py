@@ -6,6 +6,7 @@ FORMAT                                number of this layout, as `storage.home_fo
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
+collected.json                        last garbage collection, and since when it removes by itself
 purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
@@ -176,6 +177,11 @@ class Home:
         return self.root / "purging.json"
 
     @property
+    def collected(self) -> Path:
+        """The last garbage collection; missing before the first one."""
+        return self.root / "collected.json"
+
+    @property
     def failures(self) -> Path:
         """Failed runs of the daemon, one JSON object a line."""
         return self.of_machine / "failures.jsonl"
@@ -244,7 +250,17 @@ class Home:
     def dagster(self) -> Path:
         """Folder of the Dagster instance: `$DAGSTER_HOME` when set."""
         configured = os.environ.get("DAGSTER_HOME")
-        return Path(configured) if configured else self.of_machine / "dagster"
+        return Path(configured) if configured else self.own_dagster
+
+    @property
+    def own_dagster(self) -> Path:
+        """Folder of the Dagster instance that this home makes; not used when `$DAGSTER_HOME` is elsewhere."""
+        return self.of_machine / "dagster"
+
+    @property
+    def has_own_history(self) -> bool:
+        """True if that instance is the one in use, and has runs."""
+        return self.dagster.resolve() == self.own_dagster.resolve() and (self.own_dagster / "history").exists()
 
     @property
     def scratch(self) -> Path:

@@ -15,6 +15,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings, load_settings
@@ -109,4 +110,6 @@ def publish(settings: Settings, *, backfill: bool = False, account: Account | No
             lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
         )
     build_graph(settings)
-    return publish_newest(recipes)
+    manifest = publish_newest(recipes)
+    collect_after_publication(home, settings.retention)
+    return manifest

@@ -6,9 +6,9 @@ import dagster as dg
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
+from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.runs import building_under_way, end_orphans, forget_runs, under_way
+from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
 from tests.storage.locks.test_locks import hold
@@ -81,18 +81,3 @@ def test_runs_of_a_killed_command_end(instance: dg.DagsterInstance, tmp_path: Pa
     end_orphans(instance, Home(tmp_path), Namespace())
     assert status(command) is dg.DagsterRunStatus.FAILURE
     assert {status(run) for run in (other, daemon)} == {dg.DagsterRunStatus.STARTED}
-
-
-def test_runs_of_others_are_not_forgotten(instance: dg.DagsterInstance) -> None:
-    ended = dg.DagsterRunStatus.SUCCESS
-    gone = {pretend(instance, ended, job="__ASSET_JOB", assets={name}) for name in ("extractions", "answers")}
-    kept = {
-        pretend(instance, ended, job="__ASSET_JOB", assets={"finance/extractions"}),
-        pretend(instance, ended, job="ingest"),  # of another code location: it has none of our steps
-        pretend(instance, ended, {ACCOUNT_TAG: "one"}, job="__ASSET_JOB", assets={"status_report"}),
-    }
-    assert not under_way(instance, Namespace())
-    kept |= {pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"chunks"})}
-    assert under_way(instance, Namespace())
-    assert forget_runs(instance, Namespace(), "one") == len(gone)
-    assert {run.run_id for run in instance.get_runs()} == kept

@@ -33,6 +33,7 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     assert code == 0
     assert "4 documents listed, 2 chunks at 3 places" in output
     assert f'{lost}: lightrag-dagster sql "select source, path, status, error from raw_documents' in output
+    assert " MB in 1 kept snapshots, with tables and vectors; `lightrag-dagster gc` could remove 0.0 MB." in output
 
     options = ("--home", str(load_settings().home), "--sources", str(notes.parent))
     _, output, _ = command(capfd, monkeypatch, *options, "status")
@@ -40,6 +41,9 @@ def test_it_counts_what_is_listed_and_what_was_lost(
 
     code, output, _ = command(capfd, monkeypatch, "status", "--json")
     (loss,) = json.loads(output)["losses"]
+    disk = json.loads(output)["disk"]
+    assert (disk["snapshots"], disk["failed"]) == (1, "")
+    assert 0 < disk["removable_bytes"] < disk["kept_bytes"], "versions of vectors between two steps of the build"
     assert (loss["of"], loss["counts"]["failed"], loss["total"], loss["sources"]) == ("documents", 1, 4, ["notes"])
     code, listed, _ = command(capfd, monkeypatch, "sql", loss["query"], "--format", "csv")
     assert [line.split(",")[1:3] for line in listed.splitlines()[1:]] == [["broken.txt", "failed"]]

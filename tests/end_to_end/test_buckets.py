@@ -192,7 +192,9 @@ def test_another_machine_knows_the_partitions_that_were_read(in_bucket: Settings
 
 @pytest.mark.long
 def test_a_reader_whose_snapshot_was_collected_is_told(in_bucket: Settings, tmp_path: Path) -> None:
-    settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
+    settings = in_bucket.changed(
+        sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0, "automatic": False}
+    )
     write_source(settings, "notes", {"text.txt": RIVER})
     build(settings)
     with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "reader")) as knowledge:
@@ -220,7 +222,9 @@ def test_a_run_through_dagster_on_an_empty_machine_and_one_without_work(
 
 @pytest.mark.long
 def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server: BucketService, tmp_path: Path) -> None:
-    settings = in_bucket.changed(sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0})
+    settings = in_bucket.changed(
+        sources=tmp_path / "sources", retention={"snapshots": 1, "grace_days": 0, "automatic": False}
+    )
     ids = []
     for text in (RIVER, FLOOD):
         write_source(settings, "notes", {"text.txt": text})

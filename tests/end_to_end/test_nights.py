@@ -1,18 +1,27 @@
 """Many nights of small changes: the stores follow what is published, not what has been."""
 
-from datetime import timedelta
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from benchmarks.nights import disk, nights
 from benchmarks.passages import generate
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.support import build, snapshot_contents
 
 LEAST_CHANGED = 0.01
+
+MAX_GROWTH = 2.2
+"""A home after sixty nights, beside the first one: all of its bytes on the disk."""
+
+MAX_PEAK = 2.5
+"""The same in each night before: vectors that are written again take twice their place for the grace period."""
+
+CHECK = dg.AssetCheckKey(dg.AssetKey("entity_mentions"), "accepted")
 
 
 def size(settings: Settings) -> int:
@@ -46,12 +55,6 @@ def pass_nights(folder: Path, nights: int, documents: int) -> None:
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
-@pytest.fixture(autouse=True)
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A night is over in seconds here, so what waits for seconds would wait for nights."""
-    monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(seconds=1))
-
-
 @pytest.mark.long
 def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
     pass_nights(tmp_path, 2, 8)
@@ -60,3 +63,49 @@ def test_the_stores_stay_small_over_some_nights(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_stores_stay_small_over_thirty_nights(tmp_path: Path) -> None:
     pass_nights(tmp_path, 30, 300)
+
+
+def history(home: Home) -> tuple[int, set[str], bool, dg.AssetCheckKey | None]:
+    """Return the number of runs, the materialised partitions, if all is published, and the check that has a result."""
+    with open_instance(home) as instance:
+        checks = instance.event_log_storage.get_latest_asset_check_execution_by_key([CHECK])
+        return (
+            len(instance.get_runs()),
+            set(instance.get_materialized_partitions(dg.AssetKey("extractions"))),
+            instance.get_latest_materialization_event(dg.AssetKey("knowledge_base")) is not None,
+            next((key for key, one in checks.items() if one.evaluation and one.evaluation.passed), None),
+        )
+
+
+def short(settings: Settings) -> Settings:
+    return settings.changed(retention={"snapshots": 1, "grace_days": 1.5, "runs_days": 1.5})
+
+
+@pytest.mark.long
+def test_snapshots_and_runs_of_older_nights_go_by_themselves(settings: Settings) -> None:
+    home = Home(settings.home)
+    for _ in nights(short(settings), 3, 3, 1):
+        pass
+    # The last night's own snapshot, and those that it and the night before replaced; two runs a night.
+    assert [one.sequence for one in list_snapshots(home)] == [2, 3, 4]
+    assert history(home) == (4, {"notes"}, True, CHECK)
+
+
+@pytest.mark.long
+def test_the_runs_in_another_dagster_home_are_left_alone(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "company"))
+    for _ in nights(short(settings), 3, 3, 1):
+        pass
+    assert len(list_snapshots(Home(settings.home))) == 3
+    assert history(Home(settings.home))[0] == 8
+
+
+@pytest.mark.long
+def test_a_home_grows_little_over_sixty_nights_by_default(settings: Settings) -> None:
+    sizes = [disk(settings.home)["total"] for _ in nights(settings, 400, 60, 3)]
+    first, *later = (size for size, _ in sizes)
+    assert later[-1] <= MAX_GROWTH * first
+    assert max(later) <= MAX_PEAK * first
+    assert history(Home(settings.home))[1:] == ({"notes"}, True, CHECK)

@@ -24,10 +24,21 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "FORMAT")
+POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "FORMAT")
 """Records of the home itself."""
 
-_RANKS = ("generations", "tables", "accepted", "pins.json", "purging.json", "NEWEST", "HELD", "CURRENT", "FORMAT")
+_RANKS = (
+    "generations",
+    "tables",
+    "accepted",
+    "pins.json",
+    "purging.json",
+    "collected.json",
+    "NEWEST",
+    "HELD",
+    "CURRENT",
+    "FORMAT",
+)
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
 _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")

@@ -7,19 +7,20 @@ is needed, so the files of a source go under its lock, and stay where another pr
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import lancedb
-
-from lightrag_dagster.errors import BuilderLockedError
+from lightrag_dagster.core.objects import Stored
+from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import source_lock
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, find_unused
+from lightrag_dagster.storage.snapshots.readers import is_read
 from lightrag_dagster.storage.snapshots.records import Pointer, Vectors, read_record
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,
@@ -28,43 +29,66 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     list_snapshots,
     snapshot_names,
 )
+from lightrag_dagster.storage.snapshots.vector_cleanup import drop_tables, remove_versions
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
 
-CLEANUP_MARGIN = timedelta(seconds=10)
-"""Time that LanceDB may take to begin a cleanup, whose limit is an age."""
-
 
 @dataclass
 class Garbage:
-    """The removed objects, or in a dry run those to be removed. Sizes in bytes.
+    """The removed objects, or those that could be removed.
 
     `retained` maps each kept snapshot to the reason; `skipped` are sources whose table versions all stay, since another
-    process was ingesting them.
+    process was ingesting them. `sizes` has the files of snapshots, tables and vectors as they were found, in bytes, and
+    `versions` the unused files of each source's tables.
     """
 
-    retained: dict[str, str] = field(default_factory=dict)
+    retained: dict[str, str]
+    sizes: dict[Path, int] = field(default_factory=dict, repr=False)
     skipped: list[str] = field(default_factory=list)
     generations: list[str] = field(default_factory=list)
-    table_versions: int = 0
+    versions: dict[str, list[Path]] = field(default_factory=dict)
     vector_tables: list[str] = field(default_factory=list)
-    bytes_before: int = 0
-    bytes_after: int = 0
+    vectors: list[VectorFiles] = field(default_factory=list)
+    _whole: list[Path] = field(default_factory=list, repr=False)
+    _unread: dict[str, list[Path]] = field(default_factory=dict, repr=False)
+
+    @property
+    def table_versions(self) -> int:
+        """Number of unused files of the sources' tables."""
+        return sum(map(len, self.versions.values()))
+
+    @property
+    def bytes_before(self) -> int:
+        """Size of snapshots, tables and vectors, as they were found."""
+        return sum(self.sizes.values())
+
+    @property
+    def bytes_removed(self) -> int:
+        """Size of what is no longer used."""
+        unused = [*self._whole, *(path for one in self.versions.values() for path in one)]
+        unused += [path for one in self.vectors for path in one.unused]
+        return sum(self.sizes[path] for path in unused)
+
+    @property
+    def bytes_after(self) -> int:
+        """Size of what is kept."""
+        return self.bytes_before - self.bytes_removed
 
 
 def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
     """Remove everything that no retained snapshot uses. Call it while holding the builder lock.
 
     Retained are the current snapshot, the newest `retention.snapshots`, those that were current within
-    `retention.grace_days`, held and named ones, and the generation that is being built. The response and vector stores
-    are left alone.
+    `retention.grace_days`, held, named and open ones, and the generation that is being built. The response and vector
+    stores are left alone.
 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    return remove_unused(home, _retained(home, retention), dry_run=dry_run)
+    return remove_unused(home, retained_snapshots(home, retention), dry_run=dry_run)
 
 
 def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Garbage:
@@ -78,14 +102,7 @@ def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Gar
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    garbage, used = Garbage(retained=retained, bytes_before=_size(home)), _used_versions(home, retained)
-    garbage.generations = sorted(
-        path.name for path in home.generations.glob("gen-*") if path.name not in garbage.retained
-    )
-    tags = _tags(home, garbage.retained)
-    found = home.files.list_folder(home.lance)
-    stored = {path.relative_to(home.lance).parts[0].removesuffix(".lance") for path in found}
-    garbage.vector_tables = sorted(stored - tags.keys())
+    garbage = find_garbage(home, retained)
     if not dry_run:
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
@@ -93,15 +110,44 @@ def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Gar
         home.files.push()
         for folder in (home.scratch, *map(home.generation, garbage.generations)):
             home.files.remove_folder(folder)
-        if stored:
-            _clean_vectors(home, tags, garbage.vector_tables)
-    _remove_versions(home, garbage, used, dry_run=dry_run)
-    garbage.bytes_after = _size(home)
+        drop_tables(home, garbage.vector_tables)
+        for table in garbage.vectors:
+            remove_versions(home, table)
+    _remove_versions(home, garbage, dry_run=dry_run)
     return garbage
 
 
-def _retained(home: Home, retention: RetentionSettings) -> dict[str, str]:
-    """Return snapshot → why it is retained."""
+def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
+    """Return everything that some retained snapshots do not use, and the size of all; it takes no lock.
+
+    Raises:
+        StoreError: a record is damaged, or the disk refuses.
+    """
+    try:
+        stored = {
+            folder: home.files.list_folder(folder) for folder in (home.generations, home.lance, home.root / "tables")
+        }
+        sizes = {path: one.size for found in stored.values() for path, one in found.items()}
+        garbage = Garbage(retained, sizes, generations=garbage_generations(home, retained))
+        _add_vectors(home, garbage, stored[home.lance])
+        _add_versions(home, garbage, stored[home.root / "tables"])
+    except OSError as error:
+        raise StoreError(
+            f"{error.filename or home.name} cannot be read: {error.strerror or error}; try again"
+        ) from error
+    gone = {home.generation(name) for name in garbage.generations}
+    gone |= {home.lance / f"{table}.lance" for table in garbage.vector_tables}
+    garbage._whole = [path for path in sizes if not gone.isdisjoint(path.parents)]
+    return garbage
+
+
+def garbage_generations(home: Home, retained: Collection[str]) -> list[str]:
+    """Return the generations that are not retained."""
+    return sorted(path.name for path in home.generations.glob("gen-*") if path.name not in retained)
+
+
+def retained_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
+    """Return snapshot → why it is retained; raises StoreError when a record is damaged."""
     found = list_snapshots(home)
     oldest = datetime.now(UTC) - timedelta(days=retention.grace_days)
     reasons = {one.snapshot_id: "in its grace period" for one in found if last_current(home, one) > oldest}
@@ -113,7 +159,7 @@ def _retained(home: Home, retention: RetentionSettings) -> dict[str, str]:
         reasons[held] = "held"
     if current := current_snapshot(home):
         reasons[current.snapshot_id] = "published"
-    return reasons
+    return {one: "open" for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
 
 
 def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
@@ -125,25 +171,31 @@ def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
     return {path for table, source, version in versions for path in tables.all_paths(table, source, version)}
 
 
-def _remove_versions(home: Home, garbage: Garbage, used: Collection[Path], *, dry_run: bool) -> None:
-    """Remove the files of table versions, source by source, that neither snapshots nor the source itself uses."""
-    unused: dict[str, list[Path]] = defaultdict(list)
-    for path in home.files.list_folder(home.root / "tables"):
+def _add_versions(home: Home, garbage: Garbage, stored: Iterable[Path]) -> None:
+    """Add the files of table versions that neither snapshots nor the source itself uses."""
+    used, unused = _used_versions(home, garbage.retained), defaultdict[str, list[Path]](list)
+    for path in stored:
         if path.suffix in (".parquet", ".shards") and path not in used:
             unused[Home.source_of(path.parent)].append(path)
-    for source, paths in sorted(unused.items()):
-        if not set(paths) - _recorded(home, source, paths):
-            continue
+    garbage._unread = dict(sorted(unused.items()))
+    found = {source: sorted(set(paths) - _recorded(home, source, paths)) for source, paths in garbage._unread.items()}
+    garbage.versions = {source: paths for source, paths in found.items() if paths}
+
+
+def _remove_versions(home: Home, garbage: Garbage, *, dry_run: bool) -> None:
+    """Remove the unused files of table versions, source by source, except where another process ingests."""
+    for source in list(garbage.versions):
+        paths = garbage._unread[source]
         try:
             with source_lock(home, source, 0):
                 _refresh(home, source, paths)
-                gone = sorted(set(paths) - _recorded(home, source, paths))
+                garbage.versions[source] = gone = sorted(set(paths) - _recorded(home, source, paths))
                 if not dry_run:
                     home.files.remove(gone)
-                garbage.table_versions += len(gone)
         except BuilderLockedError as error:
             _log.info("the older versions of %s stay: %s", source, error)
             garbage.skipped.append(source)
+            del garbage.versions[source]
 
 
 def _recorded(home: Home, source: str, paths: Iterable[Path]) -> set[Path]:
@@ -175,23 +227,10 @@ def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
     return tags
 
 
-def _clean_vectors(home: Home, tags: dict[str, set[str]], unused: list[str]) -> None:
-    database = lancedb.connect(home.lance_uri)
-    for table in unused:
-        database.drop_table(table)
-    for table, kept in tags.items():
-        handle = database.open_table(table)
-        for tag in set(handle.tags.list()) - kept:
-            handle.tags.delete(tag)
-        handle.optimize()
-        # LanceDB refuses to clean up past a tag, so what can go is what is older than the oldest one. No other builder
-        # runs while the lock is held, so unverified files are those of a killed one.
-        tagged = {handle.tags.get_version(tag) for tag in kept}
-        oldest = min(one["timestamp"] for one in handle.list_versions() if one["version"] in tagged)
-        age = datetime.now(oldest.tzinfo) - oldest + CLEANUP_MARGIN
-        handle.optimize(cleanup_older_than=age, delete_unverified=True)
-
-
-def _size(home: Home) -> int:
-    folders = (home.generations, home.lance, home.root / "tables")
-    return sum(one.size for folder in folders for one in home.files.list_folder(folder).values())
+def _add_vectors(home: Home, garbage: Garbage, stored: Mapping[Path, Stored]) -> None:
+    """Add the vector tables that no retained snapshot reads, and the unused files of the others."""
+    tags, tables = _tags(home, garbage.retained), defaultdict[str, dict[Path, Stored]](dict)
+    for path, one in stored.items():
+        tables[path.relative_to(home.lance).parts[0].removesuffix(".lance")][path] = one
+    garbage.vector_tables = sorted(tables.keys() - tags.keys())
+    garbage.vectors = [find_unused(home, table, kept, tables[table]) for table, kept in sorted(tags.items())]

@@ -6,37 +6,108 @@ deletion files by their random number, index folders by their UUID. A test compa
 """
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from lightrag_dagster.core.objects import Stored
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import VectorTable
+
+_VERSIONS, _TRANSACTIONS, _TAGS = "_versions", "_transactions", Path("_refs", "tags")
+_OF_VERSIONS = (_VERSIONS, _TRANSACTIONS, "_indices", "_deletions", "data")
+_HINT = "latest_version_hint.json"
 
 
 def tag_file(home: Home, entry: VectorTable) -> Path:
     """Return the file of the tag of a version."""
-    return home.lance / f"{entry.table}.lance" / "_refs" / "tags" / f"{entry.tag}.json"
+    return _folder(home, entry.table) / _TAGS / f"{entry.tag}.json"
 
 
 def files_of_version(home: Home, entry: VectorTable) -> dict[Path, int]:
     """Return the files that a tagged version reads, and their sizes in bytes; raises OSError."""
-    table = home.lance / f"{entry.table}.lance"
-    tag, stored = tag_file(home, entry), home.files.list_folder(table)
-    version = json.loads(home.files.read_bytes(tag))["version"]
-    names = (f"{version}.manifest", f"{2**64 - 1 - version}.manifest")
-    path = next(path for name in names if (path := table / "_versions" / name) in stored)
-    content = home.files.read_bytes(path)
+    tag, stored = tag_file(home, entry), home.files.list_folder(_folder(home, entry.table))
+    path = _manifests(stored)[_tagged(home, tag)]
+    # Transactions are for writers; LanceDB may remove them.
+    read = [one for one in _named_in(home, path, stored) if one.parent.name != _TRANSACTIONS]
+    return {one: stored[one].size for one in (tag, path, *read)}
+
+
+@dataclass(frozen=True)
+class VectorFiles:
+    """The files of a vector table: `kept` by version that is needed, and those that are `unused`."""
+
+    table: str
+    kept: Mapping[int, Collection[Path]]
+    unused: Sequence[Path]
+
+
+def find_unused(home: Home, table: str, tags: Collection[str], stored: Mapping[Path, Stored]) -> VectorFiles:
+    """Return the files of a vector table that neither its newest version nor the versions of some tags read.
+
+    LanceDB's own clean-up drops no version between two tagged ones, and it first writes the whole table again. Other
+    tags come first and then manifests, so that after a kill no tag or version is left that lacks a file.
+
+    Args:
+        home: The home, while holding the builder's lock: nothing is half written then.
+        table: Name of the table.
+        tags: Those of its tags that stay.
+        stored: The files of the table.
+
+    Raises:
+        OSError: a file cannot be read.
+        StoreError: a version that is needed is missing, or the bucket refuses.
+    """
+    folder, manifests = _folder(home, table), _manifests(stored)
+    tag_files = {folder / _TAGS / f"{tag}.json" for tag in tags}
+    try:
+        versions = {_tagged(home, tag) for tag in tag_files} | {max(manifests)}
+        kept = {version: [manifests[version], *_named_in(home, manifests[version], stored)] for version in versions}
+    except (KeyError, ValueError, FileNotFoundError) as error:
+        raise StoreError(f"vector table {table} lacks a version that a snapshot reads; run `run --verify`") from error
+    needed = tag_files | {path for paths in kept.values() for path in paths}
+    places = [folder / name for name in (_TAGS, *_OF_VERSIONS)]
+    ranks = {path: next((rank for rank, one in enumerate(places) if one in path.parents), None) for path in stored}
+    unused = [(rank, path) for path, rank in ranks.items() if rank is not None and path not in needed]
+    return VectorFiles(table, kept, [path for _, path in sorted(unused) if path.name != _HINT])
+
+
+def _folder(home: Home, table: str) -> Path:
+    return home.lance / f"{table}.lance"
+
+
+def _tagged(home: Home, tag: Path) -> int:
+    return int(json.loads(home.files.read_bytes(tag))["version"])
+
+
+def _manifests(stored: Iterable[Path]) -> dict[int, Path]:
+    """Return version → its manifest, which is named by the number, or in newer tables by what is left to 2^64 - 1."""
+    found = {int(path.stem): path for path in stored if path.suffix == ".manifest" and path.stem.isdecimal()}
+    return {2**64 - 1 - number if number >= 2**63 else number: path for number, path in found.items()}
+
+
+def _named_in(home: Home, manifest: Path, stored: Iterable[Path]) -> list[Path]:
+    """Return the files of its table that a manifest names; raises OSError."""
+    content, table = home.files.read_bytes(manifest), manifest.parent.parent
     # The footer of 16 bytes says where the list of data files begins; before it, files of other versions may be named.
     listed = content[int.from_bytes(content[-16:-8], "little") :]
 
-    def inside(folder: str) -> list[Path]:
-        # A killed write leaves a temporary file, `.tmp` and six characters.
-        return [one for one in stored if one.is_relative_to(table / folder) and not one.name.startswith(".")]
+    def is_named(path: Path) -> bool:
+        match path.relative_to(table).parts[0]:
+            case "data":
+                return path.name.encode() in listed
+            case "_deletions":
+                return _varint(int(path.stem.split("-")[-1])) in listed
+            case "_indices":
+                return UUID(path.parent.name).bytes in content
+            case folder if folder == _TRANSACTIONS:
+                return path.name.encode() in content
+        return False
 
-    data = [one for one in inside("data") if one.name.encode() in listed]
-    deletions = [one for one in inside("_deletions") if _varint(int(one.stem.split("-")[-1])) in listed]
-    indexes = [one for one in inside("_indices") if UUID(one.parent.name).bytes in content]
-    return {one: stored[one].size for one in (tag, path, *data, *deletions, *indexes)}
+    # A killed write leaves a temporary file, `.tmp` and six characters.
+    return [path for path in stored if not path.name.startswith(".") and is_named(path)]
 
 
 def _varint(number: int) -> bytes:

@@ -1,15 +1,16 @@
 """Garbage collection beside real builds."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import lancedb
-import lancedb.table
 import pyarrow as pa
 import pytest
 from pydantic import SecretStr
@@ -24,14 +25,15 @@ from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting
-from lightrag_dagster.storage.snapshots import gc, snapshots
+from lightrag_dagster.storage.snapshots import lance_files, snapshots, vector_cleanup
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.verify import find_damage
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.buckets import S3Server
 from tests.storage.years import Years, build_year
-from tests.support import snapshot_contents
+from tests.support import published, snapshot_contents
 
 Result = TypeVar("Result")
 
@@ -81,28 +83,60 @@ def test_garbage_is_what_nobody_needs(years: Years) -> None:
     assert snapshot_contents(settings)["entities"] != before["entities"]
 
 
-def test_vectors_are_cleaned_up_to_the_oldest_version_that_a_snapshot_reads(
+def test_a_version_of_vectors_between_two_kept_ones_goes_and_nothing_is_written_again(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LanceDB refuses to remove what is older than a limit when a tag is, as those of all retained snapshots are."""
+    monkeypatch.setattr(vector_cleanup, "MAX_DELETED_SHARE", 1)
+    settings, (first, _, last) = years(3)
+    home = Home(settings.home)
+    snapshots.pin(home, "audit", first)
+    before = home.files.list_folder(home.lance).keys()
+
+    garbage = collect_garbage(home, keep(1), dry_run=False)
+
+    after = home.files.list_folder(home.lance).keys()
+    assert after < before
+    assert before - after == {path for one in garbage.vectors for path in one.unused}
+    assert {path.stem for path in after if path.suffix == ".json"} == {"latest_version_hint", first, last}
+    for entry in snapshots.read_manifest(home, first).vectors.tables.values():
+        handle = lancedb.connect(home.lance_uri).open_table(entry.table)
+        tags = {handle.tags.get_version(tag) for tag in handle.tags.list()}
+        assert {one["version"] for one in handle.list_versions()} == tags | {handle.version}
+    assert [find_damage(home, one, verify=True) for one in (first, last)] == [[], []]
+    build_year(settings, 2005)
+    collect_garbage(home, keep(2), dry_run=False)
+    assert [find_damage(home, one.snapshot_id, verify=True) for one in list_snapshots(home)] == [[]] * 3
+
+
+def test_a_table_with_many_deleted_rows_or_parts_is_written_again(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings, _ = years(3)
-    optimize = lancedb.table.LanceTable.optimize
-    limits: list[tuple[datetime, list[datetime]]] = []
+    home = Home(settings.home)
+    before = snapshot_contents(settings)
+    monkeypatch.setattr(vector_cleanup, "MAX_FRAGMENTS", 1)
+    collect_garbage(home, keep(1), dry_run=False)
+    table = published(settings).vectors.tables["relation_vectors"].table
+    assert lancedb.connect(home.lance_uri).open_table(table).list_versions()[-1]["metadata"]["total_fragments"] == "1"
+    assert snapshot_contents(settings) == before
+    monkeypatch.undo()
+    build_year(settings, 2005)
+    collect_garbage(home, keep(1), dry_run=False)
+    assert find_damage(home, published(settings).snapshot_id, verify=True) == []
 
-    def watched(table: Any, *, cleanup_older_than: timedelta | None = None, **more: Any) -> Any:
-        if cleanup_older_than is not None:
-            tagged = {table.tags.get_version(tag) for tag in table.tags.list()}
-            times = sorted(one["timestamp"] for one in table.list_versions() if one["version"] in tagged)
-            limits.append((datetime.now() - cleanup_older_than, times))
-            cleanup_older_than += timedelta(seconds=60)
-        return optimize(table, cleanup_older_than=cleanup_older_than, **more)
 
-    monkeypatch.setattr(gc, "CLEANUP_MARGIN", timedelta(0))
-    monkeypatch.setattr(lancedb.table.LanceTable, "optimize", watched)
-    collect_garbage(Home(settings.home), keep(2), dry_run=False)
-    assert len(limits) == 3
-    for limit, (oldest, newest) in limits:
-        assert oldest <= limit < newest
+def test_nothing_of_a_vector_table_goes_if_lancedb_counts_other_files(
+    years: Years, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, _ = years(3)
+    home = Home(settings.home)
+    before = home.files.list_folder(home.lance).keys()
+    monkeypatch.setattr(lance_files, "_varint", lambda number: b"not in a manifest")
+    with pytest.raises(
+        StoreError, match=r"has other files in version \d+ than LanceDB counts; nothing of it was removed"
+    ):
+        collect_garbage(home, keep(1), dry_run=False)
+    assert home.files.list_folder(home.lance).keys() == before
 
 
 def test_answers_and_evaluations_that_were_replaced_are_garbage(tmp_path: Path) -> None:
@@ -143,7 +177,39 @@ def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(years: Ye
     assert collect_garbage(home, keep(1, days=1), dry_run=True).retained[first] == "in its grace period"
 
 
-def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years) -> None:
+def test_a_snapshot_stays_while_it_is_open_and_no_longer(years: Years) -> None:
+    settings, (first, *_) = years(3)
+    home = Home(settings.home)
+    with (
+        KnowledgeBase.open(settings.home, first, settings=settings) as knowledge,
+        KnowledgeBase.open(settings.home, first, settings=settings),
+    ):
+        assert collect_garbage(home, keep(1), dry_run=False).retained[first] == "open"
+        assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
+        knowledge.close()
+        assert first in collect_garbage(home, keep(1), dry_run=False).retained
+    assert collect_garbage(home, keep(1), dry_run=False).generations == [first]
+
+
+def test_a_snapshot_that_another_process_has_open_stays_until_that_is_killed(years: Years) -> None:
+    settings, (first, *_) = years(2)
+    home = Home(settings.home)
+    script = f"""
+import sys; from pathlib import Path; from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.readers import mark_read
+mark = mark_read(Home(Path(sys.argv[1])), "{first}"); print("open", flush=True); sys.stdin.read()
+"""
+    command = [sys.executable, "-c", script, str(settings.home)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout
+        assert reader.stdout.readline() == b"open\n"
+        assert collect_garbage(home, keep(1), dry_run=False).retained[first] == "open"
+        reader.kill()
+    assert collect_garbage(home, keep(1), dry_run=False).generations == [first]
+
+
+def test_a_reader_of_a_removed_snapshot_is_told_to_open_again(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "mark_read", lambda *_: None)  # as in a bucket
     settings, (first, *_) = years(3)
     home = Home(settings.home)
     with KnowledgeBase.open(settings.home, first, settings=settings) as knowledge:

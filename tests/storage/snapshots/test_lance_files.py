@@ -10,7 +10,7 @@ import pytest
 from lancedb.index import IvfFlat
 
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.lance_files import _varint, files_of_version
+from lightrag_dagster.storage.snapshots.lance_files import _varint, files_of_version, find_unused
 from lightrag_dagster.storage.snapshots.records import VectorTable
 
 
@@ -62,6 +62,35 @@ def test_the_files_of_each_version_are_those_that_lancedb_counts(tmp_path: Path)
         "second.json",
         "third.json",
     }
+
+
+def test_what_is_unused_can_go_and_the_versions_that_are_kept_are_whole(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    handle = lancedb.connect(home.lance_uri).create_table("names", rows(0, 300))
+    handle.create_index("vector", config=IvfFlat(num_partitions=1))
+    for tag in ("first", "second", "third"):
+        start = handle.count_rows()
+        handle.add(rows(start, start + 20))
+        handle.delete(f"id = '{start - 1}'")
+        handle.tags.create(tag, handle.version)
+    handle.drop_index("vector_idx")
+    handle.create_index("vector", config=IvfFlat(num_partitions=1))
+    handle.optimize()
+
+    found = find_unused(home, "names", {"first"}, home.files.list_folder(home.lance))
+    home.files.remove(found.unused)
+
+    folders = {path.relative_to(home.lance / "names.lance").parts[0] for path in found.unused}
+    assert folders == {"_refs", "_versions", "_transactions", "_deletions", "data"}
+    assert [path.parent.name for path in found.unused[:3]] == ["tags", "tags", "_versions"]
+    assert find_unused(home, "names", {"first"}, home.files.list_folder(home.lance)).unused == []
+    again: Any = lancedb.connect(home.lance_uri).open_table("names")
+    assert set(again.tags.list()) == {"first"}
+    assert {one["version"] for one in again.list_versions()} == {again.tags.get_version("first"), again.version}
+    assert again.count_rows() == len(again.search([0.5] * 8).nprobes(9).limit(400).to_arrow()) == 357
+    again.add(rows(900, 905))
+    again.checkout("first")
+    assert again.count_rows() == len(again.search([0.5] * 8).nprobes(9).limit(400).to_arrow()) == 319
 
 
 @pytest.mark.parametrize(

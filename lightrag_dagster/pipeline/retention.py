@@ -1,0 +1,166 @@
+"""Retention that works by itself: after a publication, what no kept snapshot needs is removed.
+
+In a home of an earlier version, the first publication only says what would be removed; from the next day on it is.
+"""
+
+import logging
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from pydantic import Field
+
+from lightrag_dagster.errors import LightRAGError, StoreError, one_line
+from lightrag_dagster.pipeline.merge import LOCK_SECONDS
+from lightrag_dagster.settings import RetentionSettings
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.snapshots.gc import (
+    Garbage,
+    collect_garbage,
+    find_garbage,
+    garbage_generations,
+    retained_snapshots,
+)
+from lightrag_dagster.storage.snapshots.records import Record, read_record
+
+_MEGABYTE = 1_000_000
+_log = logging.getLogger(__name__)
+
+
+class Collection(Record):
+    """`collected.json`: the last garbage collection of a home, and whether it may remove anything by itself."""
+
+    mended_by = "delete it; then the next publication only says what `gc` would remove"
+
+    told_on: str | None = Field(default=None, description="UTC date on which it only said what it would remove")
+    only_told: bool = Field(default=False, description="Nothing was removed")
+    snapshots: int = 0
+    table_versions: int = 0
+    bytes_removed: int = 0
+    bytes_kept: int = 0
+    skipped: list[str] = Field(default=[], description="Sources that were being ingested")
+    failed: str = Field(default="", description="Why it failed")
+    at: str = Field(default="", description="UTC, ISO 8601")
+
+    def __str__(self) -> str:
+        """Return the sentence for people, which is empty when there is nothing to say."""
+        if self.failed:
+            return f"gc failed: {self.failed}; the snapshot is published, and `lightrag-dagster gc` tries again"
+        found = (
+            f"{self.bytes_removed / _MEGABYTE:,.1f} MB (old snapshots: {self.snapshots:,}, table versions: "
+            f"{self.table_versions:,})"
+        )
+        if self.only_told:
+            return (
+                f"gc would remove {found}, and will after publications from tomorrow on; "
+                "`retention` in the settings says what is kept, `lightrag-dagster snapshots pin` keeps a snapshot"
+            )
+        busy = f"; those of {', '.join(self.skipped)} stay, being ingested" if self.skipped else ""
+        return f"gc removed {found}; {self.bytes_kept / _MEGABYTE:,.1f} MB are kept{busy}" if self.at else ""
+
+
+def collect_after_publication(home: Home, retention: RetentionSettings) -> Collection | None:
+    """Remove what no kept snapshot needs, if the settings say so; return the result if there is something to say.
+
+    Nothing is listed unless a snapshot is no longer kept. A failure is returned and logged: what was published stays.
+    """
+    if not retention.automatic:
+        return None
+    try:
+        with building(home, LOCK_SECONDS):
+            return _collect(home, retention)
+    except (LightRAGError, OSError) as error:
+        found = Collection(failed=one_line(error), told_on=_told_on(home), at=_now())
+        _log.warning("%s", found)
+        with suppress(LightRAGError, OSError):
+            _write(home, found)
+        return found
+
+
+def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
+    """Remove what no kept snapshot needs, also in a home where nothing was said before; raises as `collect_garbage`.
+
+    Call it while holding the builder's lock.
+    """
+    garbage = collect_garbage(home, retention, dry_run=dry_run)
+    if not dry_run:
+        _write(home, _result(garbage, None))
+    return garbage
+
+
+class Disk(NamedTuple):
+    """The number of kept snapshots, their bytes with tables and vectors, and the bytes that `gc` could remove."""
+
+    snapshots: int
+    kept_bytes: int
+    removable_bytes: int
+
+
+def disk_of(home: Home, retention: RetentionSettings) -> Disk:
+    """Return what is kept in a home; it takes no lock, so that it is about the home as it is while others build.
+
+    Raises:
+        StoreError: a record is damaged, or a file was removed meanwhile.
+    """
+    garbage = find_garbage(home, retained_snapshots(home, retention))
+    return Disk(len(garbage.retained), garbage.bytes_after, garbage.bytes_removed)
+
+
+def last_collection(home: Home) -> Collection | None:
+    """Return the last collection of a home; raises StoreError when the record is damaged."""
+    return read_record(home.collected, Collection)
+
+
+def may_remove(home: Home) -> bool:
+    """Say whether something may be removed by itself: it was said on an earlier day, or the home is a new one."""
+    found = last_collection(home)
+    return found is not None and found.told_on != _today()
+
+
+def _collect(home: Home, retention: RetentionSettings) -> Collection | None:
+    before, retained = last_collection(home), retained_snapshots(home, retention)
+    unused = garbage_generations(home, retained)
+    if before is None:
+        is_new = len(retained) == 1 and not unused
+        garbage = Garbage(retained) if is_new else find_garbage(home, retained)
+        found = Collection() if is_new else _result(garbage, _today(), only_told=True)
+    elif unused and before.told_on != _today():
+        found = _result(collect_garbage(home, retention, dry_run=False), before.told_on)
+    else:
+        return None
+    _write(home, found)
+    return found if str(found) else None
+
+
+def _result(garbage: Garbage, told_on: str | None, *, only_told: bool = False) -> Collection:
+    return Collection(
+        told_on=told_on,
+        only_told=only_told,
+        snapshots=len(garbage.generations),
+        table_versions=garbage.table_versions,
+        bytes_removed=garbage.bytes_removed,
+        bytes_kept=garbage.bytes_after,
+        skipped=garbage.skipped,
+        at=_now(),
+    )
+
+
+def _told_on(home: Home) -> str | None:
+    with suppress(StoreError):
+        found = last_collection(home)
+        return found.told_on if found else _today()
+    return _today()
+
+
+def _write(home: Home, found: Collection) -> None:
+    atomic.write_text(home.collected, found.model_dump_json(indent=2))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _today() -> str:
+    return _now()[:10]
