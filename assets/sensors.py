@@ -23,6 +23,7 @@ from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import one_line
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
@@ -185,8 +186,11 @@ def publish_accepted(
     """
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
-    if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
-        context.log.info(f"{pruned} old runs were deleted from the history")
+    try:
+        if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
+            context.log.info(f"{pruned} old runs were deleted from the history")
+    except Exception as error:  # of Dagster's storage too; publication is more important than old runs
+        context.log.warning(f"old runs were not deleted from the history: {one_line(error)}; the next tick tries again")
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for unfinished runs")
     refresh(lightrag.home)

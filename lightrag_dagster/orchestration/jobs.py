@@ -13,7 +13,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import Settings
@@ -80,9 +80,15 @@ class Jobs:
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
 
-    def prune(self) -> int:
-        """Delete old runs, once a day; return their number."""
-        return prune_daily(self._instance, Home.of(self._settings), self._namespace, self._settings.retention)
+    def prune(self) -> str:
+        """Delete old runs, once a day; return a sentence about it, which is empty when there is nothing to say."""
+        retention = self._settings.retention
+        try:
+            pruned = prune_daily(self._instance, Home.of(self._settings), self._namespace, retention)
+        except Exception as error:  # of Dagster's storage too; the snapshot is published
+            return f"old runs were not deleted from Dagster's history: {one_line(error)}; the next run tries again"
+        old = f"{pruned:,} runs older than {retention.runs_days:g} days"
+        return f"{old} were deleted from Dagster's history" if pruned else ""
 
     def _ops(self, job: dg.JobDefinition, source: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
         """Return the configuration of steps: a given one, else the job's own, which run configuration would replace."""

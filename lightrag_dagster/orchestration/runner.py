@@ -221,8 +221,7 @@ class _Pass:
         for job in questions_pending(self._settings):
             self._jobs.execute(job)
         if pruned := self._jobs.prune():
-            days = self._settings.retention.runs_days
-            self._outcome.tidied.append(f"{pruned:,} runs older than {days:g} days were deleted from Dagster's history")
+            self._outcome.tidied.append(pruned)
 
     def _ingest(self, source: Source, *, backfill: bool) -> bool:
         """Ingest one source if there is something to do; return True if there was."""

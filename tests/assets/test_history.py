@@ -1,5 +1,6 @@
 """The history of runs: forgotten by a purge, pruned by age."""
 
+import sqlite3
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +16,10 @@ from lightrag_dagster.assets.runs import under_way
 from lightrag_dagster.assets.sensors import publish_accepted
 from lightrag_dagster.pipeline.retention import Collection
 from lightrag_dagster.resources import LightRAG
-from lightrag_dagster.settings import RetentionSettings, load_settings
+from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
+from tests.support import RIVER, run, write_source
 
 PARTITIONS = dg.StaticPartitionsDefinition(["notes", "letters"])
 KEY = dg.AssetKey("raw_documents")
@@ -128,3 +130,21 @@ def test_runs_are_pruned_once_a_day_and_only_where_gc_may_remove(
         lightrag = LightRAG(load_settings(home=home.root, sources=tmp_path))
         publish_accepted(dg.build_sensor_context(instance), lightrag=lightrag)
         assert len(instance.get_runs()) == before - 1, "the daemon does it too"
+
+
+def test_a_history_that_cannot_be_pruned_stops_no_publication(
+    monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance, settings: Settings
+) -> None:
+    def refuse(*_: object) -> int:
+        raise sqlite3.OperationalError("database is locked")
+
+    for module in ("assets.sensors", "orchestration.jobs"):
+        monkeypatch.setattr(f"lightrag_dagster.{module}.prune_daily", refuse)
+    write_source(settings, "notes", {"river.md": RIVER})
+    outcome = run(settings)
+    assert outcome.published is not None
+    assert outcome.tidied == [
+        "old runs were not deleted from Dagster's history: database is locked; the next run tries again"
+    ]
+    skipped = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
+    assert isinstance(skipped, dg.SkipReason)

@@ -53,18 +53,8 @@ class Image:
 
         The folder is seen at its own path, and is the user's.
         """
-        return [
-            "unshare",
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            _ENTER,
-            "sh",
-            str(self.root),
-            str(folder),
-        ] + [*command]
+        enter = ("unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "sh")
+        return [*enter, str(self.root), str(folder), *command]
 
 
 @contextmanager

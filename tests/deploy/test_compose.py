@@ -2,6 +2,7 @@
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_the_services_ingest_publish_and_answer(tmp_path: Path, sources: Path) -
 @pytest.mark.long
 def test_a_run_that_ended_with_the_code_server_is_ended_in_dagster_too(tmp_path: Path, sources: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # A model that never answers.
-        model = {
+        model: dict[str, Any] = {
             "LIGHTRAG_LLM__PROVIDER": "openai",
             "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1",
