@@ -145,7 +145,7 @@ def test_an_instance_is_as_a_command_makes_it_but_for_storage_and_launcher(tmp_p
         values = read_yaml(file)
         deployed = {
             "telemetry": values["telemetry"],
-            "nux": values["additionalInstanceConfig"]["nux"],
+            **values["additionalInstanceConfig"],
             "run_monitoring": snake_case(values["dagsterDaemon"]["runMonitoring"]),
             "python_logs": snake_case(values["pythonLogs"]),
             "concurrency": snake_case({key: values["concurrency"][key] for key in ("runs", "pools")}),
