@@ -15,10 +15,14 @@ _COUNTED = ("calls", "stored", "input_tokens", "output_tokens")
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     """Print the costs, summed by some columns, and their total; raises StoreError."""
-    costs = Ledger(Home.of(load_settings()).ledger).costs(by)
+    home = Home.of(load_settings())
+    costs = Ledger(home.ledger).costs(by)
     total = sum(row["cost_usd"] for row in costs)
     if as_json:
         print_json({"cost_usd": total, "costs": costs})
+        return
+    if not costs:
+        console.print(f"Nothing was bought in {home.name} yet.", soft_wrap=True)
         return
     rows = [
         [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in _COUNTED), f"${row['cost_usd']:,.4f}"]

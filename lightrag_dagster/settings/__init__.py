@@ -273,7 +273,8 @@ def load_settings(**overrides: object) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
-        raise SettingsError(f"{_first_mistake(error)}; see {file} and LIGHTRAG_… variables") from error
+        places = f"the `defs.yaml`, {file}" if _chosen.get() else file
+        raise SettingsError(f"{_first_mistake(error)}; see {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
 
@@ -294,4 +295,5 @@ def _check_section(variable: str) -> None:
 def _first_mistake(error: ValidationError, *section: str) -> str:
     first = error.errors()[0]
     name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
-    return f"setting {name}: {first['msg']}"
+    empty = "it has no value, as where a template names a variable that is not set"
+    return f"setting {name}: {empty if first['input'] is None else first['msg']}"

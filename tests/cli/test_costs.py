@@ -13,7 +13,7 @@ from tests.cli.test_cli import command
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = command(capfd, monkeypatch, "costs")
-    assert (code, output.split()[-1]) == (0, "$0.0000")
+    assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
     ledger = Ledger(Home.of(load_settings()).ledger)
     ledger.add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
     ledger.add(Entry("run", "embed", "notes", "small", 2, 0, 500, 0, 0, 0.5))

@@ -9,6 +9,7 @@ import pytest
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.testing import build_knowledge_base
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SOURCES = EXAMPLES / "sources"
@@ -206,3 +207,11 @@ def test_most_questions_join_several_sources() -> None:
 def test_a_fact_is_in_one_source_alone(holder: str, fact: str, other: str, absent: str) -> None:
     assert fact in TEXTS[holder]
     assert absent not in TEXTS[other]
+
+
+def test_a_part_of_them_answers(tmp_path: Path) -> None:
+    handbook = {path: FILES[path].read_bytes() for path in GOOD if path.startswith("handbook/")}
+    knowledge = build_knowledge_base(tmp_path / "knowledge", handbook)
+    answer = knowledge.query("Who makes the glass of the housing of the gauge?").text
+    assert "Clear Cap, a housing with a glass window" in answer
+    assert "handbook/instruments.md" in answer

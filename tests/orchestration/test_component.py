@@ -175,6 +175,10 @@ def test_one_of_several_knowledge_bases_in_a_file_is_named(importable: Path) -> 
         (f"type: {TYPE}\n---\ntype: {TYPE}\n", "name one of the knowledge bases of .*, each with a namespace"),
         ("type: [a\nsettings: {database: 'postgresql://u:hunter2@h'\n", "cannot be loaded: line 2, .*"),
         (f"type: {TYPE}\nattributes: {{settings: {{config: 3}}}}\n", "setting config: 3 is not the path"),
+        (
+            f"type: {TYPE}\nattributes: {{settings: {{home: '{{{{ env.NOT_SET_HERE }}}}'}}}}\n",
+            "setting home: it has no value, as where a template names a variable that is not set; see the `defs.yaml`",
+        ),
         (f"type: {TYPE}\nattributes: {{settings: {{config: no.yaml}}}}\n", "setting config: .*no.yaml is not a file"),
     ],
 )
