@@ -212,6 +212,7 @@ def test_a_fact_is_in_one_source_alone(holder: str, fact: str, other: str, absen
 def test_a_part_of_them_answers(tmp_path: Path) -> None:
     handbook = {path: FILES[path].read_bytes() for path in GOOD if path.startswith("handbook/")}
     knowledge = build_knowledge_base(tmp_path / "knowledge", handbook)
-    answer = knowledge.query("Who makes the glass of the housing of the gauge?").text
+    with knowledge.open() as opened:
+        answer = opened.query("Who makes the glass of the housing of the gauge?").text
     assert "Clear Cap, a housing with a glass window" in answer
     assert "handbook/instruments.md" in answer
