@@ -53,10 +53,8 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an sdist of this checkout, and a wheel that is built from that sdist alone."""
-    folder = tmp_path_factory.mktemp("built")
+def build_distributions(folder: Path) -> None:
+    """Put an sdist of this checkout into a folder, and a wheel that is built from that sdist alone."""
     checkout = folder / "checkout"
     checkout.mkdir()
     for name in BUILT_FROM:
@@ -71,6 +69,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         archive.extractall(folder / "unpacked", filter="data")
     (unpacked,) = (folder / "unpacked").iterdir()
     run("-c", build, "build_wheel", folder, folder=unpacked)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an sdist and a wheel."""
+    folder = tmp_path_factory.mktemp("built")
+    build_distributions(folder)
     return folder
 
 

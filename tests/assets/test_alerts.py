@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,40 +14,17 @@ import pytest
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import Subject
 from lightrag_dagster.storage.home import Home
+from tests.chat import serving_chat
 from tests.cli.test_cli import command
 
 SUBJECT = Subject("contracts", "ingest", "notes")
 
 
-class Chat(HTTPServer):
-    """A server that refuses a message without text, as Slack does."""
-
-    messages: list[dict[str, Any]]
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Chat
-
-    def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.messages.append(message)
-        self.send_response(200 if message.get("text") and self.path == "/hook" else 400)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *arguments: object) -> None: ...
-
-
 @pytest.fixture
 def chat(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
-    with Chat(("127.0.0.1", 0), _Handler) as server:
-        server.messages = []
-        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.server_port}/hook")
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.messages
-        server.shutdown()
-        thread.join()
+    with serving_chat() as chat:
+        monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, chat.url)
+        yield chat.messages
 
 
 def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
