@@ -132,13 +132,14 @@ def a_failure_and_its_end_are_told_once(company: Company, served: Served, loopba
     loopback.fault = lambda received: Reply.error(401, "invalid_api_key", "wrong key")
     company.write("contracts/letters/flood.md", FLOOD)
     until(lambda: chat.messages, "nobody was told of the failure")
-    company.run("dg", "launch", "--job", "contracts_ingest", "--partition", "letters", fails=True)
+    served.launch("contracts_ingest", "letters")
     failures = company.home("contracts") / "failures.jsonl"
     until(lambda: len(failures.read_text().splitlines()) > 1, "the second failure was not recorded")
     (told,) = chat.messages
     assert snapshot(company, "contracts") == before
 
     loopback.fault = lambda received: None
+    served.launch("contracts_ingest", "letters")
     until(lambda: len(chat.messages) > 1, "nobody was told of the recovery")
     until(lambda: snapshot(company, "contracts") != before, "the new letter was not published")
     _, mended = chat.messages
