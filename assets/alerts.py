@@ -68,6 +68,12 @@ def recovered(home: Home, subject: Subject, run_id: str) -> None:
         _remember(home, subject, None)
 
 
+def failing(home: Home, namespace: str) -> list[Subject]:
+    """Return what failed when people were told last."""
+    parts = (name.partition(" of source ") for name in _told(home))
+    return [Subject(namespace, job, source or None) for job, _, source in parts]
+
+
 def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | None:
     """Post a message to the webhook, if there is one; return why it was not delivered, else None.
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
@@ -186,6 +187,7 @@ def publish_accepted(
     """
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
+    _tell_of_repairs(context.instance, lightrag)
     try:
         if pruned := prune_daily(context.instance, lightrag.home, namespace, lightrag.settings.retention):
             context.log.info(f"{pruned} old runs were deleted from the history")
@@ -223,7 +225,7 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     """Record the checks of one run that failed with severity ERROR, and tell of them, or of a recovery."""
     if not _is_ours(context, lightrag):
         return
-    failed = list(_failed_checks(context))
+    failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
         reason = check.metadata.get(REASON)
@@ -242,9 +244,21 @@ def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.S
     return alerts.Subject(namespace.prefix, namespace.without(context.dagster_run.job_name), context.partition_key)
 
 
-def _failed_checks(context: dg.RunStatusSensorContext) -> Iterable[dg.AssetCheckEvaluation]:
+def _tell_of_repairs(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
+    """Tell that what failed works again by a command, whose runs Dagster shows no sensor of run statuses."""
+    namespace = Namespace(lightrag.settings.namespace)
+    for subject in alerts.failing(lightrag.home, namespace.prefix):
+        tags = {PARTITION_NAME_TAG: subject.source} if subject.source else {}
+        chosen = dg.RunsFilter(job_name=namespace.named(subject.job), tags=tags)
+        for run in instance.get_runs(chosen, limit=1):
+            repaired = run.is_success and not any(_failed_checks(instance, run))
+            if repaired and run.remote_job_origin is None and is_of(instance, namespace, run):
+                alerts.recovered(lightrag.home, subject, run.run_id)
+
+
+def _failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Iterable[dg.AssetCheckEvaluation]:
     kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
-    for entry in context.instance.all_logs(context.dagster_run.run_id, of_type=kinds):
+    for entry in instance.all_logs(run.run_id, of_type=kinds):
         evaluation = entry.get_dagster_event().asset_check_evaluation_data
         if not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR:
             yield evaluation

@@ -210,6 +210,24 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     assert recovery["text"].endswith(": ingest of source bad works again")
 
 
+def test_a_repair_by_a_command_is_told_by_the_next_tick(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
+) -> None:
+    record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    publishes(instance, settings)
+    write_source(settings, "absent", {"![x](broken).txt": b"\xc3\x28"})
+    assert ingest(settings, instance, "absent").success  # its check `accepted` failed
+    publishes(instance, settings)
+    assert len(received) == 1
+
+    write_source(settings, "absent", {"river.md": RIVER})
+    assert ingest(settings, instance, "absent").success
+    for _ in range(2):
+        publishes(instance, settings)
+    (_, recovery) = map(json.loads, received)
+    assert recovery["text"].endswith(": ingest of source absent works again")
+
+
 def test_a_message_that_cannot_be_delivered_costs_nothing_else(
     settings: Settings,
     instance: dg.DagsterInstance,

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-
 from tests.assets.test_daemon import ask
 from tests.loopback import unused_port
 

@@ -1,6 +1,6 @@
-"""A company's Dagster project: two knowledge bases beside its own assets, a night, a backfill, a failure and a recovery.
+"""A company's Dagster project with two knowledge bases: a night, a backfill, a failure and a recovery.
 
-The project is made by Dagster's own commands, has packages `assets` and `resources` and an executor of its own, and has
+The project is made by Dagster's own commands, has packages `assets` and `resources` and an executor of its own, and
 this package as a wheel.
 """
 
@@ -147,7 +147,8 @@ def a_failure_and_its_end_are_told_once(company: Company, served: Served, loopba
     assert "check OPENAI_API_KEY" in told["text"]
     assert mended["text"].startswith("contracts (test): ingest of source letters works again")
     for message in (told, mended):
-        assert message["text"].endswith(message["url"]) and message["url"] == f"{UI}/runs/{message['run_id']}"
+        assert message["url"] == f"{UI}/runs/{message['run_id']}"
+        assert message["text"].endswith(message["url"])
         assert (message["namespace"], message["home"]) == ("contracts", str(company.home("contracts")))
 
 

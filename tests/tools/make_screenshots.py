@@ -6,7 +6,6 @@ It needs a browser and programs that are not among those of the tests:
     .venv/bin/pip install create-dagster playwright
 """
 
-import json
 import shutil
 import subprocess
 import tempfile
