@@ -1,6 +1,6 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
 # Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too, test-long a
-# further S3 server, LightRAG, dbt and dlt, bench LightRAG.
+# further S3 server, Dagster's maker of projects, LightRAG, dbt and dlt, bench LightRAG.
 
 PYTHON ?= python3
 BIN := .venv/bin
