@@ -3,11 +3,10 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from tests.loopback import unused_port
 from tests.support import OFFICE, RIVER, build, run, snapshot_contents, write_source
 
 ROOT = Path(__file__).parents[2]
@@ -42,23 +42,28 @@ SENSORS = """
 @contextmanager
 def daemon(settings: Settings, **environment: str) -> Iterator[str]:
     """Run `dg dev` on the home, and yield the address of its web server."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     with open_instance(Home(settings.home)):
         pass
-    log = settings.home / "dg.log"
+    variables = os.environ | _variables(settings) | environment
+    with dg_dev(ROOT, variables, settings.home / "dg.log") as address:
+        yield f"{address}/graphql"
+
+
+@contextmanager
+def dg_dev(project: Path, variables: Mapping[str, str], log: Path) -> Iterator[str]:
+    """Run the `dg dev` of the variables' PATH in a project, and yield the address of its web server."""
+    port = unused_port()
     with log.open("wb") as output:
         server = subprocess.Popen(
             ["dg", "dev", "--host", "127.0.0.1", "--port", str(port)],
-            cwd=ROOT,
-            env=os.environ | _variables(settings) | environment,
+            cwd=project,
+            env=variables,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            yield f"http://127.0.0.1:{port}/graphql"
+            yield f"http://127.0.0.1:{port}"
         except BaseException as error:
             error.add_note(log.read_text(errors="replace")[-8000:])
             raise

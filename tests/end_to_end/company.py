@@ -1,7 +1,6 @@
 """A company's project, as `create-dagster` and `dg scaffold` make one, beside the built wheel of this package."""
 
 import os
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -10,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.assets.test_daemon import ask
-from tests.loopback import unused_port
+from tests.assets.test_daemon import ask, dg_dev
+from tests.test_package import build_distributions
 
 COMPONENT = "lightrag_dagster.KnowledgeBaseComponent"
 COMMANDS = ("create-dagster", "dagster", "dg")
@@ -73,8 +72,6 @@ nux: {enabled: false}
 run_monitoring: {enabled: true}
 concurrency: {pools: {granularity: op, default_limit: 1}}
 """
-
-
 _START = """
 mutation ($name: String!) { startSchedule(scheduleSelector: {
     scheduleName: $name, repositoryName: "__repository__", repositoryLocationName: "company"}) { __typename } }
@@ -94,7 +91,7 @@ class Company:
         variables: Environment variables of all that runs in the project.
     """
 
-    def __init__(self, folder: Path, wheel: Path, variables: dict[str, str]) -> None:
+    def __init__(self, folder: Path, variables: dict[str, str]) -> None:
         self.root = folder / "company"
         self._bin = folder / "venv" / "bin"
         (folder / "dagster").mkdir()
@@ -103,10 +100,9 @@ class Company:
             "CONTRACTS_HOME": str(self.home("contracts")),
             "DAGSTER_HOME": str(folder / "dagster"),
             "DAGSTER_DG_UPDATE_CHECK_ENABLED": "0",  # it would ask PyPI
-            "DAGSTER_DISABLE_TELEMETRY": "1",
             "COLUMNS": "200",
         }
-        self._install(wheel)
+        self._install(folder / "built")
         self.run("create-dagster", "project", str(self.root), "--no-uv-sync", folder=folder)
         for name, text in OWN_FILES.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -151,31 +147,14 @@ class Company:
     @contextmanager
     def serving(self) -> Iterator["Served"]:
         """Run `dg dev` for the block: web server, daemon and code location."""
-        port, log = unused_port(), self.root / "dg.log"
-        with log.open("wb") as output:
-            server = subprocess.Popen(
-                [str(self._bin / "dg"), "dev", "--host", "127.0.0.1", "--port", str(port)],
-                cwd=self.root,
-                env=self.environment(),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                yield Served(f"http://127.0.0.1:{port}")
-            except BaseException as error:
-                error.add_note(log.read_text(errors="replace")[-8000:])
-                raise
-            finally:
-                os.killpg(server.pid, signal.SIGTERM)
-                try:
-                    server.wait(60)
-                except subprocess.TimeoutExpired:
-                    os.killpg(server.pid, signal.SIGKILL)
-                    server.wait()
+        with dg_dev(self.root, self.environment(), self.root / "dg.log") as address:
+            yield Served(address)
 
-    def _install(self, wheel: Path) -> None:
+    def _install(self, built: Path) -> None:
         """Make an environment with the wheel; all else is that of the tests, where this package is only a link."""
+        built.mkdir()
+        build_distributions(built)
+        (wheel,) = built.glob("*.whl")
         environment = self._bin.parent
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
         python = environment / "bin" / "python"

@@ -21,7 +21,6 @@ from tests.end_to_end.company import Company, Served
 from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer, role_of
 from tests.support import FLOOD, OFFICE, RIVER
-from tests.test_package import build_distributions
 
 DAY = "2026-01-02"
 BEACON = "entity<|#|>Halden Light<|#|>Beacon<|#|>A light at Halden Weir."
@@ -51,11 +50,8 @@ def chat() -> Iterator[Chat]:
 def company(tmp_path: Path, loopback: Loopback, chat: Chat) -> Company:
     """The project with two knowledge bases: contracts are read by a model, manuals by the offline rules."""
     loopback.chat = answer
-    (tmp_path / "built").mkdir()
-    build_distributions(tmp_path / "built")
-    (wheel,) = (tmp_path / "built").glob("*.whl")
     variables = {"LIGHTRAG_FAILURE_WEBHOOK": chat.url, "LIGHTRAG_DAGSTER_URL": UI, "LIGHTRAG_ENVIRONMENT": "test"}
-    company = Company(tmp_path, wheel, variables)
+    company = Company(tmp_path, variables)
     (company.root / "prompts").mkdir()
     company.add(
         "contracts",

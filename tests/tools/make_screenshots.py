@@ -20,7 +20,6 @@ from tests.assets.test_daemon import until
 from tests.end_to_end.company import Company, Served
 from tests.end_to_end.test_a_project import answer, unfinished
 from tests.loopback import serving
-from tests.test_package import build_distributions
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -52,10 +51,7 @@ def main() -> None:
 
 def found(folder: Path, variables: dict[str, str]) -> Company:
     """Make the company's project with the sample documents."""
-    (folder / "built").mkdir()
-    build_distributions(folder / "built")
-    (wheel,) = (folder / "built").glob("*.whl")
-    company = Company(folder, wheel, variables)
+    company = Company(folder, variables)
     for name, sources in DOCUMENTS.items():
         company.add(name, "llm: {provider: openai, model: gpt-4o-mini}", "nightly: '* * * * *'")
         for source in sources:
@@ -84,15 +80,30 @@ def published(company: Company, name: str) -> str | None:
     return manifest.snapshot_id if manifest and whole else None
 
 
-def as_it_is(page: Page) -> None:
-    """Change nothing."""
+def widen(page: Page) -> None:
+    """Hide the navigation."""
+    page.get_by_text("Hide navigation").click()
+
+
+def expand(page: Page) -> None:
+    """Show the assets of the contracts' knowledge base and of the project's own group, in all the width."""
+    widen(page)
+    page.get_by_role("button", name="Toggle sidebar").click()
+    for group in ("reports", "contracts_knowledge_base"):
+        page.get_by_text(group).last.click()
+
+
+def see_plots(page: Page) -> None:
+    """Show the plots of the metadata."""
+    widen(page)
+    page.get_by_text("cost_usd_this_month").first.scroll_into_view_if_needed()
 
 
 SHOTS: dict[str, tuple[str, int, Callable[[Page], None]]] = {
-    "lineage": ("/asset-groups", 720, as_it_is),
-    "partitions": ("/assets/contracts/raw_documents?view=partitions", 720, as_it_is),
-    "runs": ("/runs", 720, as_it_is),
-    "report": ("/assets/contracts/status_report?view=events", 720, as_it_is),
+    "lineage": ("/asset-groups", 640, expand),
+    "partitions": ("/assets/contracts/raw_documents?view=partitions&partition=handbook", 720, widen),
+    "runs": ("/runs", 720, widen),
+    "report": ("/assets/contracts/status_report?view=overview", 900, see_plots),
 }
 """Path of the page, its height in pixels, and what to do before its picture is taken."""
 
