@@ -1,6 +1,6 @@
 """`status_report`: the published, pending, rejected and outdated rows of each source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,15 +59,22 @@ def _spent(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the cost of this month, which Dagster draws over the mornings, and a table of the latest months."""
     month = f"{datetime.now(UTC):%Y-%m}"
     paid = [row for row in costs if row["cost_usd"]]
-    rows = [[row["month"] or "", row["source"], f"{row['cost_usd']:,.4f}"] for row in reversed(paid)]
+    rows = [
+        [row["month"] or "", row["source"] or "the knowledge base", f"{row['cost_usd']:,.4f}"] for row in reversed(paid)
+    ]
     table = markdown_table(
         ["month", "source", "US dollars"], [[cell(one) for one in row] for row in rows[:_MOST_COSTS]]
     )
     return {
-        "cost_usd_this_month": float(sum(row["cost_usd"] for row in paid if row["month"] == month)),
-        "cost_usd": float(sum(row["cost_usd"] for row in paid)),
+        "cost_usd_this_month": _total(row["cost_usd"] for row in paid if row["month"] == month),
+        "cost_usd": _total(row["cost_usd"] for row in paid),
         "costs": dg.MetadataValue.md(table if rows else "none"),
     }
+
+
+def _total(costs: Iterable[float]) -> float:
+    """Return a sum without the digits that adding of binary fractions makes, which the UI would show."""
+    return float(round(sum(costs), 6))
 
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:

@@ -60,8 +60,9 @@ def test_it_shows_what_was_spent(settings: Settings, instance: dg.DagsterInstanc
     metadata, _ = report(settings, instance)
     assert (metadata["cost_usd_this_month"], metadata["cost_usd"], metadata["costs"]) == (0.0, 0.0, "none")
     ledger = Ledger(Home.of(settings).ledger)
-    for run, usd in (("one", 0.25), ("two", 0.5)):
-        ledger.add(Entry(run, "extract", "notes", "m", 1, 0, 7, 0, 0, usd))
+    for run, source, usd in (("one", "notes", 0.1), ("two", "notes", 0.1), ("three", "", 0.1)):
+        ledger.add(Entry(run, "extract", source, "m", 1, 0, 7, 0, 0, usd))
     metadata, _ = report(settings, instance)
-    assert (metadata["cost_usd_this_month"], metadata["cost_usd"]) == (0.75, 0.75)
-    assert cells(str(metadata["costs"]))[4:] == ["notes", "0.7500"]
+    assert (metadata["cost_usd_this_month"], metadata["cost_usd"]) == (0.3, 0.3)
+    costs = cells(str(metadata["costs"]))
+    assert (costs[4:6], costs[7:]) == (["notes", "0.2000"], ["the knowledge base", "0.1000"])

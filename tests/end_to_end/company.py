@@ -48,7 +48,7 @@ from resources import KNOWLEDGE
 def defs() -> dg.Definitions:
     return dg.Definitions([briefing], executor=dg.multiprocess_executor, resources={"knowledge": KNOWLEDGE})
 """,
-    # Sensors look every two seconds, so that a test need not wait a minute for each.
+    # Sensors look every five seconds, so that a test need not wait a minute for each.
     "src/company/definitions.py": """
 from pathlib import Path
 import dagster as dg
@@ -57,7 +57,7 @@ import dagster as dg
 def defs() -> dg.Definitions:
     loaded = dg.load_from_defs_folder(path_within_project=Path(__file__).parent)
     for sensor in loaded.sensors:
-        sensor._min_interval = 2
+        sensor._min_interval = 5
     return loaded
 """,
     "workspace.yaml": """
