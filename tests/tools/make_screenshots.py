@@ -42,7 +42,7 @@ def main() -> None:
                     page = browser.new_page(viewport={"width": WIDTH, "height": height})
                     page.goto(f"{served.address}{path}")
                     prepare(page)
-                    page.wait_for_timeout(4000)  # for what the page still asks the server
+                    page.wait_for_timeout(8000)  # for what the page still asks the server
                     page.screenshot(path=IMAGES / f"{name}.png")
                     page.close()
     files = [str(IMAGES / f"{name}.png") for name in SHOTS]
@@ -85,24 +85,17 @@ def widen(page: Page) -> None:
     page.get_by_text("Hide navigation").click()
 
 
-def hide_tree(page: Page) -> None:
-    """Give the graph all the width; the button beside the search has no name."""
-    page.get_by_text("contracts_ingestion").first.wait_for()
-    page.mouse.click(512, 80)
-    widen(page)
-
-
-def see_plots(page: Page) -> None:
-    """Show the plots of the metadata."""
+def see_costs(page: Page) -> None:
+    """Show the end of the metadata."""
     widen(page)
     page.get_by_text("cost_usd_this_month").first.scroll_into_view_if_needed()
 
 
 SHOTS: dict[str, tuple[str, int, Callable[[Page], None]]] = {
-    "lineage": ("/asset-groups", 560, hide_tree),
+    "lineage": ("/asset-groups", 560, widen),
     "partitions": ("/assets/contracts/raw_documents?view=partitions&partition=handbook", 720, widen),
     "runs": ("/runs", 720, widen),
-    "report": ("/assets/contracts/status_report?view=overview", 900, see_plots),
+    "report": ("/assets/contracts/status_report?view=overview", 900, see_costs),
 }
 """Path of the page, its height in pixels, and what to do before its picture is taken."""
 
