@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -19,7 +19,7 @@ from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.retention import last_collection
+from lightrag_dagster.pipeline.retention import Collection, last_collection
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
@@ -237,12 +237,19 @@ class _Pass:
 
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:
-            before = last_collection(self._home)
+            before = self._collected()
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = latest_snapshot(self._home)
-            after = last_collection(self._home)
-            if after not in (None, before) and str(after):
+            after = self._collected()
+            if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))
+
+    def _collected(self) -> Collection | str | None:
+        """Return the last garbage collection; why it is not known, if its record is damaged."""
+        try:
+            return last_collection(self._home)
+        except StoreError as error:
+            return f"gc did nothing: {error}"
 
 
 def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:

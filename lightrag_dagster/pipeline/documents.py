@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,9 +35,10 @@ from lightrag_dagster.schemas import LISTED, RAW_DOCUMENTS, STAMPS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
-from lightrag_dagster.stages.documents.listing import Listing, to_replay
+from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_signature, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
@@ -88,7 +90,7 @@ def read_source(
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else None
-        listing = Listing(source, scratch / "files.parquet", earlier)
+        listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
         with open_sql(scratch, len(parts)) as connection:
             listed_in = partition_listing(connection, listing, scratch / "files").of
@@ -112,6 +114,17 @@ def read_source(
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(tables, version, kept, usage)), reading=about)
+
+
+def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier | None) -> Listing:
+    """List a source; a failure that a look at the versions of partitions cannot see is noted. Raises as `Listing`."""
+    try:
+        return Listing(source, scratch / "files.parquet", earlier)
+    except SourceError as error:
+        if isinstance(source.origin, Partitioned):
+            with suppress(SourceError):  # nothing is known of the asset, which each look says itself
+                tables.refuse(source.name, source_signature(source, {}), str(error))
+        raise
 
 
 def _record(

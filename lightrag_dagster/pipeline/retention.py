@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 class Collection(Record):
     """`collected.json`: the last garbage collection of a home, and whether it may remove anything by itself."""
 
-    mended_by = "delete it; then the next publication only says what `gc` would remove"
+    mended_by = "`lightrag-dagster gc` writes it again"
 
     told_on: str | None = Field(default=None, description="UTC date on which it only said what it would remove")
     only_told: bool = Field(default=False, description="Nothing was removed")

@@ -213,12 +213,14 @@ class RetentionSettings(Section):
     grace_days: float = Field(
         default=3,
         ge=0,
+        le=36_500,
         description="Time a snapshot is kept after another replaced it. In a bucket, longer than any reader keeps one "
         "open; on a disk an open one stays anyway.",
     )
     runs_days: float = Field(
         default=14,
         gt=0,
+        le=36_500,
         description="Time a run stays in the history of the home's own Dagster instance; never pruned are another "
         "`$DAGSTER_HOME` and the last run of each partition.",
     )

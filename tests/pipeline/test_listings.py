@@ -300,3 +300,22 @@ def test_a_watermark_reads_what_is_new_and_deletes_nothing(tmp_path: Path) -> No
     assert set(read(settings, backfill=True)) == {"a", "c", "d"}
     assert "raw_documents" not in reason(settings, backfill=True)
     assert set(read(settings)) == {"a", "c", "d"}  # as long as the backfill is not accepted, all is read again
+
+
+def test_a_partition_that_cannot_be_read_is_said_until_it_can(tmp_path: Path) -> None:
+    """The versions of partitions, at which a look at the source stops, do not show it."""
+    settings = settings_of(tmp_path, {"uri": f"{tmp_path}/lake/{{partition}}.jsonl", "asset": ASSET, "rows": {}})
+    (tmp_path / "lake").mkdir()
+    row = json.dumps({"id": "1", "text": RIVER})
+    (tmp_path / "lake" / "a.jsonl").write_text(row)
+    (tmp_path / "lake" / "b.jsonl").write_text("no JSON")
+    materialised(settings, {"a": "1", "b": "1"})
+    with pytest.raises(SourceError, match="partition 'b'"):
+        read(settings)
+    state = pending(settings).sources["pages"]
+    assert "partition 'b'" in str(state.withheld)
+    assert state.ingest is not None
+
+    (tmp_path / "lake" / "b.jsonl").write_text(row)
+    assert read(settings) == {"a/1": RIVER, "b/1": RIVER}
+    assert pending(settings).sources["pages"].withheld is None

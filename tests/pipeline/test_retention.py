@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import ValidationError
 
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.cli.terminal import console
@@ -142,3 +143,18 @@ def test_gc_by_hand_needs_no_word_beforehand(years: Years, monkeypatch: pytest.M
     assert may_remove(home)
     assert (before.snapshots, before.removable_bytes > 0) == (1, True)
     assert disk_of(home, LAST) == (1, before.kept_bytes, 0)
+
+
+def test_a_damaged_record_stops_no_publication_and_is_written_again(years: Years) -> None:
+    home = Home(years(2)[0].home)
+    home.collected.write_text("garbage")
+    found = collect_after_publication(home, LAST)
+    assert found is not None
+    assert "collected.json is damaged; `lightrag-dagster gc` writes it again" in found.failed
+    assert last_collection(home) == found
+
+
+@pytest.mark.parametrize("setting", ["grace_days", "runs_days"])
+def test_a_time_longer_than_a_century_is_refused(setting: str) -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 36500"):
+        RetentionSettings.model_validate({setting: float("inf")})

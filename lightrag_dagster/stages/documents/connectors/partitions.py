@@ -21,8 +21,8 @@ from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
 
 _OF_PARTITION = "partition "
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
-_UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|/)\.{{0,2}}(/|$)")
-"""Parts by which a key would lead elsewhere: wildcards, escapes, further file systems, folders above."""
+_UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|/)(\.|/|$)")
+"""Parts by which a key would lead elsewhere: wildcards, escapes, further file systems, folders above, hidden ones."""
 
 
 @dataclass(frozen=True)

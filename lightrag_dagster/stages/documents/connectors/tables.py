@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,9 @@ ROW_FILES = {
 }
 """DuckDB's function that reads the rows of a file, by its suffix."""
 
+_END = re.compile(r";\s*(--[^\n]*\s*)*$")
+"""The end of a statement, with comments after it."""
+
 Row = Mapping[str, Any]
 
 
@@ -38,8 +42,8 @@ class From(NamedTuple):
 
     def of(self, query: str, column: str, value: str) -> str:
         """Return the SQL of this part of a query's rows, with the column and the value as SQL has them."""
-        newer = query.rstrip().rstrip(";")  # the line's end is that of a comment
-        return f"SELECT * FROM (\n{newer}\n) AS every_row WHERE {column} >= {value} OR {column} IS NULL"
+        one = _END.sub("", query.rstrip())  # the line's end is that of a comment
+        return f"SELECT * FROM (\n{one}\n) AS every_row WHERE {column} >= {value} OR {column} IS NULL"
 
 
 class RowSource(Protocol):
@@ -167,8 +171,9 @@ class SQLQuery:
             query, values = part.of(query, column, ":least"), values | {"least": part.value}
         try:
             with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
-                for row in connection.execute(sqlalchemy.text(query), values).mappings():
-                    yield dict(row)
+                result = connection.execute(sqlalchemy.text(query), values)
+                _require_distinct(list(result.keys()))
+                yield from map(dict, result.mappings())
         except SQLAlchemyError as error:
             reason = one_line(getattr(error, "orig", None) or error)
             raise OSError(errno.EIO, reason.replace(password, "***") if password else reason) from None
@@ -181,6 +186,12 @@ def _bound(query: str, values: Mapping[str, str], mark: str) -> tuple[str, dict[
     names = {found[0]: "_".join(filter(None, ("partition", found[1]))) for found in PARTITION.finditer(query)}
     bound = {names[found[0]]: values[found[1] or ""] for found in PARTITION.finditer(query)}
     return PARTITION.sub(lambda found: mark + names[found[0]], query), bound
+
+
+def _require_distinct(names: list[str]) -> None:
+    """Check that each column has a name of its own, since a template could mean either; raises OSError."""
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise OSError(errno.EINVAL, f"its rows have several columns {twice[0]!r}; name them apart in rows.query, by AS")
 
 
 def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
@@ -209,6 +220,7 @@ def _rows(
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
+        _require_distinct(names)
         while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
     except duckdb.Error as error:

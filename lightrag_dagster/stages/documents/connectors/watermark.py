@@ -5,10 +5,12 @@ A listing has no row that is gone for certain, so none is ever taken for deleted
 
 import errno
 import json
+import logging
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -21,6 +23,7 @@ from lightrag_dagster.stages.documents.connectors.origin import Incremental, Lis
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import From, Row
 
+_log = logging.getLogger(__name__)
 _KINDS: dict[str, Callable[[str], Any]] = {
     "int": int,
     "float": float,
@@ -90,6 +93,13 @@ class NewerRows:
                     at_highest.append(facts)
             self._paths.append(document.path)
             yield document
+        if _is_ahead(highest):
+            _log.warning(
+                "the watermark %s of %s is at %s, which is to come: rows before it are not seen until a backfill",
+                column,
+                self._origin.name,
+                highest,
+            )
         if highest is not None:
             self.state["watermark"] = json.dumps([type(highest).__name__, str(highest)])
         self.state["rows"] = digest(sorted(at_highest), sorted(without))
@@ -105,7 +115,17 @@ def _compared(row: Row, column: str) -> Any:
     if column not in row:
         raise OSError(errno.EINVAL, f"its rows have no column {column!r}; there are {', '.join(map(str, row))}")
     value = row[column]
+    if value in (math.inf, -math.inf) or getattr(value, "year", 0) == MAXYEAR:
+        raise OSError(
+            errno.EINVAL, f"its watermark {column} has {value}, above all that may come; leave it out in rows.query"
+        )
     return value if value == value else None  # NaN
+
+
+def _is_ahead(value: Any) -> bool:
+    """Say whether a watermark is a time that is more than a day ahead."""
+    day = value if isinstance(value, str) else value.isoformat() if isinstance(value, date) else ""
+    return day[:10] > (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
 
 
 def _value(stored: str | None) -> Any:

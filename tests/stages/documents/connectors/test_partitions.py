@@ -94,7 +94,8 @@ def test_dimensions_are_told_by_their_names(tmp_path: Path, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["..", "a/../../b", "/etc", "a//b", "*", "a?", "[a]", "%2e%2e", "~root", "b::zip", "a\n", ""]
+    "key",
+    ["..", "a/../../b", "/etc", "a//b", "*", "a?", "[a]", "%2e%2e", "~root", ".secret", "a/.b", "b::zip", "a\n", ""],
 )
 def test_a_key_that_may_lead_elsewhere_is_in_no_uri(tmp_path: Path, key: str) -> None:
     (tmp_path / "a").mkdir()

@@ -136,6 +136,8 @@ def test_other_settings_read_all(tmp_path: Path) -> None:
     [
         (to_csv, [9, 10], "its watermark changed at has '9'; name a column of numbers, dates or times"),
         (to_parquet, [True], "has True; name a column of numbers"),
+        (to_parquet, [1.0, float("inf")], "has inf, above all that may come; leave it out in rows.query"),
+        (to_parquet, [datetime(9999, 12, 31)], "above all that may come"),
         (to_csv, ["2026-01-01", "2026-01-01 10:00"], "values of several forms, such as '2026-01-01 10:00'"),
         (to_csv, ["2026-01-01T10:00:00Z", "2026-01-01T10:00:00.5Z"], "values of several forms"),
         (to_csv, ["2026-01-01T10:00:00+01:00", "2026-01-01T09:30:00+00:00"], "has '2026-01-01T10:00:00.01:00'; name"),
@@ -160,3 +162,28 @@ def test_times_with_a_zone_are_of_one_kind(tmp_path: Path) -> None:
     source = source_of(to_duckdb(tmp_path, rows_of(*times)))
     _, first = look(source, {})
     assert look(source, first) == ({"1"}, first)
+
+
+def test_a_watermark_that_is_to_come_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    look(source_of(to_duckdb(tmp_path, rows_of(date(2026, 1, 1)))), {})
+    assert caplog.messages == []
+    look(source_of(to_duckdb(tmp_path, rows_of(date(2026, 1, 1), date(2999, 1, 1)))), {})
+    (said,) = caplog.messages
+    assert said.endswith("is at 2999-01-01, which is to come: rows before it are not seen until a backfill")
+
+
+@pytest.mark.parametrize("write", [to_duckdb, to_sqlite])
+def test_two_columns_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, Rows], dict[str, Any]]
+) -> None:
+    monkeypatch.setenv("PAGES_URL", f"sqlite:///{tmp_path}/rows.sqlite")
+    named = write(tmp_path, rows_of(date(2026, 1, 1)))
+    twice = "SELECT * FROM pages AS a JOIN pages AS b USING (text)"
+    with pytest.raises(SourceError, match=r"several columns '(id|changed at)'; name them apart in rows.query, by AS"):
+        source_signature(source_of(named, query=twice), {})
+
+
+def test_a_comment_after_the_statement_is_no_part_of_it(tmp_path: Path) -> None:
+    source = source_of(to_duckdb(tmp_path, rows_of(*DAYS)), query="SELECT * FROM pages; -- all\n-- of them")
+    _, first = look(source, {})
+    assert look(source, first) == ({"2", "3"}, first)
