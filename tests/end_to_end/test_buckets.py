@@ -90,7 +90,7 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
 ) -> None:
     settings = in_bucket.changed(sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    build(settings, graph=True)
     with KnowledgeBase.open(settings=settings) as knowledge:
         answer = knowledge.query(QUESTION).text
 
@@ -111,11 +111,11 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
     builder = on_machine(settings, tmp_path / "builder")
     before = published(settings)
     calls = _calls(settings)
-    published_now = build(builder).published
+    published_now = build(builder, graph=True).published
     assert published_now is not None
     assert published_now.sequence == before.sequence + 1
     assert 0 < _calls(settings)["extract"] - calls["extract"] <= 2  # about one chunk, not about both
-    assert build(builder).published is None
+    assert build(builder, graph=True).published is None
     assert find_current_damage(Home.of(builder), verify=True) == []
     with KnowledgeBase.open(settings=reader) as knowledge:
         assert knowledge.snapshot_id == published_now.snapshot_id
