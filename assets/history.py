@@ -15,6 +15,7 @@ from sqlalchemy import Table, func, select
 
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.partitions import is_own
 from lightrag_dagster.assets.runs import is_of
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.retention import may_remove
@@ -96,12 +97,6 @@ def prune_runs(
         with suppress(sqlite3.OperationalError):  # it is in use; another day will do
             _shrink(_files(instance))
     return len(runs)
-
-
-def is_own(instance: dg.DagsterInstance, home: Home) -> bool:
-    """Say whether an instance is in the folder `dagster` of a home, and not elsewhere, as in a `$DAGSTER_HOME`."""
-    own = home.own_dagster
-    return own.exists() and Path(instance.root_directory).resolve() == own.resolve()
 
 
 def _latest(instance: dg.DagsterInstance) -> set[str]:

@@ -18,8 +18,9 @@ from lightrag_dagster.storage.locks.locks import building
 def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None:
     """Sign the partitions of a namespace, unless another home has signed them.
 
-    Unsigned ones are adopted, and so are those of a home that is gone from its folder, or was moved from there. A home
-    that someone builds in for the first time signs when that is done.
+    Unsigned ones are adopted, and so are those of a home that is gone from its folder, or was moved from there, and all
+    in the home's own instance, which a copy of the home takes along. A home that someone builds in for the first time
+    signs when that is done.
 
     Raises:
         StoreError: another home has signed them.
@@ -31,7 +32,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
     signatures, signature = namespace.named("home"), f"{ours} {home.name}"
     for signed in instance.get_dynamic_partitions(signatures):
         theirs, place = signed.split(" ", 1)
-        if place != home.name and _is_there(place, theirs, home):
+        if place != home.name and not is_own(instance, home) and _is_there(place, theirs, home):
             raise StoreError(
                 f"the home {place} has the partitions {namespace.partitions!r} of this Dagster instance, which "
                 f"{home.name} cannot have as well; give it another namespace, or another DAGSTER_HOME"
@@ -39,6 +40,12 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         if signed != signature:
             instance.delete_dynamic_partition(signatures, signed)
     instance.add_dynamic_partitions(signatures, [signature])
+
+
+def is_own(instance: dg.DagsterInstance, home: Home) -> bool:
+    """Say whether an instance is in the folder `dagster` of a home, and not elsewhere, as in a `$DAGSTER_HOME`."""
+    own = home.own_dagster
+    return own.exists() and Path(instance.root_directory).resolve() == own.resolve()
 
 
 def _is_there(place: str, theirs: str, home: Home) -> bool:

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import identity
@@ -76,3 +77,13 @@ def test_the_id_of_a_home_in_a_bucket_is_read_without_the_builders_lock(
     sign(instance, OURS, reader)
     assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(writer)} {uri}"]
     assert not reader.accepted("notes").exists(), "a builder takes over all records"
+
+
+def test_a_copy_of_a_home_takes_its_own_instance_along(tmp_path: Path) -> None:
+    first = Home(tmp_path / "one")
+    with open_instance(first) as instance:
+        sign(instance, OURS, first)
+    copy = Home(Path(shutil.copytree(tmp_path / "one", tmp_path / "copy")))
+    with open_instance(copy) as instance:
+        sign(instance, OURS, copy)
+        assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(copy)} {copy.root}"]
