@@ -35,7 +35,7 @@ Row = Mapping[str, Any]
 
 
 class From(NamedTuple):
-    """A part of a table: rows whose column has at least a value, or none."""
+    """A part of a table: rows whose column has at least a value, or none; all rows without a value."""
 
     column: str
     value: Any
@@ -166,13 +166,13 @@ class SQLQuery:
             raise OSError(errno.EINVAL, f"{self.variable}: {reason}") from None
         password = engine.url.password
         query, values = _bound(self.query, self.values, ":")
-        if part:
+        if part and part.value is not None:
             column = engine.dialect.identifier_preparer.quote(part.column)
             query, values = part.of(query, column, ":least"), values | {"least": part.value}
         try:
             with engine.connect().execution_options(yield_per=_ROWS_AT_ONCE) as connection:
                 result = connection.execute(sqlalchemy.text(query), values)
-                _require_distinct(list(result.keys()))
+                _require_distinct(list(result.keys()) if part else [])
                 yield from map(dict, result.mappings())
         except SQLAlchemyError as error:
             reason = one_line(getattr(error, "orig", None) or error)
@@ -189,7 +189,7 @@ def _bound(query: str, values: Mapping[str, str], mark: str) -> tuple[str, dict[
 
 
 def _require_distinct(names: list[str]) -> None:
-    """Check that each column has a name of its own, since a template could mean either; raises OSError."""
+    """Check that each column has a name of its own, since a part would be of either; raises OSError."""
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise OSError(errno.EINVAL, f"its rows have several columns {twice[0]!r}; name them apart in rows.query, by AS")
 
@@ -214,13 +214,13 @@ def _rows(
 ) -> Iterator[Row]:
     import duckdb
 
-    if part:
+    if part and part.value is not None:
         column = '"' + part.column.replace('"', '""') + '"'
         query, values = part.of(query, column, "$least"), {**values, "least": part.value}
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
-        _require_distinct(names)
+        _require_distinct(names if part else [])
         while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
     except duckdb.Error as error:

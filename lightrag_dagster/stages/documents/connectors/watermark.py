@@ -79,7 +79,7 @@ class NewerRows:
         """See `Since.files`."""
         column, highest = self._origin.watermark, _value(self._before)
         at_highest, without, kind = list[str](), list[str](), _kind(highest)
-        for row in self._origin.rows.table.rows(From(column, highest) if self._before else None):
+        for row in self._origin.rows.table.rows(From(column, highest)):
             document = self._origin.rows.document(row)
             value = _compared(row, column)
             facts = digest(document.path, document.stamp)
