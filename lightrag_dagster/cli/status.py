@@ -148,7 +148,7 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
                 "chunks": dict(one.chunks),
                 "outdated": dict(one.outdated),
                 "backfill": one.backfill,
-                "under_way": one.under_way,
+                "backfill_runs": one.backfill_runs,
             }
             for name, one in states.sources.items()
         },

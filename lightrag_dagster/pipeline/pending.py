@@ -46,18 +46,16 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 class SourceState:
     """Pending work of one source.
 
-    `under_way` is set while another process ingests it; `ingest` is the reason for which the next run does; `problem`
-    why it cannot; `waiting` has the run that pays for the batches that it waits for: under True those of a backfill,
-    under False the others. `rejected` is why its files were not taken, or its tables may not be merged; `accept`
-    whether they may although they are not accepted yet.
+    `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
+    for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
+    files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet. `published` is whether the newest snapshot holds what was accepted, `held` whether a
+    begun is not accepted yet, `backfill_runs` whether a process works at the source now. `published` is whether the newest snapshot holds what was accepted, `held` whether a
     rollback keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why nothing
     of the source is in the graph although it was accepted.
     """
 
     source: str
-    under_way: bool = False
     ingest: str | None = None
     problem: str | None = None
     waiting: Mapping[bool, str] = field(default_factory=dict)
@@ -69,6 +67,7 @@ class SourceState:
     chunks: Mapping[str, int] = field(default_factory=dict)
     outdated: Mapping[str, int] = field(default_factory=dict)
     backfill: str | None = None
+    backfill_runs: bool = False
     losses: Sequence[Loss] = ()
     warning: str | None = None
 
@@ -87,7 +86,7 @@ class SourceState:
         """A sentence about a backfill that was begun and is not accepted; None if there is none, or it waits."""
         if not self.backfill or True in self.waiting:
             return None
-        if self.under_way:
+        if self.backfill_runs:
             return f"A backfill of {self.source} runs now."
         resume = f"`lightrag-dagster backfill --source {self.source}` resumes it."
         return f"A backfill of {self.source} is not finished: {self.backfill}; {resume}"
@@ -100,8 +99,6 @@ class SourceState:
             return f"not accepted: {self.rejected}"
         if False in self.waiting:
             return "waits for batches"
-        if self.ingest and self.under_way:
-            return f"is being ingested: {self.ingest}"
         if self.ingest:
             return f"pending: {self.ingest}"
         if self.waiting:
@@ -222,10 +219,8 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
     if tables.has_candidate(name):
         tried = judge(candidate, name, *bounds)
         backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
-    unfinished = backfill is not None or ingest is not None
     return SourceState(
         source=name,
-        under_way=unfinished and is_ingested(home, name),
         ingest=ingest,
         problem=problem,
         waiting=waiting,
@@ -236,6 +231,7 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
         outdated={table: count for table, count in rows.items() if count},
         backfill=backfill,
+        backfill_runs=backfill is not None and is_ingested(home, name),
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
     )

@@ -198,11 +198,11 @@ def test_an_interrupted_backfill_is_resumed_and_replaces_nothing_meanwhile(make:
     refused = str(loopback.requests.pop().body)
     assert (accepted(home, "notes"), contents(edited)) == (before, rows)
     state = pending(edited).sources["notes"]
-    assert (state.backfill, state.under_way) == ("it was interrupted", False)
+    assert (state.backfill, state.backfill_runs) == ("it was interrupted", False)
     assert str(state.unfinished_backfill).startswith("A backfill of notes is not finished: it was interrupted; `light")
     with ThreadPoolExecutor(1) as elsewhere, ingesting(home, "notes", 0):
         state = elsewhere.submit(pending, edited).result().sources["notes"]
-    assert (state.under_way, state.unfinished_backfill) == (True, "A backfill of notes runs now.")
+    assert (state.backfill_runs, state.unfinished_backfill) == (True, "A backfill of notes runs now.")
 
     # A night in between works on the accepted rows.
     write_source(edited, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "new.txt": "Ulla Berg visited Kessing."})
