@@ -9,13 +9,15 @@ import dagster as dg
 
 from lightrag_dagster.assets.metadata import COST_TAG, account_of
 from lightrag_dagster.core import progress
+from lightrag_dagster.errors import one_line
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 
 LINE_SECONDS = 60.0
 """Time between two lines."""
 
-CANCELLED = "the run was cancelled; all that was answered is kept, and the next run goes on from there"
+CANCELLED = "the run was cancelled; the answers stored so far are kept, and the next run continues from there"
+"""The error of a step whose run was cancelled."""
 
 
 class ProgressLog:
@@ -66,9 +68,7 @@ def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[No
     """
     settings = lightrag.settings
     source = context.partition_key if context.has_partition_key else ""
-    account = account_of(context, settings, source)
-
-    ledger = Ledger(lightrag.home.ledger)
+    account, ledger = account_of(context, settings, source), Ledger(lightrag.home.ledger)
 
     def spent() -> float:
         return ledger.spent(account.run, source)
@@ -80,5 +80,13 @@ def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[No
     except dg.DagsterExecutionInterruptedError:
         raise dg.DagsterExecutionInterruptedError(CANCELLED) from None
     finally:
+        _tag(context, spent)
+
+
+def _tag(context: dg.AssetExecutionContext, spent: Callable[[], float]) -> None:
+    """Tag a run with its cost; a failure is logged, since the work of the step is done."""
+    try:
         if cost := spent():
             context.instance.add_run_tags(context.run.run_id, {COST_TAG: f"${cost:,.4f}"})
+    except Exception as error:  # of Dagster's storage too
+        context.log.warning(f"the run has no tag {COST_TAG}: {one_line(error)}")

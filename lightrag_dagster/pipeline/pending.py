@@ -50,9 +50,9 @@ class SourceState:
     for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
     files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet, `backfill_runs` whether a process works at the source now. `published` is whether the newest snapshot holds what was accepted, `held` whether a
-    rollback keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why nothing
-    of the source is in the graph although it was accepted.
+    begun is not accepted yet, `backfill_runs` whether a process works at the source now. `published` is whether the
+    newest snapshot holds what was accepted, `held` whether a rollback keeps that from readers. `losses` are the rows
+    that failed, were skipped or cut; `warning` is why nothing of the source is in the graph although it was accepted.
     """
 
     source: str

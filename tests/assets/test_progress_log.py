@@ -11,6 +11,7 @@ from lightrag_dagster.assets.metadata import COST_TAG
 from lightrag_dagster.assets.progress_log import ProgressLog
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -104,3 +105,18 @@ def test_a_run_that_is_cancelled_ends_with_a_sentence(
     assert error.message.endswith(f"{progress_log.CANCELLED}\n")
     assert (error.cause, error.context) == (None, None)
     assert "test_progress_log.py" not in "".join(error.stack)
+
+
+def test_a_tag_that_cannot_be_written_costs_no_step(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> float:
+        raise StoreError("ledger.sqlite is damaged")
+
+    write_source(settings, "notes", {"river.md": RIVER})
+    monkeypatch.setattr(Ledger, "spent", refuse)
+    instance.add_dynamic_partitions("source", ["notes"])
+    job = build_definitions(settings).resolve_job_def("ingest")
+    result = job.execute_in_process(instance=instance, partition_key="notes")
+    said = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.dagster_event is None]
+    assert "the run has no tag lightrag/cost: ledger.sqlite is damaged" in said
