@@ -94,7 +94,7 @@ def prune_runs(
     ][::-1][:most]
     if runs and not dry_run:
         _delete(instance, runs)
-        with suppress(sqlite3.OperationalError):  # it is in use; another day will do
+        with suppress(sqlite3.OperationalError):  # it is in use; the rows are gone, and another day frees their pages
             _shrink(_files(instance))
     return len(runs)
 
@@ -128,7 +128,8 @@ def _delete(instance: dg.DagsterInstance, runs: Sequence[str]) -> None:
         storage.delete_events(run)
         instance.compute_log_manager.delete_logs(prefix=[run])
         # A command keeps no logs, so that its manager knows none of those of the daemon.
-        shutil.rmtree(Path(instance.storage_directory()) / run, ignore_errors=True)
+        if (logs := Path(instance.storage_directory()) / run).exists():
+            shutil.rmtree(logs)
         if isinstance(storage, SqliteEventLogStorage):
             of_run = Path(storage.path_for_shard(run))
             for path in of_run.parent.glob(f"{of_run.name}*"):

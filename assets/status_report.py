@@ -80,7 +80,7 @@ def _total(costs: Iterable[float]) -> float:
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Check that all sources are published, and give reasons; a rejected one is an error."""
     states = pending(lightrag.settings)
-    done = (PUBLISHED, WAITS_FOR_RELEASE)  # somebody chose the rollback
+    done = (PUBLISHED, WAITS_FOR_RELEASE)  # a rollback is a decision
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) not in done}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(

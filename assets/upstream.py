@@ -38,7 +38,7 @@ def look_upstream(
             continue
         home, found = Home.of(settings), _partitions(instance, dg.AssetKey.from_user_string(source.asset))
         if found:
-            with suppress(BuilderLockedError, OlderFormatError):  # whoever ingests has asked, or asks again
+            with suppress(BuilderLockedError, OlderFormatError):  # that ingestion has asked, and the next asks again
                 record_partitions(home, name, source.asset, found, seconds)
         else:
             _log.warning(

@@ -9,17 +9,17 @@ import pyarrow as pa
 from lightrag_dagster.schemas import (
     DESCRIPTIONS,
     DOCUMENT_ELEMENTS,
-    LEDGER,
     MERGED_TABLES,
     SORT_KEYS,
     SOURCE_TABLES,
     UNPARTITIONED_TABLES,
 )
+from lightrag_dagster.spending.entries import ENTRIES
 
 _INTRODUCTION = """\
 # Tables
 
-Made from `lightrag_dagster/schemas.py` by `make docs`; change the schemas, not this page.
+Made from `lightrag_dagster/schemas.py` and `spending/entries.py` by `make docs`; change the schemas, not this page.
 
 All tables except the last four are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
@@ -44,7 +44,7 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
     (
         "Of the home",
         "Not of a snapshot: what was bought so far, for `lightrag-dagster sql` alone.",
-        {"ledger": LEDGER},
+        {"ledger": ENTRIES},
     ),
     (
         "Of questions",

@@ -31,7 +31,7 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.schemas import LISTED, RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
@@ -43,6 +43,7 @@ from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.reading_state import LISTED, STAMPS
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
 

@@ -17,11 +17,12 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine, Item, Result
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.schemas import SOURCE_TABLES, STAMPS
+from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
 
@@ -91,7 +92,7 @@ class Reusable(NamedTuple):
         """Return the rows of a shard in the first version of a table; none where there is no version."""
         version = self.version(table)
         if version is None:
-            return (SOURCE_TABLES | {"stamps": STAMPS})[table].empty_table()
+            return (SOURCE_TABLES | READING_STATE)[table].empty_table()
         return step.read_shard(table, version, shard, columns)
 
     def rows(self, step: IngestionStep, table: str, shard: Shard, moved: Sequence[pa.Table] = ()) -> list[pa.Table]:

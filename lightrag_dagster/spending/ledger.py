@@ -112,12 +112,12 @@ class Ledger:
             return [dict(row._mapping) for row in found]
 
     def entries(self) -> "pa.Table":
-        """Return all entries as rows of LEDGER in `schemas`, in the order in which they were added."""
+        """Return all entries as rows of ENTRIES, in the order in which they were added."""
         import pyarrow as pa
 
-        from lightrag_dagster.schemas import LEDGER as SCHEMA
+        from lightrag_dagster.spending.entries import ENTRIES
 
-        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in SCHEMA.names[1:]))
+        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in ENTRIES.names[1:]))
         batches: list[pa.RecordBatch] = []
         with self._reading() as connection:
             if connection is not None:
@@ -127,9 +127,9 @@ class Ledger:
                 for rows in found.partitions():
                     days, *values = zip(*rows, strict=True)
                     dates = pa.array([day or None for day in days], pa.int32()).cast(pa.date32())
-                    arrays = map(pa.array, values, SCHEMA.types[1:])
-                    batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=SCHEMA))
-        return pa.Table.from_batches(batches, SCHEMA)
+                    arrays = map(pa.array, values, ENTRIES.types[1:])
+                    batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
+        return pa.Table.from_batches(batches, ENTRIES)
 
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import LEDGER
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
+from lightrag_dagster.spending.entries import ENTRIES
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
 from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, RESERVED
 from lightrag_dagster.storage.database.address import Address
@@ -50,7 +50,7 @@ def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkey
     ]
     assert len(ledger.costs(["month", "source", "purpose", "model"])) == 4
     entries = ledger.entries()
-    assert entries.schema == LEDGER
+    assert entries.schema == ENTRIES
     assert [str(day) for day in entries["date"].to_pylist()] == [
         "2026-10-31",
         "2026-11-01",

@@ -18,17 +18,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import LISTED, SORT_KEYS, SOURCE_TABLES, STAMPS, UNPARTITIONED_TABLES
+from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 
 ALL_SOURCES = "all"
 """The place of a source in tables that are not partitioned by source."""
 
-_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | {"stamps": STAMPS, "listed": LISTED}
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
+_SORT_KEYS = SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "rejected_rows")
 
@@ -129,15 +131,9 @@ class SourceTables:
         Raises:
             StoreError: the rows do not have the table's schema, or the disk refuses.
         """
-        expected = _SCHEMAS[table]
-        if not rows.schema.equals(expected):
-            raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
-        # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
-        ordered = pa.concat_tables([expected.empty_table(), rows]).sort_by(
-            [(column, "ascending") for column in SORT_KEYS[table]]
-        )
+        ordered = _in_order(table, rows)
         leaves = _leaves(table, ordered)
-        name = version_of(expected, leaves)
+        name = version_of(_SCHEMAS[table], leaves)
         self._files.write(self._file(table, source, name), ordered)
         return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
 
@@ -248,7 +244,7 @@ class SourceTables:
         parts = self._parts(table, source, version)
         found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
         empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), SORT_KEYS[table][0]) for path in found]
+        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), _SORT_KEYS[table][0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
@@ -317,10 +313,25 @@ def _of_worker(home: Home, candidate: bool) -> SourceTables:
     return SourceTables(home.in_worker(), candidate=candidate)
 
 
+def version_of_rows(table: str, rows: pa.Table) -> str:
+    """Return the version that a table has once these rows, which are all, are stored."""
+    return version_of(_SCHEMAS[table], _leaves(table, _in_order(table, rows)))
+
+
+def _in_order(table: str, rows: pa.Table) -> pa.Table:
+    expected = _SCHEMAS[table]
+    if not rows.schema.equals(expected):
+        raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
+    # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
+    return pa.concat_tables([expected.empty_table(), rows]).sort_by(
+        [(column, "ascending") for column in _SORT_KEYS[table]]
+    )
+
+
 def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
     if table in UNPARTITIONED_TABLES:
         return {"": identity.table_version(rows)}
-    return leaf_versions(rows, SORT_KEYS[table][0])
+    return leaf_versions(rows, _SORT_KEYS[table][0])
 
 
 def _totals(stored: Sequence[StoredShard]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

@@ -13,13 +13,14 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.readers import format_of, media_type
 from lightrag_dagster.readers.extraction import extract_text
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, STAMPS
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 DOCUMENTS = Path(__file__).parent / "documents"
 SAMPLES = Path(__file__).parents[2] / "readers" / "samples"

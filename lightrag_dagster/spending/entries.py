@@ -1,0 +1,22 @@
+"""The schema of the entries of a ledger, for SQL."""
+
+import pyarrow as pa
+
+from lightrag_dagster.schemas import column
+
+ENTRIES = pa.schema(
+    [
+        column("date", pa.date32(), "Day of the entry, UTC; null in entries of older versions.", nullable=True),
+        column("run", pa.string(), "The command, or the run of Dagster, that pays."),
+        column("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
+        column("purpose", pa.string(), "extract, summarise, embed, describe, keywords, answer and others."),
+        column("model", pa.string(), "Identity of the model."),
+        column("calls", pa.int64(), "Calls of the provider."),
+        column("stored", pa.int64(), "Answers that were taken from the store instead."),
+        column("input_tokens", pa.int64(), "What the calls took in. Tokens."),
+        column("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
+        column("output_tokens", pa.int64(), "What they put out. Tokens."),
+        column("cost_usd", pa.float64(), "What they cost. US dollars."),
+    ]
+)
+"""One row a step's calls for a purpose, in the order in which they were added."""
