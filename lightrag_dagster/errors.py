@@ -2,6 +2,7 @@
 
 LightRAGError                    catch this one; the command line turns it into one line and exit code 2
 ├── SettingsError                a setting, `lightrag.yaml` or a question file that cannot be used
+├── DecisionError                a decision of a person that cannot be read, or contradicts another
 ├── SourceError                  a source that is not configured, cannot be listed, or lost too much at once
 ├── TokenizerError               an encoding that cannot be loaded
 ├── ProviderError                the LLM or embedding endpoint
@@ -33,6 +34,10 @@ class LightRAGError(Exception):
 
 class SettingsError(LightRAGError):
     """A setting, `lightrag.yaml` or a question file cannot be used."""
+
+
+class DecisionError(LightRAGError):
+    """A decision about names cannot be read, or cannot hold together with another."""
 
 
 class SourceError(LightRAGError):

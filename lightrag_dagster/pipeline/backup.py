@@ -19,6 +19,7 @@ from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
 from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.decisions import DECISIONS, DecisionStore
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
@@ -128,6 +129,7 @@ def _stores(home: Home) -> list[_Store]:
     return [
         _Store(home.batches, BatchLedger, [BATCHES]),
         _Store(home.ledger, open_ledger, KEPT),
+        _Store(home.decisions, DecisionStore, [DECISIONS]),
         _Store(home.vectors, VectorStore, [VECTORS]),
         _Store(home.responses, ResponseStore, [RESPONSES]),
     ]

@@ -1,12 +1,12 @@
 """Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.acceptance import AnswerRows
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
@@ -77,8 +77,9 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
     """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
     if manifest is None:
         return []
-    warnings, rows = [], manifest.rows
-    if failed := Generation(Home.of(recipes.settings), manifest.snapshot_id).record().failed_summaries:
+    record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
+    warnings = list(_of_decisions(record.curation))
+    if failed := record.failed_summaries:
         warnings.append(
             f"{failed:,} summaries failed, so that the descriptions of these entities and relations are joined; "
             "`lightrag-dagster backfill --knowledge-base` asks for them again"
@@ -97,6 +98,23 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
     return warnings
 
 
+def _of_decisions(curation: CurationRecord) -> Iterator[str]:
+    """Yield a line for each way in which decisions, or the settings of types, had less effect than meant."""
+    if names := curation.unmatched:
+        named = ", ".join(f"“{name}”" for name in names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+        yield (
+            f"{len(names):,} names in decisions are in no document, as {named}; `lightrag-dagster curate check` says "
+            "which decisions, and the nearest names"
+        )
+    if curation.undecided:
+        yield (
+            f"{curation.undecided:,} mentions fit several `split` decisions of their name, and keep it; make their "
+            "conditions exclusive"
+        )
+    if curation.disallowed:
+        yield f"{curation.disallowed:,} mentions are `other`, since `merging.types.allowed` lacks their type"
+
+
 def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs | None) -> dict[str, int]:
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
@@ -106,6 +124,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     return {source: version.rows if version else 0 for source, version in versions.items()}
 
 
+_NAMED = 3
 _NAME_IT = {
     True: "extract with a model (docs/extraction.md)",
     False: 'read what it answered (`lightrag-dagster sql "select responses from extractions limit 3"`) and mend the '

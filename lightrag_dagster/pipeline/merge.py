@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,11 +19,14 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine, shares_disk
-from lightrag_dagster.errors import EmbeddingError, SettingsError, StoreError
+from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
 from lightrag_dagster.models.providers import embedder_identity, settings_of
+from lightrag_dagster.pipeline.additions import CURATION, additions_of, store_additions
+from lightrag_dagster.pipeline.decisions import InForce, in_force
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import EngineName
+from lightrag_dagster.settings import EngineName, TypeSettings
+from lightrag_dagster.stages.curation.resolving import Curation
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage.files.atomic import read_parquet
@@ -32,14 +35,14 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, PinnedEmbedder, WrittenRecord
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
     from lightrag_dagster.stages.merging.buckets import Size
-    from lightrag_dagster.stages.merging.merge import Merged
+    from lightrag_dagster.stages.merging.merge import Decided, Merged
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
@@ -85,6 +88,7 @@ class Summarised(NamedTuple):
     merged: "Merged"
     usage: Usage
     failed: int
+    curation: CurationRecord = CurationRecord()
 
 
 class _Work(NamedTuple):
@@ -111,35 +115,43 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
     home = Home.of(recipes.settings)
     with building(home, LOCK_SECONDS):
         generations.remove_leftovers(home)
-        inputs = next_inputs(recipes, backfill=backfill)
+        decided = in_force(recipes.settings)
+        inputs = next_inputs(recipes, backfill=backfill, decided=decided)
         last = _last_merged(home)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
-        with merge_after(last, inputs, recipes, open_model, backfill=backfill) as made:
-            tables = made.merged._asdict()
-            generation = generations.store(home, inputs, tables, count_recipes(made.merged), made.failed)
+        store_additions(home, decided.curation, inputs.encoding)
+        with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
+            tables, summaries = made.merged._asdict(), count_recipes(made.merged)
+            generation = generations.store(home, inputs, tables, summaries, made.failed, made.curation)
         generations.set_newest(home, generation)
     return MergeReport(generation, merged=True, usage=made.usage)
 
 
-def next_inputs(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs:
+def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | None = None) -> GenerationInputs:
     """Return the inputs of a merge now.
 
     Args:
         recipes: Today's settings, prompts and recipes.
         backfill: Embed with today's embedder, not with that of the newest snapshot.
+        decided: The decisions in force, which are read unless given.
 
     Raises:
+        DecisionError: a decision cannot be read, or two of them cannot both hold.
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more, and there is something to merge.
         SourceError: the sources cannot be listed.
         StoreError: the home is damaged.
     """
     home = Home.of(recipes.settings)
+    decided = in_force(recipes.settings) if decided is None else decided
     records = {source: accepted(home, source) for source in sorted(find_sources(recipes.settings))}
+    if decided.curation.added and CURATION in records:
+        raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
     inputs = recipes.generation_inputs(
-        {source: record.tables for source, record in records.items() if record},
+        {source: record.tables for source, record in records.items() if record}
+        | additions_of(decided.curation, recipes.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source, record in records.items() if not record},
-    )
+    ).model_copy(update={"decisions": decided.fingerprint})
     newest = latest_snapshot(home)
     if newest is None:
         return inputs
@@ -211,7 +223,13 @@ def _check_embedder(embedder: PinnedEmbedder, recipes: Recipes) -> None:
 
 @contextmanager
 def merge_after(
-    last: Generation | None, inputs: GenerationInputs, recipes: Recipes, open_model: OpenModel, *, backfill: bool
+    last: Generation | None,
+    inputs: GenerationInputs,
+    recipes: Recipes,
+    open_model: OpenModel,
+    *,
+    backfill: bool,
+    curation: Curation,
 ) -> Iterator[Summarised]:
     """Merge, with the summaries of the last generation; the tables are there until the block ends.
 
@@ -229,7 +247,7 @@ def merge_after(
 
         def merge(previous: Previous | None) -> Coroutine[Any, Any, Summarised]:
             scratch = opened.enter_context(open_scratch(home, shares_disk=shares_disk(work.engine)))
-            return _merge(work, scratch, inputs, recipes, open_model, previous)
+            return _merge(work, scratch, inputs, recipes, open_model, previous, curation)
 
         try:
             previous = find_previous(last, recipes.summaries if backfill else None) if last else None
@@ -262,6 +280,7 @@ async def _merge(
     recipes: Recipes,
     open_model: OpenModel,
     previous: Previous | None,
+    curation: Curation,
 ) -> Summarised:
     """Group, summarise and finish."""
     from lightrag_dagster.stages.merging.merge import open_merge
@@ -271,13 +290,32 @@ async def _merge(
     concurrency = recipes.settings.llm.of("summarise").max_concurrency
     with (
         open_engine(work.engine) as engine,
-        open_merge(scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size) as merge,
+        open_merge(
+            scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size, curation
+        ) as merge,
     ):
         async with open_model() as model:
             groups = merge.to_summarise(counts)
             summaries = await summarise(groups, model, recipes.prompts, settings, counts, concurrency)
         merged = merge.finish(summaries, recipes.summaries)
-    return Summarised(merged, model.usage, sum(summary is None for summary in summaries.values()))
+        effect = _effect(curation, merge.decided, merged, settings.types)
+    return Summarised(merged, model.usage, sum(summary is None for summary in summaries.values()), effect)
+
+
+def _effect(curation: Curation, decided: "Decided", merged: "Merged", types: TypeSettings) -> CurationRecord:
+    """Return the effect of decisions and of the settings of types on a merge."""
+    given = Counter[str]()
+    for path in merged.entity_evidence if types != TypeSettings() else ():
+        for one in read_parquet(path, ["type"])["type"].value_counts().to_pylist():
+            given[one["values"].lower()] += one["counts"]
+    mapped = {one: types.map.get(one, one) for one in given}
+    return CurationRecord(
+        written=[WrittenRecord(**asdict(one)) for one in curation.written],
+        unmatched=decided.unmatched,
+        undecided=decided.undecided,
+        mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
+        disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in types.allowed),
+    )
 
 
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedE
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
 
-_LIMITS_OF_MERGING = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method"}
+_NOT_OF_SUMMARIES = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method", "types"}
 # The settings that recipes of chunks always named; others are named where they are not the default, so that a new
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
@@ -35,7 +35,7 @@ _REVISIONS = {
     "extractions": 2,
     "layout": 4,
     "mentions": 3,
-    "merge": 5,
+    "merge": 6,
     "stores": 6,
     "report": 5,
 }
@@ -134,7 +134,7 @@ class Recipes:
     @cached_property
     def summaries(self) -> str:
         """Recipe of summaries: prompt, model, length, language, and how descriptions are divided among calls."""
-        rules = self.settings.merging.model_dump(mode="json", exclude=_LIMITS_OF_MERGING)
+        rules = self.settings.merging.model_dump(mode="json", exclude=_NOT_OF_SUMMARIES)
         shapes = rules | {"language": self.prompts.language}
         identity = chat_identity(self.settings.llm.of("summarise"))
         return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)

@@ -50,6 +50,7 @@ from lightrag_dagster.settings.sections import (
     QuerySettings,
     RetentionSettings,
     Section,
+    TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 
@@ -88,6 +89,7 @@ __all__ = [
     "Section",
     "Settings",
     "SourceSettings",
+    "TypeSettings",
     "choosing",
     "load_settings",
     "yaml_mistake",
@@ -154,6 +156,11 @@ class Settings(BaseSettings):
     )
     ingest_new_sources: bool = Field(
         default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
+    )
+    curation: Path | None = Field(
+        default=None,
+        description="A YAML or CSV file of decisions about names, or a folder of such files; `lightrag-dagster curate` "
+        "keeps others in the database.",
     )
     questions: Path | None = Field(
         default=None,

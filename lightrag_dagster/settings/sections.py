@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
@@ -125,6 +125,22 @@ class ExtractionSettings(Section):
         return self.methods.get(source, self.method)
 
 
+class TypeSettings(Section):
+    """The types of entities, whatever model or rules gave; no model is asked again when they change."""
+
+    allowed: tuple[str, ...] = Field(
+        default=(), description="The types that an entity may have; any other becomes `other`. Empty: all."
+    )
+    map: dict[str, str] = Field(default={}, description="Types that stand for another, like `company: organization`.")
+
+    @field_validator("allowed", "map", mode="after")
+    @classmethod
+    def _lower(cls, types: tuple[str, ...] | dict[str, str]) -> tuple[str, ...] | dict[str, str]:
+        if isinstance(types, dict):
+            return {one.lower(): other.lower() for one, other in types.items()}
+        return tuple(one.lower() for one in types)
+
+
 class MergingSettings(Section):
     """The lists in the row of an entity or relation, and the thresholds for a summary of its descriptions.
 
@@ -146,6 +162,7 @@ class MergingSettings(Section):
         description="If there are more, each source gives its first (KEEP) or its last (FIFO) by path and place.",
     )
 
+    types: TypeSettings = TypeSettings()
     summary_min_descriptions: int = Field(default=8, gt=1, description="Summarise from this number of distinct ones.")
     summary_min_tokens: int = Field(default=1200, gt=0, description="Summarise from this number of tokens in all.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")

@@ -11,6 +11,7 @@ purging.json                          documents whose purge has begun and not en
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
 ledger.sqlite                         calls and cost of every run
+decisions.sqlite                      decisions of people about names
 failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
                                       <version>.shards lists the files of a large version; `refused.json` of the
@@ -230,6 +231,11 @@ class Home:
     def ledger(self) -> Address:
         """Ledger of calls and cost."""
         return self.database or self.root / "ledger.sqlite"
+
+    @property
+    def decisions(self) -> Address:
+        """Decisions of people about names."""
+        return self.database or self.root / "decisions.sqlite"
 
     @property
     def lance(self) -> Path:

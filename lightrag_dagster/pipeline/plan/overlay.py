@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.decisions import copy_decisions
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -38,6 +39,7 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
                 _link(part, copy.root / part.name)
         except OSError as error:
             raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
+        copy_decisions(home, copy)
         settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
         yield Recipes(settings, recipes.prompts)
 

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.pipeline.decisions import in_force
 from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.plan.dry_run import DryRunModel
@@ -39,7 +40,8 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
             own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
             for asked in _by_language(home, source, chunks) if own.follows_languages else [chunks]:
                 run_sync(extract(source, asked, todays_extractor(extracting, own, at_once)))
-    with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True):
+    curation = in_force(recipes.settings).curation
+    with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True, curation=curation):
         return extracting.used | summarising.used | _descriptions(home, gone, store)
 
 

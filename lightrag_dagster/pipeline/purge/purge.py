@@ -42,6 +42,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
+from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 LOCK_SECONDS = 5.0
@@ -320,13 +321,13 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
     for source, paths in gone.items():
-        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, "stamps", "listed")):
+        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, *READING_STATE)):
             if not paths:
                 home.files.remove_folder(folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:
                 path.unlink(missing_ok=True)
         # They may be of an earlier reading, if the last one was killed before it wrote its own.
-        for table in ("stamps", "listed"):
+        for table in READING_STATE:
             (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
         shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
         if not paths:

@@ -1,6 +1,7 @@
 """The evidence in the documents that a filter allows, and the rows merged from it."""
 
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,14 @@ from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.curation.resolving import WrittenText
 from lightrag_dagster.stages.merging.evidence import merge_evidence
+from lightrag_dagster.storage.snapshots.records import WrittenRecord
+
+_WRITTEN_TEXT = pa.schema(
+    [("number", pa.int32()), ("column_name", pa.string()), ("text", pa.string()), ("sources", pa.list_(pa.string()))]
+)
+_MAPPED_TYPE = pa.schema([("given", pa.string()), ("type", pa.string())])
 
 
 class Evidence:
@@ -27,9 +35,17 @@ class Evidence:
     """The weight of every relation; 0 without allowed evidence."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, documents: pa.Array, graph: Adjacency, settings: MergingSettings
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        documents: pa.Array,
+        graph: Adjacency,
+        settings: MergingSettings,
+        written: Sequence[WrittenRecord] = (),
     ) -> None:
-        """Take an in-memory database with the views of the generation; it may spill into a temporary file."""
+        """Take an in-memory database with the views of the generation; it may spill into a temporary file.
+
+        `written` are the names, types and descriptions that people wrote for rows of the generation.
+        """
         self._connection, self._graph, self.settings = connection, graph, settings
         connection.execute("SET memory_limit = '512MB'")
         # A folder of its own, since databases of one process would write the same files there.
@@ -42,6 +58,7 @@ class Evidence:
             "relation": graph.relations,
             "chunk": graph.chunks,
         }
+        self._written = _visible(connection, written, settings) if written else ()
         keeps_first = settings.chunk_limit_method == "KEEP"
         ids = {kind: table.rows.column(0) for kind, table in tables.items()}
         place_chunks(connection, ids, keeps_first=keeps_first)
@@ -79,7 +96,25 @@ class Evidence:
             cited = "SELECT chunk_id FROM entity UNION SELECT chunk_id FROM relation"
             statements = ("FROM entity", "FROM relation", f"FROM place SEMI JOIN ({cited}) USING (chunk_id)")
             said, joined, chunks = (cursor.sql(statement).to_arrow_table() for statement in statements)
-        return merge_evidence(said, joined, chunks, self.settings)
+        return merge_evidence(said, joined, chunks, self.settings, self._written)
+
+
+def _visible(
+    connection: duckdb.DuckDBPyConnection, written: Sequence[WrittenRecord], settings: MergingSettings
+) -> tuple[WrittenText, ...]:
+    """Return the texts of people that the allowed documents may show."""
+    rows = [
+        {"number": number, "column_name": one.column, "text": one.text, "sources": one.sources}
+        for number, one in enumerate(written)
+    ]
+    connection.register("written_text", pa.Table.from_pylist(rows, _WRITTEN_TEXT))
+    mapped = {"given": list(settings.types.map), "type": list(settings.types.map.values())}
+    connection.register("mapped_type", pa.table(mapped, _MAPPED_TYPE))
+    statement = package_files(__package__).joinpath("visible_texts.sql").read_text(encoding="utf-8")
+    numbers = sorted(number for (number,) in connection.execute(statement).fetchall())
+    return tuple(
+        WrittenText(one.id, one.column, one.text, tuple(one.sources)) for one in map(written.__getitem__, numbers)
+    )
 
 
 def lists_of(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:

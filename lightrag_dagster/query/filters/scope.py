@@ -5,7 +5,7 @@ in any list or search result; the others are rebuilt from allowed evidence by th
 Only the vectors are those of the whole: they decide the order, and are never shown.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -63,8 +63,9 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
         define_macros(connection)
         create_views(connection, snapshot.generation, temporary=False)
         documents, notes = allowed_documents(connection, filters)
-        evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging)
-        graph, allowed = _restricted(whole, documents, evidence)
+        written = snapshot.generation.record().curation.written
+        evidence = Evidence(connection, documents, whole, snapshot.manifest.inputs.merging, written)
+        graph, allowed = _restricted(whole, documents, evidence, {one.id for one in written})
     except BaseException as error:
         connection.close()
         if not isinstance(error, duckdb.Error):
@@ -77,8 +78,13 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
     return View(*known, graph, vectors, snapshot.corpus_state, notes, evidence=evidence)
 
 
-def _restricted(whole: Adjacency, documents: pa.Array, evidence: Evidence) -> tuple[Adjacency, dict[str, Mask]]:
-    """Return the graph with allowed rows alone, and the masks of the vectors that may be found."""
+def _restricted(
+    whole: Adjacency, documents: pa.Array, evidence: Evidence, written: Set[str]
+) -> tuple[Adjacency, dict[str, Mask]]:
+    """Return the graph with allowed rows alone, and the masks of the vectors that may be found.
+
+    Rows of the ids in `written` have texts of people, and are always built again.
+    """
     here = np.asarray(pc.is_in(whole.citations.column("doc_id"), value_set=documents))
     places = np.repeat(np.arange(len(whole.chunks.ids)), np.diff(whole.citation_offsets))[here]
     places_of_chunk = np.bincount(places, minlength=len(whole.chunks.ids))
@@ -92,10 +98,13 @@ def _restricted(whole: Adjacency, documents: pa.Array, evidence: Evidence) -> tu
     )
     degree = _lengths(entity_relations)
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
-    same_names = _all_in(whole.entity_chunks, chunks)
+    by_people, by_people_too = (_among(table, written) for table in (whole.entities, whole.relations))
+    same_names = _all_in(whole.entity_chunks, chunks) & ~by_people
     same_ends: Mask = np.all(same_names[whole.endpoints], axis=1)
-    described = _all_in(_first(whole.entity_chunks, evidence.settings.max_chunks_per_entity), chunks)
-    described_here = _all_in(_first(whole.relation_chunks, evidence.settings.max_chunks_per_relation), chunks)
+    described = _all_in(_first(whole.entity_chunks, evidence.settings.max_chunks_per_entity), chunks) & ~by_people
+    described_here = (
+        _all_in(_first(whole.relation_chunks, evidence.settings.max_chunks_per_relation), chunks) & ~by_people_too
+    )
 
     def rebuild_entities(ids: list[str]) -> pa.Table:
         merged, _ = evidence.merged(whole.entities.rows_of(ids), _NONE, entity_relations)
@@ -198,6 +207,11 @@ class AllowedVectors:
         vectors = self._reader.vectors(self._table.ids_at(np.flatnonzero(self._allowed).astype(np.int32)))
         ids = sorted(vectors)
         return ids, np.stack([vectors[one] for one in ids])
+
+
+def _among(table: MappedTable, ids: Set[str]) -> Mask:
+    """Return a mask of the rows that have one of the ids."""
+    return np.asarray(pc.is_in(table.rows.column(0), value_set=pa.array(sorted(ids), pa.string())), dtype=bool)
 
 
 def _owners(lists: Lists) -> npt.NDArray[np.int64]:

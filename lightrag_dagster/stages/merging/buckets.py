@@ -3,13 +3,14 @@
 A bucket holds the rows whose ids begin with the same bits, so the buckets in order are the sorted table, and their
 number has no effect on the rows. A step may run in any process; it writes the same rows again when it is repeated.
 
-choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents
+choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents;
+            with split names also all mentions, and which entity each of these names means there
 deal        mentions of some sources     → evidence of each entity and relation, and the ends of relations, by bucket
 group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -31,8 +32,10 @@ from lightrag_dagster.schemas import (
     RELATION_MENTIONS,
     SORT_KEYS,
 )
+from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
+from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
 from lightrag_dagster.storage.duckdb import view_files, view_source_files
 from lightrag_dagster.storage.files.scratch import Scratch
 
@@ -43,15 +46,18 @@ _MOST_BITS = 12
 _INDEX = pa.field("chunk_index", pa.int32())
 _DEALT = {
     "entity_evidence": ENTITY_EVIDENCE.append(_INDEX),
-    "relation_evidence": pa.schema(
-        [*RELATION_EVIDENCE, _INDEX, pa.field("first_id", pa.string()), pa.field("second_id", pa.string())]
-    ),
+    "relation_evidence": RELATION_EVIDENCE.append(_INDEX),
     "endpoint": pa.schema(
         [(name, pa.string()) for name in ("entity_id", "relation_id", "name", "description", "chunk_id")]
         + [(name, pa.string()) for name in ("source", "path")]
         + [_INDEX]
     ),
 }
+SPLIT = {
+    "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
+    "split_chunk": pa.schema([(name, pa.string()) for name in ("chunk_id", "base_id", "entity_id")]),
+}
+_NAMES = "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention"
 _SMALL_ROWS = 50_000
 
 
@@ -78,6 +84,7 @@ class Workspace:
     scratch: Scratch
     size: Size
     variables: database.Variables
+    curation: Curation = NO_DECISIONS
     workers: int = 1
     dealt: frozenset[str] = frozenset()
 
@@ -120,8 +127,18 @@ class Workspace:
         connection.execute(f"COPY ({query}) TO '{_quoted(self.path(table, bucket))}' (FORMAT parquet, COMPRESSION lz4)")
 
 
-def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
-    """Write the extraction and position of each chunk that count, and its documents."""
+class Dealt(NamedTuple):
+    """A call of `deal`, which begins the names of its files, and the ids of those names that decisions name."""
+
+    call: str
+    named: frozenset[str]
+
+
+def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
+    """Write the extraction and position of each chunk that count, its documents, and the mentions of split names.
+
+    Returns the number of mentions of split names that fit the rules of several entities.
+    """
     with space.open() as connection:
         chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
         extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
@@ -130,20 +147,33 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table}", table)
+        if not space.curation.splits:
+            return 0
+        entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
+        relations = space.scratch.inputs(path for one in inputs for path in one.relation_mentions)
+        _view_mentions(connection, entities, relations)
+        split_mentions(connection, space.curation)
+        for table in SPLIT:
+            space.write(connection, f"FROM {table}", table)
+        return database.count(connection, "SELECT count(*) FROM undecided")
 
 
-def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> str:
+def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> Dealt:
     """Deal the entity and relation mentions that count to the buckets of their entities and relations.
 
-    Returns the name of the call, which begins the names of its files: a killed call may have written others.
+    A killed call may have written files of another name.
     """
     call, chosen = uuid4().hex, space.path("chosen")
-    with space.open(chosen) as connection:
+    splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
+    with space.open(chosen, *chain(*splits.values())) as connection:
         view_files(connection, "chosen", [chosen])
-        entities, relations = map(space.scratch.inputs, mentions)
-        view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
-        view_files(connection, "relation_mention", relations, RELATION_MENTIONS)
-        deal_mentions(connection)
+        for table, paths in splits.items():
+            view_files(connection, table, paths, SPLIT[table])
+        _view_mentions(connection, *map(space.scratch.inputs, mentions))
+        named = name_entities(connection, _NAMES, space.curation)
+        register_removed(connection, space.curation)
+        for step in ("deal", "endpoint"):
+            database.run(connection, step)
         for table, key in (
             ("entity_evidence", "entity_id"),
             ("relation_evidence", "relation_id"),
@@ -156,16 +186,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> str:
                 f" TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
                 f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
             )
-    return call
-
-
-def deal_mentions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the tables of evidence from `entity_mention`, `relation_mention` and `chosen`."""
-    database.name_entities(
-        connection,
-        "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention",
-    )
-    database.run(connection, "deal")
+    return Dealt(call, named)
 
 
 def group_entities(space: Workspace, bucket: int) -> None:
@@ -176,6 +197,7 @@ def group_entities(space: Workspace, bucket: int) -> None:
         for table, paths in dealt.items():
             view_files(connection, table, paths, _DEALT[table])
         view_files(connection, "citation", [citation])
+        register_written(connection, space.curation.written)
         database.run(connection, "group_entities")
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", bucket)
         space.write(connection, "SELECT entity_id, name, degree FROM entity_group", "entity_degree", bucket)
@@ -190,6 +212,7 @@ def group_relations(space: Workspace, bucket: int) -> None:
         view_files(connection, table, dealt, _DEALT[table])
         view_files(connection, "entity_group", degrees)
         view_files(connection, "citation", [citation])
+        register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance(connection, "relation"), "relation_group", bucket)
         _write_evidence(connection, space, table, bucket)
@@ -206,6 +229,11 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
         database.run(connection, f"describe_{table}")
         rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
         pq.write_table(rows, space.path(table, bucket), compression="lz4")
+
+
+def _view_mentions(connection: duckdb.DuckDBPyConnection, entities: Iterable[Path], relations: Iterable[Path]) -> None:
+    view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
+    view_files(connection, "relation_mention", relations, RELATION_MENTIONS)
 
 
 def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:

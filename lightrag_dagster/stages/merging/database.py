@@ -11,7 +11,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage.duckdb import define_macros
@@ -29,11 +28,12 @@ WHITESPACE = (
 )
 """All characters that Python strips; to search Unicode for them takes a tenth of a second."""
 
-Variables = dict[str, str | int | bool]
+Variables = dict[str, str | int | bool | list[str]]
 
 
 def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variables:
     """Return the variables of the rules in `macros.sql`."""
+    types = settings.types
     return {
         "summary_descriptions": settings.summary_min_descriptions,
         "summary_tokens": settings.summary_min_tokens,
@@ -41,6 +41,9 @@ def rule_variables(settings: MergingSettings, embedder_identity: str) -> Variabl
         "entity_chunks": settings.max_chunks_per_entity,
         "relation_chunks": settings.max_chunks_per_relation,
         "keeps_first": settings.chunk_limit_method == "KEEP",
+        "types": sorted(types.map),
+        "types_mapped": [types.map[one] for one in sorted(types.map)],
+        "types_allowed": list(types.allowed),
     }
 
 
@@ -98,7 +101,7 @@ def _define_macros(connection: duckdb.DuckDBPyConnection) -> None:
 def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> None:
     for name, value in ({"whitespace": WHITESPACE} | variables).items():
         connection.execute(f"SET VARIABLE {name} = $1", [value])
-    connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, entity_id VARCHAR)")
+    connection.execute("CREATE TEMP TABLE entity_name (name VARCHAR, base_id VARCHAR, entity_id VARCHAR)")
 
 
 def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:
@@ -142,14 +145,3 @@ def count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
 def read_statement(name: str) -> str:
     """Return the text of a file in sql/."""
     return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
-
-
-def name_entities(connection: duckdb.DuckDBPyConnection, table_of_names: str) -> None:
-    """Assign every distinct `name` its entity id; the rule is in Python, so it is applied per name, not per mention."""
-    names = connection.sql(
-        f"SELECT DISTINCT name FROM ({table_of_names}) ANTI JOIN entity_name USING (name)"
-    ).to_arrow_table()["name"]
-    ids = pa.array([identity.entity_id(name) for name in names.to_pylist()], pa.string())
-    connection.register("named", pa.table({"name": names, "entity_id": ids}))
-    connection.execute("INSERT INTO entity_name FROM named")
-    connection.unregister("named")

@@ -4,12 +4,17 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.curation.resolving import WrittenText
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.buckets import deal_mentions
+from lightrag_dagster.stages.merging.names import name_entities, register_written
 
 
 def merge_evidence(
-    entity_evidence: pa.Table, relation_evidence: pa.Table, chunks: pa.Table, settings: MergingSettings
+    entity_evidence: pa.Table,
+    relation_evidence: pa.Table,
+    chunks: pa.Table,
+    settings: MergingSettings,
+    written: tuple[WrittenText, ...] = (),
 ) -> tuple[pa.Table, pa.Table]:
     """Merge evidence as `open_merge` merges mentions, joining the longest descriptions where it would summarise.
 
@@ -20,6 +25,7 @@ def merge_evidence(
         chunks: `source`, `path`, `chunk_index`, `chunk_id`, `doc_id` of the positions that may be seen; evidence of
             other chunks is left out.
         settings: Thresholds and limits.
+        written: Names, types and descriptions of people that may be seen.
 
     Returns:
         ENTITIES and RELATIONS without provenance, degree, rank and fingerprints, rows in no order.
@@ -31,14 +37,15 @@ def merge_evidence(
         connection.register("entity_mention", entity_evidence)
         connection.register("relation_mention", relation_evidence)
         connection.register("chunk", chunks)
+        register_written(connection, written)
+        if relation_evidence["src_id"].null_count:
+            name_entities(connection, "SELECT src AS name FROM relation_mention UNION SELECT tgt FROM relation_mention")
         return _merged(connection)
 
 
 def _merged(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, pa.Table]:
-    database.run(connection, "choose_seen")
-    deal_mentions(connection)
-    database.run(connection, "group_entities")
-    database.run(connection, "group_relations")
+    for step in ("seen", "endpoint", "group_entities", "group_relations"):
+        database.run(connection, step)
     connection.execute("CREATE TEMP TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR, recipe VARCHAR)")
     for step in ("shorten_descriptions", "describe_entities", "describe_relations"):
         database.run(connection, step)

@@ -24,6 +24,7 @@ from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Size, Workspace
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
@@ -49,10 +50,20 @@ class Merged(NamedTuple):
     relation_evidence: list[Path]
 
 
+class Decided(NamedTuple):
+    """Names in decisions that no document has, and the number of mentions that fit several splits of a name."""
+
+    unmatched: list[str]
+    undecided: int
+
+
 class Merge:
     """Grouped mentions, to be finished with summaries of the long groups."""
 
-    def __init__(self, space: Workspace, settings: MergingSettings, engine: Engine, previous: Previous | None) -> None:
+    def __init__(
+        self, space: Workspace, settings: MergingSettings, engine: Engine, previous: Previous | None, decided: "Decided"
+    ) -> None:
+        self.decided = decided
         self._space = space
         self._settings = settings
         self._engine = engine
@@ -112,6 +123,7 @@ def open_merge(
     previous: Previous | None = None,
     engine: Engine = LOCAL,
     size: Size = ONE_BUCKET,
+    curation: Curation = NO_DECISIONS,
 ) -> Iterator[Merge]:
     """Group the mentions of all sources; the merge can be finished inside the block.
 
@@ -123,6 +135,7 @@ def open_merge(
         previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
         engine: The engine of the work; its workers reach the scratch.
         size: The number of buckets. The result is the same.
+        curation: Decisions of people.
 
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
@@ -131,14 +144,16 @@ def open_merge(
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
-        alone = Workspace(scratch, size, variables)
-        buckets.choose(alone, inputs)
+        alone = Workspace(scratch, size, variables, curation)
+        undecided = buckets.choose(alone, inputs)
         space = replace(alone, workers=engine.workers)
         parts = _shared_out(inputs, max(len(space.buckets), engine.workers))
-        space = replace(space, dealt=frozenset(engine.map(partial(buckets.deal, space), parts)))
+        dealt = list(engine.map(partial(buckets.deal, space), parts))
+        space = replace(space, dealt=frozenset(one.call for one in dealt))
         engine.map(partial(buckets.group_entities, space), space.buckets)
         engine.map(partial(buckets.group_relations, space), space.buckets)
-        yield Merge(space, settings, engine, previous)
+        named = frozenset[str]().union(*(one.named for one in dealt))
+        yield Merge(space, settings, engine, previous, Decided(curation.unmatched(named), undecided))
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

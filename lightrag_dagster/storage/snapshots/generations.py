@@ -31,6 +31,7 @@ from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.records import (
+    CurationRecord,
     GenerationInputs,
     GenerationRecord,
     Pointer,
@@ -123,6 +124,7 @@ def store(
     tables: Mapping[str, Sequence[Path]],
     summaries: Mapping[str, int],
     failed_summaries: int,
+    curation: CurationRecord | None = None,
 ) -> Generation:
     """Store merged tables as a generation; the same inputs and rows are the same one.
 
@@ -134,6 +136,7 @@ def store(
         tables: The Parquet files of each of MERGED_TABLES, in order of their rows.
         summaries: Recipe → number of rows whose description is a summary made by it.
         failed_summaries: Number of rows without the summary that they should have.
+        curation: The effect of decisions, if there are any.
 
     Raises:
         StoreError: a file is damaged or has not its table's schema, or the disk refuses.
@@ -147,6 +150,7 @@ def store(
             tables=dict(zip(tables, versions, strict=True)),
             summaries=dict(summaries),
             failed_summaries=failed_summaries,
+            curation=curation or CurationRecord(),
         )
         atomic.write_text(folder / RECORD, record.model_dump_json(indent=2))
         generation = Generation(home, "gen-" + identity.digest(inputs.hash, record.tables))

@@ -80,11 +80,13 @@ class GenerationInputs(Record):
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
     embedder: PinnedEmbedder
+    decisions: str = Field(default="", description="Hash of the decisions that shape it; empty without any")
 
     @property
     def hash(self) -> str:
         """A hash of it all."""
-        return digest(self.sources, self.left_out, self.code_version)
+        decisions = [self.decisions] if self.decisions else []
+        return digest(self.sources, self.left_out, self.code_version, *decisions)
 
     @property
     def code_version(self) -> str:
@@ -107,6 +109,25 @@ class GenerationInputs(Record):
         return record
 
 
+class WrittenRecord(Record):
+    """A name, type or description that a person wrote, of an entity or relation."""
+
+    id: str
+    column: str
+    text: str
+    sources: list[str] = Field(default=[], description="Sources that it is taken from, as the decision names them")
+
+
+class CurationRecord(Record):
+    """The effect of decisions and of the settings of types on a merge."""
+
+    written: list[WrittenRecord] = []
+    unmatched: list[str] = Field(default=[], description="Names in decisions that no document has")
+    undecided: int = Field(default=0, description="Mentions that fit several splits of their name, which they keep")
+    mapped: int = Field(default=0, description="Mentions whose type stands for another")
+    disallowed: int = Field(default=0, description="Mentions whose type is not allowed")
+
+
 class GenerationRecord(Record):
     """`generation.json`: what a merge read and made. The generation id is a hash of inputs and tables."""
 
@@ -116,6 +137,7 @@ class GenerationRecord(Record):
     tables: dict[str, str] = Field(description="merged table → hash of its rows")
     summaries: dict[str, int] = Field(default={}, description="recipe → rows with a summary made by it")
     failed_summaries: int = Field(default=0, description="Rows whose descriptions are joined because a summary failed")
+    curation: CurationRecord = CurationRecord()
 
     @model_validator(mode="before")
     @classmethod

@@ -14,6 +14,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
@@ -178,11 +179,12 @@ def merged_in(
     *,
     bits: int = 0,
     engine: Engine = LOCAL,
+    curation: Curation = NO_DECISIONS,
     **settings: Any,
 ) -> Tables:
     """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
-    with open_merge(scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True)) as merge:
+    with open_merge(scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True), curation) as merge:
         groups = merge.to_summarise(count_words)
         summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
         merged = merge.finish(summaries, recipe)

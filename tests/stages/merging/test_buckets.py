@@ -18,7 +18,7 @@ from lightrag_dagster.engines.engine import Item, Result
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.merging import database
+from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage.files.scratch import open_scratch
 from lightrag_dagster.storage.home import Home
@@ -241,6 +241,8 @@ def test_names_are_joined_by_equality_alone() -> None:
             ("entity_mention", schemas.ENTITY_MENTIONS),
             ("relation_mention", schemas.RELATION_MENTIONS),
         ):
+            connection.register(view, schema.empty_table())
+        for view, schema in buckets.SPLIT.items():
             connection.register(view, schema.empty_table())
         chosen = ("chunk_id", "source", "path", "chunk_index", "doc_id", "extraction_source", "extraction_key")
         connection.register("chosen", pa.table({name: pa.array([], pa.string()) for name in chosen}))

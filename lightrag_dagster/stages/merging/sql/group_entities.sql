@@ -1,7 +1,8 @@
 -- What the mentions of each entity yield. An entity that only relations name takes spelling, descriptions and provenance
 -- from those relations, and counts no mention. All mentions count and vote; descriptions are those of the chunks listed.
+-- What a person wrote takes the place of all that. Registered before: written.
 CREATE TEMP TABLE entity_statement AS
-SELECT entity_id AS id, name, lower(type) AS type, strip(description) AS description,
+SELECT entity_id AS id, name, allowed_type(type) AS type, strip(description) AS description,
        chunk_id, source, path, chunk_index, true AS mentioned
 FROM entity_evidence
 UNION ALL
@@ -27,9 +28,12 @@ kind AS (
 ),
 counted AS (SELECT id, count(*) FILTER (mentioned) AS mention_count FROM entity_statement GROUP BY id),
 ending AS (SELECT entity_id AS id, count(DISTINCT relation_id) AS degree FROM endpoint GROUP BY entity_id)
-SELECT id AS entity_id, s.name, k.type, d.descriptions, c.mention_count, coalesce(e.degree, 0) AS degree
+SELECT id AS entity_id, coalesce(w.name, s.name) AS name, coalesce(w.type, k.type) AS type,
+       if(w.description IS NULL, d.descriptions, [w.description]) AS descriptions,
+       c.mention_count, coalesce(e.degree, 0) AS degree
 FROM counted c
 JOIN spelling s USING (id)
 JOIN kind k USING (id)
 LEFT JOIN distinct_descriptions('entity_listed') d USING (id)
+LEFT JOIN written w USING (id)
 LEFT JOIN ending e USING (id);

@@ -1,7 +1,7 @@
 -- What the mentions of each relation yield. Names and degrees of its ends come from `entity_group`. All mentions count and
 -- weigh; keywords and descriptions are those of the chunks listed.
 CREATE TEMP TABLE relation_statement AS
-SELECT relation_id AS id, least(first_id, second_id) AS src_id, greatest(first_id, second_id) AS tgt_id, keywords,
+SELECT relation_id AS id, least(src_id, tgt_id) AS src_id, greatest(src_id, tgt_id) AS tgt_id, keywords,
        strip(description) AS description, weight, chunk_id, source, path, chunk_index
 FROM relation_evidence;
 
@@ -20,10 +20,11 @@ keyword AS (
 ),
 counted AS (SELECT id, src_id, tgt_id, count(*) AS mention_count FROM relation_statement GROUP BY ALL)
 SELECT id AS relation_id, c.src_id, c.tgt_id, a.name AS src, b.name AS tgt, coalesce(k.keywords, '') AS keywords,
-       d.descriptions, w.weight, c.mention_count, a.degree + b.degree AS rank
+       if(t.description IS NULL, d.descriptions, [t.description]) AS descriptions, w.weight, c.mention_count, a.degree + b.degree AS rank
 FROM counted c
 JOIN summed_weights('relation_statement') w USING (id)
 JOIN entity_group a ON a.entity_id = c.src_id
 JOIN entity_group b ON b.entity_id = c.tgt_id
 LEFT JOIN keyword k USING (id)
-LEFT JOIN distinct_descriptions('relation_listed') d USING (id);
+LEFT JOIN distinct_descriptions('relation_listed') d USING (id)
+LEFT JOIN written t USING (id);

@@ -1,8 +1,17 @@
 -- What several statements share: the rules of the merge that are needed more than once. The variables are set before:
 -- `whitespace`, the characters that Python strips; `summary_descriptions` and `summary_tokens`, the thresholds from which
 -- descriptions are summarised; `embedder`, the identity of the embedding model; `entity_chunks` and `relation_chunks`, the
--- most chunks, and documents, that a row lists; `keeps_first`, whether each source has its first ones listed or its last.
+-- most chunks, and documents, that a row lists; `keeps_first`, whether each source has its first ones listed or its last;
+-- `types`, those that are mapped, `types_mapped`, to which, and `types_allowed`, empty if all are.
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
+
+-- The type that a type as extracted stands for, and that of its entity: one that is not allowed is `other`.
+CREATE MACRO mapped_type(type) AS
+    coalesce(getvariable('types_mapped')[list_position(getvariable('types'), lower(type))], lower(type));
+
+CREATE MACRO allowed_type(type) AS
+    CASE WHEN len(getvariable('types_allowed')) = 0 OR list_contains(getvariable('types_allowed'), mapped_type(type))
+         THEN mapped_type(type) ELSE 'other' END;
 
 CREATE MACRO text_fingerprint(descriptions, failed) AS
     text_digest(to_json([coalesce(descriptions, []), [failed]])::VARCHAR);

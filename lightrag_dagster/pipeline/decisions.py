@@ -1,0 +1,116 @@
+"""Decisions in force: those of the files that the setting `curation` names, and those of the table of commands.
+
+They are an input of the merge, as recipes are: any history ends as a clean build given the same decisions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.curation.decisions import Decision, Placed, fingerprint
+from lightrag_dagster.stages.curation.files import read_files
+from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation, resolve
+from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
+from lightrag_dagster.storage.home import Home
+
+
+@dataclass(frozen=True)
+class InForce:
+    """Decisions, resolved, and a hash of those that shape the merge; empty without any."""
+
+    decisions: tuple[Placed, ...] = ()
+    curation: Curation = NO_DECISIONS
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the decisions that shape the merge: to keep names apart shapes nothing."""
+        return fingerprint([one for one in self.decisions if one.decision.action != "apart"])
+
+
+class Taken(NamedTuple):
+    """A decision of the table, and whether it was undone."""
+
+    number: int
+    decision: Decision
+    undone: bool
+
+
+def in_force(settings: Settings) -> InForce:
+    """Read and resolve the decisions in force.
+
+    Raises:
+        DecisionError: a file cannot be read, or two decisions cannot both hold.
+        StoreError: the database refuses.
+    """
+    return resolved(decisions_of(settings))
+
+
+def resolved(decisions: Sequence[Placed]) -> InForce:
+    """Resolve decisions; raises DecisionError as `resolve`."""
+    return InForce(tuple(decisions), resolve(decisions)) if decisions else InForce()
+
+
+def decisions_of(settings: Settings) -> list[Placed]:
+    """Return the decisions in force, of files and of the table, in this order; raises as `in_force`."""
+    found = read_files(settings.curation) if settings.curation else []
+    return found + [Placed(one.decision, place_of(one.number)) for one in taken(Home.of(settings)) if not one.undone]
+
+
+def taken(home: Home) -> list[Taken]:
+    """Return all decisions of the table, also those that were undone; raises StoreError."""
+    return [Taken(one.number, Decision.model_validate_json(one.document), one.undone) for one in _stored(home)]
+
+
+def place_of(number: int) -> str:
+    """Return the place of a decision of the table."""
+    return f"decision {number}"
+
+
+def take(settings: Settings, decisions: Sequence[Decision]) -> list[int]:
+    """Append decisions to the table if all hold together with those in force, and return their numbers.
+
+    Raises:
+        DecisionError: they do not, and nothing is appended.
+        StoreError: the database refuses.
+    """
+    resolve(decisions_of(settings) + [Placed(one, _new(one, len(decisions))) for one in decisions])
+    with DecisionStore(Home.of(settings).decisions) as store:
+        return store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
+
+
+def undo(settings: Settings, number: int | None) -> Taken:
+    """Undo a decision of the table, the last one in force unless its number is given, and return it.
+
+    Raises:
+        DecisionError: there is none.
+        StoreError: the database refuses.
+    """
+    home = Home.of(settings)
+    one = next((one for one in reversed(taken(home)) if not one.undone and number in (None, one.number)), None)
+    if one is None:
+        what = "no decision is" if number is None else f"decision {number} is not"
+        raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
+    with DecisionStore(home.decisions) as store:
+        store.undo(one.number)
+    return one
+
+
+def copy_decisions(home: Home, copy: Home) -> None:
+    """Copy the table of decisions to another home, which has none; raises StoreError."""
+    if stored := _stored(home):
+        with DecisionStore(copy.decisions) as store:
+            store.copy(stored)
+
+
+def _new(decision: Decision, number: int) -> str:
+    return f"the new decision about {decision.names[0]!r}" if number > 1 else "the new decision"
+
+
+def _stored(home: Home) -> list[StoredDecision]:
+    if isinstance(home.decisions, Path) and not home.decisions.exists():
+        return []
+    with DecisionStore(home.decisions) as store:
+        return store.all()

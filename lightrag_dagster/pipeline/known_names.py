@@ -1,0 +1,72 @@
+"""The names in the newest merge: those that decisions may name, and the nearest of one that does not exist."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import duckdb
+
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots import generations
+
+_TABLES = ("entities", "entity_evidence", "relation_evidence")
+_NEAREST = 3
+_ALIKE = 0.8
+_NAMES = """
+CREATE TEMP TABLE extracted AS
+SELECT entity_id, name, count(*) AS mentions FROM (
+    SELECT entity_id, name FROM entity_evidence
+    UNION ALL SELECT src_id, src FROM relation_evidence
+    UNION ALL SELECT tgt_id, tgt FROM relation_evidence
+) GROUP BY ALL
+"""
+_OF_DISPLAYED = """
+SELECT x.name FROM entities e JOIN extracted x USING (entity_id)
+WHERE e.name = $name ORDER BY mentions DESC, x.name LIMIT 1
+"""
+_OF_SIMILAR = """
+SELECT name FROM (SELECT DISTINCT name, jaro_winkler_similarity(lower(name), lower($name)) AS likeness FROM extracted)
+WHERE likeness >= $alike ORDER BY likeness DESC, name LIMIT $most
+"""
+
+
+class KnownNames:
+    """The names of a merge, as documents have them and as they are displayed."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Take a database with the tables of a generation."""
+        self._connection = connection
+        connection.execute(_NAMES)
+        names = connection.execute("SELECT DISTINCT name FROM extracted ORDER BY name").fetchall()
+        self._ids = {entity_id(name) for (name,) in names}
+
+    def as_extracted(self, name: str) -> str:
+        """Return a name as documents have it, of one that is only displayed; any other name as it is."""
+        if entity_id(name) in self._ids:
+            return name
+        found = self._connection.execute(_OF_DISPLAYED, {"name": name}).fetchone()
+        return str(found[0]) if found else name
+
+    def is_known(self, name: str) -> bool:
+        """Say whether a document has a name, in any spelling."""
+        return entity_id(name) in self._ids
+
+    def nearest(self, name: str) -> Sequence[str]:
+        """Return the names that are most like one, the most alike first; none if no name is like it."""
+        bounds = {"name": name, "alike": _ALIKE, "most": _NEAREST}
+        return [str(one) for (one,) in self._connection.execute(_OF_SIMILAR, bounds).fetchall()]
+
+
+@contextmanager
+def known_names(home: Home) -> Iterator[KnownNames | None]:
+    """Give the names of the newest merge; None before the first one. Raises StoreError in the block."""
+    try:
+        generation = generations.newest(home)
+        generation.record()
+    except StoreError:
+        yield None
+        return
+    with open_tables(generation, _TABLES) as connection:
+        yield KnownNames(connection)

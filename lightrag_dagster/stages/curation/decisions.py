@@ -1,0 +1,114 @@
+"""Decisions of people about the entities and relations of a knowledge base.
+
+A decision names entities as documents do, in any spelling: never by ids or displayed names, which decisions change. It
+speaks of the whole entity that the name belongs to after all merges and renames.
+"""
+
+import datetime
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from lightrag_dagster.core.identity import digest, entity_id
+from lightrag_dagster.errors import DecisionError
+
+Action = Literal["merge", "apart", "rename", "retype", "describe", "remove", "split", "add"]
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+_MOST_NAMES: dict[Action, int] = {"rename": 1, "retype": 1, "split": 1, "describe": 2, "remove": 2, "add": 2}
+_NEEDED: dict[Action, str] = {"rename": "into", "retype": "type", "describe": "text", "split": "into"}
+_ALLOWED: dict[Action, set[str]] = {
+    "merge": {"into", "sources"},
+    "apart": set(),
+    "rename": {"into", "sources"},
+    "retype": {"type", "sources"},
+    "describe": {"text", "sources"},
+    "remove": set(),
+    "split": {"into", "sources", "paths", "types"},
+    "add": {"type", "text", "keywords"},
+}
+_VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types")
+
+
+class Decision(BaseModel):
+    """One decision, with its author, date and reason."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    action: Action
+    names: tuple[str, ...] = Field(
+        min_length=1,
+        description="One entity; of merge and apart all; of describe, remove and add also two, the ends of a relation",
+    )
+    into: str | None = Field(default=None, min_length=1, description="Of merge, rename and split: the name from now on")
+    type: str | None = Field(default=None, min_length=1, description="Of retype and add")
+    text: str | None = Field(default=None, min_length=1, description="Of describe and add")
+    keywords: str | None = Field(default=None, description="Of a relation that is added")
+    sources: tuple[str, ...] = Field(
+        default=(), description="Of split: sources whose mentions it takes; else sources that the text is taken from"
+    )
+    paths: tuple[str, ...] = Field(default=(), description="Of split: paths whose mentions it takes, like 2024/*")
+    types: tuple[str, ...] = Field(default=(), description="Of split: types of the mentions that it takes")
+    reason: str | None = None
+    author: str | None = None
+    date: datetime.date | None = None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        action, number = self.action, len(self.names)
+        if any(not name.strip() for name in (*self.names, *([] if self.into is None else [self.into]))):
+            raise ValueError(f"{action} has an empty name")
+        if number > _MOST_NAMES.get(action, number):
+            raise ValueError(f"{action} takes at most {_MOST_NAMES[action]} names, not {number}")
+        if number < 2 and (action == "apart" or (action == "merge" and self.into is None)):
+            raise ValueError(f"{action} takes two names at least")
+        given = {name for name in _VALUES if getattr(self, name)}
+        if (needed := _NEEDED.get(action)) and needed not in given:
+            raise ValueError(f"{action} needs {needed!r}")
+        if action == "split" and not given & {"sources", "paths", "types"}:
+            raise ValueError("split needs 'sources', 'paths' or 'types' of the mentions that it takes")
+        if useless := sorted(given - _ALLOWED[action] - ({"type"} if action == "add" and number == 1 else set())):
+            raise ValueError(f"{action} does not take {useless[0]!r}")
+        if action == "add" and (wrong := "type" if number == 2 else "keywords") in given:
+            raise ValueError(f"add does not take {wrong!r} of {'a relation' if number == 2 else 'an entity'}")
+        return self
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids that its names have without any decision."""
+        return tuple(map(entity_id, self.names))
+
+    @property
+    def content(self) -> str:
+        """A hash of what it decides, without author, date and reason."""
+        return digest(self.model_dump(mode="json", include={"action", "names", *_VALUES}))
+
+
+class Placed(NamedTuple):
+    """A decision and its place: a file and line, or a number of the table of decisions."""
+
+    decision: Decision
+    place: str
+
+
+def check_decision(place: str, **values: object) -> Placed:
+    """Return a decision from untrusted values.
+
+    Raises:
+        DecisionError: it is not one; the message names the place.
+    """
+    try:
+        return Placed(Decision.model_validate({name: value for name, value in values.items() if value}), place)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
+
+
+def fingerprint(decisions: Sequence[Placed]) -> str:
+    """Return a hash of the decisions, whatever their order and place; empty without any."""
+    contents = sorted(one.decision.content for one in decisions)
+    return digest(*contents) if contents else ""

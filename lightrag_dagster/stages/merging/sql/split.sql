@@ -1,0 +1,57 @@
+-- The entities that split names mean in each chunk. Registered before: split_rule, and split_name of the names that have
+-- rules. A mention that fits the rules of several entities, or of none, keeps the name's own.
+CREATE TEMP MACRO fits(rule, mention) AS
+    (len(rule.sources) = 0 OR list_contains(rule.sources, mention.source))
+    AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: mention.path GLOB one)) > 0)
+    AND (len(rule.types) = 0 OR coalesce(list_contains(rule.types, mention.type), false));
+
+CREATE TEMP TABLE judged_mention AS
+WITH mentioned AS (
+    SELECT m.chunk_id, m.mention_index, n.base_id, lower(m.type) AS type, c.source, c.path
+    FROM entity_mention m
+    JOIN split_name n ON m.name = n.name
+    JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key
+),
+fitting AS (
+    SELECT chunk_id, mention_index, list(DISTINCT r.into_id) AS intos
+    FROM mentioned m JOIN split_rule r USING (base_id) WHERE fits(r, m) GROUP BY ALL
+)
+SELECT chunk_id, mention_index, base_id, coalesce(intos, []) AS intos
+FROM mentioned LEFT JOIN fitting USING (chunk_id, mention_index);
+
+-- A relation follows the mentions of the name in its chunk if they agree; without any, the place of the chunk decides.
+CREATE TEMP TABLE judged_chunk AS
+WITH end_name AS (
+    SELECT chunk_id, source, extraction_key, src AS name FROM relation_mention
+    UNION
+    SELECT chunk_id, source, extraction_key, tgt FROM relation_mention
+),
+related AS (
+    SELECT DISTINCT m.chunk_id, n.base_id, NULL::VARCHAR AS type, c.source, c.path
+    FROM end_name m
+    JOIN split_name n ON m.name = n.name
+    JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key
+),
+fitting AS (
+    SELECT chunk_id, base_id, list(DISTINCT r.into_id) AS intos
+    FROM related m JOIN split_rule r USING (base_id) WHERE fits(r, m) GROUP BY ALL
+),
+said AS (
+    SELECT chunk_id, base_id, list(DISTINCT CASE WHEN len(intos) = 1 THEN intos[1] ELSE base_id END) AS intos
+    FROM judged_mention GROUP BY ALL
+)
+SELECT chunk_id, base_id, coalesce(s.intos, f.intos, []) AS intos
+FROM related LEFT JOIN said s USING (chunk_id, base_id) LEFT JOIN fitting f USING (chunk_id, base_id);
+
+CREATE TEMP VIEW undecided AS
+SELECT chunk_id FROM judged_mention WHERE len(intos) > 1
+UNION ALL
+SELECT chunk_id FROM judged_chunk WHERE len(intos) > 1;
+
+CREATE TEMP VIEW split_mention AS
+SELECT DISTINCT j.chunk_id, j.mention_index, r.entity_id
+FROM judged_mention j JOIN split_rule r ON j.intos[1] = r.into_id WHERE len(j.intos) = 1;
+
+CREATE TEMP VIEW split_chunk AS
+SELECT DISTINCT j.chunk_id, j.base_id, r.entity_id
+FROM judged_chunk j JOIN split_rule r ON j.intos[1] = r.into_id WHERE len(j.intos) = 1;

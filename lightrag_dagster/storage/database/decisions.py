@@ -1,0 +1,76 @@
+"""The table of decisions: what commands decided, durable before they return, and never touched by `gc`.
+
+A decision that is undone stays as a row, so that its number is never given to another.
+"""
+
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, Column, Double, Integer, MetaData, Table, Text, delete, insert, select, update
+
+from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.engine import Database
+
+DECISIONS = Table(
+    "decisions",
+    MetaData(),
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("decided_at", Double, nullable=False),
+    Column("undone_at", Double, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,
+)
+
+
+class StoredDecision(NamedTuple):
+    """A decision as JSON, with its number, and whether it was undone."""
+
+    number: int
+    document: str
+    undone: bool = False
+
+
+class DecisionStore(Database):
+    """The decisions of one home; a commit survives a power cut. Every method raises StoreError."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address, [DECISIONS], synchronous="FULL")
+
+    def all(self) -> list[StoredDecision]:
+        """Return all decisions, in the order in which they were taken."""
+        columns = (DECISIONS.c.number, DECISIONS.c.document, DECISIONS.c.undone_at)
+        with self.begin() as connection:
+            found = connection.execute(select(*columns).order_by(DECISIONS.c.number))
+            return [StoredDecision(number, document, bool(undone)) for number, document, undone in found]
+
+    def add(self, documents: Iterable[str]) -> list[int]:
+        """Append decisions in one transaction, and return their numbers."""
+        with self.begin() as connection:
+            statement = insert(DECISIONS).returning(DECISIONS.c.number)
+            return [connection.execute(statement, _row(document)).scalar_one() for document in documents]
+
+    def undo(self, number: int) -> bool:
+        """Undo a decision; return False if there is none of this number in force."""
+        in_force = (DECISIONS.c.number == number) & (DECISIONS.c.undone_at == 0)
+        statement = update(DECISIONS).where(in_force).values(undone_at=time.time())
+        with self.begin() as connection:
+            return bool(connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount)
+
+    def erase(self, numbers: Iterable[int]) -> None:
+        """Remove decisions, so that no file of the database has their text."""
+        with self.begin() as connection:
+            for number in numbers:
+                connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
+        self.rewrite(DECISIONS)
+
+    def copy(self, others: Iterable[StoredDecision]) -> None:
+        """Append decisions of another table, with their numbers; one in force alone."""
+        with self.begin() as connection:
+            for one in others:
+                if not one.undone:
+                    connection.execute(insert(DECISIONS), _row(one.document) | {"number": one.number})
+
+
+def _row(document: str) -> dict[str, object]:
+    return {"document": document, "decided_at": time.time()}

@@ -1,0 +1,159 @@
+"""Decisions are an input of the merge: the same ones give the same build, and undone they leave nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.pipeline.decisions import decisions_of, in_force, take, taken, undo
+from lightrag_dagster.pipeline.merge import next_inputs
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.curation.decisions import Decision
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+
+Make = Callable[..., Settings]
+SEVERAL = [
+    Decision(action="merge", names=("Marta Lindqvist", "Priya Nair"), into="Marta Lindqvist"),
+    Decision(action="retype", names=("Bergen",), type="city"),
+    Decision(action="remove", names=("Station 14",)),
+    Decision(action="split", names=("Jonas Feld",), into="Jonas Feld (office)", paths=("office.*",)),
+    Decision(action="add", names=("Ulla Berg",), type="person", text="She keeps the archive."),
+]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def make(**changes: Any) -> Settings:
+        return load_settings(**{"home": tmp_path / "home", "sources": tmp_path / "sources"} | changes)
+
+    write_source(make(), "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    return make
+
+
+def entities(settings: Settings) -> dict[str, dict[str, Any]]:
+    generation = Generation(Home.of(settings), published(settings).snapshot_id)
+    return {row["name"]: row for row in generation.read_table("entities").to_pylist()}
+
+
+def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_when_undone(make: Make) -> None:
+    settings = make()
+    build(settings)
+    before, first = snapshot_contents(settings), published(settings).snapshot_id
+    ids = {row["entity_id"] for row in entities(settings).values()}
+
+    assert take(settings, SEVERAL) == [1, 2, 3, 4, 5]
+    assert pending(settings).publish is not None
+    plan = make_plan(settings)
+    assert [one.chunks_new for one in plan.sources] == [0], "no extraction is asked again"
+    build(settings)
+    found = entities(settings)
+    assert found["Marta Lindqvist"]["mention_count"] > 1
+    assert found["Bergen"]["type"] == "city"
+    assert {"Jonas Feld", "Jonas Feld (office)", "Ulla Berg"} <= found.keys()
+    assert not {"Priya Nair", "Station 14"} & found.keys()
+    made = {entity_id(name) for name in ("Jonas Feld (office)", "Ulla Berg")}
+    assert {row["entity_id"] for row in found.values()} == (ids | made) - {
+        entity_id("Priya Nair"),
+        entity_id("Station 14"),
+    }, "others keep theirs"
+    assert build(settings).published is None, "nothing changed"
+
+    for number in (5, 4, 3, 2, 1):
+        assert undo(settings, None).number == number
+    build(settings)
+    assert published(settings).snapshot_id == first
+    assert snapshot_contents(settings) == before
+    assert [one.undone for one in taken(Home.of(settings))] == [True] * 5
+
+
+def test_what_is_added_is_cited_as_a_document_of_its_own(make: Make) -> None:
+    settings = make()
+    take(settings, [SEVERAL[-1]])
+    build(settings)
+    with KnowledgeBase.open(settings.home) as knowledge:
+        found = knowledge.retrieve("Who is Ulla Berg?", mode="mix")
+    places = {(place.source, place.path) for chunk in found.chunks for place in chunk.citations}
+    assert ("curation", "Ulla Berg") in places
+
+
+def test_a_source_may_not_have_the_name_of_what_is_added(make: Make) -> None:
+    settings = make()
+    write_source(settings, "curation", {"a.md": RIVER})
+    take(settings, [SEVERAL[-1]])
+    with pytest.raises(DecisionError, match="a source is called curation, as the one of added entities; rename it"):
+        next_inputs(Recipes.of(settings))
+
+
+def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "names.yaml"
+    file.write_text("- rename: Bergen\n  into: Björgvin\n")
+    settings = make(curation=file)
+    with pytest.raises(DecisionError) as raised:
+        take(settings, [Decision(action="rename", names=("Bergen",), into="Bergen (Norway)")])
+    assert str(raised.value) == (
+        "names.yaml:1 and the new decision give one entity two names, 'Björgvin' and 'Bergen (Norway)'; "
+        "remove one of them"
+    )
+    assert taken(Home.of(settings)) == []
+    take(make(), [Decision(action="rename", names=("bergen",), into="Bergen (Norway)")])
+    for act in (pending, build, make_plan):
+        with pytest.raises(DecisionError, match=r"decision 1 and names\.yaml:1 give one entity two names"):
+            act(settings)
+    assert not Home.of(settings).current.exists()
+
+
+def test_files_and_commands_count_alike_and_order_reasons_and_authors_shape_nothing(make: Make, tmp_path: Path) -> None:
+    settings = make()
+    take(settings, SEVERAL[:2])
+    key = in_force(settings).fingerprint
+    file = tmp_path / "names.yaml"
+    file.write_text(
+        "- retype: Bergen\n  type: city\n  author: mia\n  reason: it is one\n"
+        "- apart: [Oslo, Bergen]\n- merge: [Marta Lindqvist, Priya Nair]\n  into: Marta Lindqvist\n"
+    )
+    other = make(home=tmp_path / "other", curation=file)
+    assert in_force(other).fingerprint == key
+    assert [one.place for one in decisions_of(other)] == ["names.yaml:1", "names.yaml:5", "names.yaml:6"]
+    assert in_force(make(home=tmp_path / "none")).fingerprint == ""
+
+
+def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> None:
+    settings = make()
+    take(settings, [Decision(action="remove", names=("Marta Lindqvst",)), SEVERAL[1]])
+    build(settings)
+    (warning,) = pending(settings).warnings
+    assert warning.startswith("1 names in decisions are in no document, as “Marta Lindqvst”; ")
+    undo(settings, 1)
+    build(settings)
+    assert pending(settings).warnings == []
+
+
+def test_mentions_of_types_that_are_not_allowed_are_counted(make: Make) -> None:
+    settings = make(merging={"types": {"allowed": ["person", "place"], "map": {"location": "place"}}})
+    build(settings)
+    types = {row["type"] for row in entities(settings).values()}
+    assert types <= {"person", "place", "other", "unknown"}
+    curation = Generation(Home.of(settings), published(settings).snapshot_id).record().curation
+    assert curation.mapped > 0
+    assert curation.disallowed > 0
+    assert any("`merging.types.allowed` lacks their type" in one for one in pending(settings).warnings)
+
+
+def test_there_must_be_a_decision_to_undo(make: Make) -> None:
+    settings = make()
+    with pytest.raises(DecisionError, match=r"no decision is in force in .*; `lightrag-dagster curate list` shows"):
+        undo(settings, None)
+    take(settings, SEVERAL[:1])
+    undo(settings, 1)
+    with pytest.raises(DecisionError, match="decision 1 is not in force"):
+        undo(settings, 1)
+    assert take(settings, SEVERAL[:1]) == [2], "a number is given once"

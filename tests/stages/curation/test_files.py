@@ -1,0 +1,132 @@
+"""Files of decisions: YAML and CSV, with errors that name file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.stages.curation.decisions import Decision, Placed
+from lightrag_dagster.stages.curation.files import read_files
+
+_YAML = """\
+# Names of companies
+- merge: [Acme Robotics, ACME Robotics Inc]
+  into: Acme Robotics
+  reason: the same register number
+  author: mia
+  date: 2026-11-24
+
+- remove: Acme Robotics
+  with: Oslo
+- split: Mercury
+  into: Mercury (planet)
+  sources: sky
+- add: Maria Lindqvist
+  type: person
+"""
+
+_CSV = """\
+action,name,with,score,into,sources,reason
+merge,Acme Robotics,ACME Robotics Inc,0.97,,,
+,Oslo,Bergen,0.4,,,not decided
+apart,"'=Lim","Lim, Anna",0.9,,,"two
+people"
+Describe,Oslo,,,,,
+"""
+
+
+def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "people").mkdir()
+    (tmp_path / "names.yaml").write_text(_YAML)
+    (tmp_path / "people" / "review.csv").write_bytes(
+        b"\xef\xbb\xbf" + _CSV.replace("Describe,Oslo,,,,,\n", "").encode()
+    )
+    (tmp_path / "notes.txt").write_text("- merge")
+    found = read_files(tmp_path)
+    name = tmp_path.name
+    assert found == [
+        Placed(
+            Decision.model_validate(
+                {
+                    "action": "merge",
+                    "names": ("Acme Robotics", "ACME Robotics Inc"),
+                    "into": "Acme Robotics",
+                    "reason": "the same register number",
+                    "author": "mia",
+                    "date": "2026-11-24",
+                }
+            ),
+            f"{name}/names.yaml:2",
+        ),
+        Placed(Decision(action="remove", names=("Acme Robotics", "Oslo")), f"{name}/names.yaml:8"),
+        Placed(
+            Decision(action="split", names=("Mercury",), into="Mercury (planet)", sources=("sky",)),
+            f"{name}/names.yaml:10",
+        ),
+        Placed(Decision(action="add", names=("Maria Lindqvist",), type="person"), f"{name}/names.yaml:13"),
+        Placed(Decision(action="merge", names=("Acme Robotics", "ACME Robotics Inc")), f"{name}/people/review.csv:2"),
+        Placed(
+            Decision(action="apart", names=("=Lim", "Lim, Anna"), reason="two\npeople"), f"{name}/people/review.csv:4"
+        ),
+    ]
+    assert next(one.place for one in read_files(tmp_path / "names.yaml")) == "names.yaml:2"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        (
+            "a.yaml",
+            "merge: [A, B]",
+            "a.yaml is not a list of decisions; begin each with `- merge: …` or another action",
+        ),
+        ("a.yaml", "- just text", "a.yaml:1: a decision is a mapping, as `merge: [Acme, ACME Inc]`"),
+        (
+            "a.yaml",
+            "- merge: [A, B]\n- renamed: A",
+            "a.yaml:2: a decision has one of merge, apart, rename, retype, describe, remove, split, add, not 0 of them",
+        ),
+        ("a.yaml", "- rename: A", "a.yaml:1: rename needs 'into'"),
+        ("a.yaml", "- merge: A", "a.yaml:1: merge takes two names at least"),
+        ("a.yaml", "- apart: [A, '']", "a.yaml:1: apart has an empty name"),
+        ("a.yaml", "- retype: A\n  type: x\n  into: B", "a.yaml:1: retype does not take 'into'"),
+        (
+            "a.yaml",
+            "- remove: [A, B]",
+            "a.yaml:1: remove takes one entity; name the other end of a relation in `with`",
+        ),
+        (
+            "a.yaml",
+            "- remove: A\n  whith: B",
+            "a.yaml:1: remove has no 'whith'; there are with, into, type, text, keywords, sources, paths, types, "
+            "reason, author, date",
+        ),
+        ("a.yaml", "- split: A\n  into: B", "a.yaml:1: split needs 'sources', 'paths' or 'types' of the mentions that"),
+        ("a.yaml", "- add: A\n  with: B\n  type: x", "a.yaml:1: add does not take 'type' of a relation"),
+        ("a.yaml", "- add: A\n  keywords: x", "a.yaml:1: add does not take 'keywords' of an entity"),
+        ("a.yaml", "- remove: A\n  date: tomorrow", "a.yaml:1: date: Input should be a valid date"),
+        ("a.yaml", "- [", "a.yaml is not valid YAML: line "),
+        ("a.csv", "name\nA", "a.csv:1: there is no column 'action'; the first line names the columns"),
+        ("a.csv", "action,name\nrename,A\n", "a.csv:2: rename needs 'into'"),
+        ("a.csv", "action,name\njoin,A\n", "a.csv:2: action: Input should be 'merge', 'apart'"),
+    ],
+)
+def test_a_mistake_is_an_error_with_file_and_line(tmp_path: Path, file: str, text: str, message: str) -> None:
+    (tmp_path / file).write_text(text)
+    with pytest.raises(DecisionError) as raised:
+        read_files(tmp_path / file)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "[]\n"])
+def test_an_empty_file_has_no_decisions(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    assert read_files(tmp_path) == []
+
+
+def test_what_is_missing_or_no_text_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DecisionError, match="missing; make it, or unset the setting"):
+        read_files(tmp_path / "curation")
+    (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DecisionError, match="save it as UTF-8"):
+        read_files(tmp_path)
