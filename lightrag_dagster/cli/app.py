@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lightrag_dagster.cli.exits import Commands
-from lightrag_dagster.cli.subcommands import batch_app, cache_app, snapshots_app
+from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
+app.add_typer(curate_app, name="curate")
 
 
 _Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]

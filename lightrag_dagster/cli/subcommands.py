@@ -1,4 +1,4 @@
-"""Groups of commands about stored things: snapshots, responses and vectors, and batches."""
+"""Groups of commands: about snapshots, responses and vectors, batches, and decisions about names."""
 
 from typing import Annotated
 
@@ -93,3 +93,140 @@ def batch_cancel(
     from lightrag_dagster.cli.batch import cancel_batches
 
     cancel_batches(console(soft_wrap=True), batch or [], every=every)
+
+
+curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)
+
+_Name = Annotated[str, typer.Argument(help="A name, as documents have it or as it is displayed.")]
+_Names = Annotated[list[str], typer.Argument(help="Names, as documents have them or as they are displayed.")]
+_With = Annotated[str | None, typer.Option("--with", help="The other end, where a relation is meant.")]
+_TakenFrom = Annotated[
+    list[str] | None,
+    typer.Option("--source", help="A source that the text is taken from (repeatable); else filters hide it."),
+]
+_Reason = Annotated[str | None, typer.Option(help="The reason, for those who read `curate list`.")]
+_Author = Annotated[str | None, typer.Option(help="Who decides; the user of this machine unless given.")]
+
+
+def _decide(**values: object) -> None:
+    from lightrag_dagster.cli.curate import decide
+
+    decide(console(quotes=False), **values)
+
+
+@curate_app.command("merge")
+def curate_merge(
+    name: _Names,
+    into: Annotated[str | None, typer.Option(help="The name from now on; the most frequent unless given.")] = None,
+    source: _TakenFrom = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Let several names be one entity."""
+    _decide(action="merge", names=tuple(name), into=into, sources=tuple(source or ()), reason=reason, author=author)
+
+
+@curate_app.command("apart")
+def curate_apart(name: _Names, reason: _Reason = None, author: _Author = None) -> None:
+    """Keep names apart: a decision that joins them is refused, and they are not proposed again."""
+    _decide(action="apart", names=tuple(name), reason=reason, author=author)
+
+
+@curate_app.command("rename")
+def curate_rename(
+    name: _Name,
+    into: Annotated[str, typer.Argument(help="The name from now on.")],
+    source: _TakenFrom = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Give an entity another name; one that exists already is merged with it."""
+    _decide(action="rename", names=(name,), into=into, sources=tuple(source or ()), reason=reason, author=author)
+
+
+@curate_app.command("retype")
+def curate_retype(
+    name: _Name,
+    kind: Annotated[str, typer.Argument(metavar="TYPE", help="The type, such as person.")],
+    source: _TakenFrom = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Give an entity a type."""
+    _decide(action="retype", names=(name,), type=kind, sources=tuple(source or ()), reason=reason, author=author)
+
+
+@curate_app.command("describe")
+def curate_describe(
+    name: _Name,
+    text: Annotated[str, typer.Argument(help="The description, in place of those of documents.")],
+    other: _With = None,
+    source: _TakenFrom = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Write the description of an entity or relation."""
+    names, sources = tuple(filter(None, (name, other))), tuple(source or ())
+    _decide(action="describe", names=names, text=text, sources=sources, reason=reason, author=author)
+
+
+@curate_app.command("remove")
+def curate_remove(name: _Name, other: _With = None, reason: _Reason = None, author: _Author = None) -> None:
+    """Remove an entity with its relations, or one relation; the text stays findable, and `purge` removes documents."""
+    _decide(action="remove", names=tuple(filter(None, (name, other))), reason=reason, author=author)
+
+
+@curate_app.command("split")
+def curate_split(
+    name: _Name,
+    into: Annotated[str, typer.Argument(help="The name of those mentions from now on.")],
+    source: Annotated[list[str] | None, typer.Option(help="Mentions in this source (repeatable).")] = None,
+    path: Annotated[list[str] | None, typer.Option(help="Mentions at paths like 2024/* (repeatable).")] = None,
+    kind: Annotated[list[str] | None, typer.Option("--type", help="Mentions of this type (repeatable).")] = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Let some mentions of a name be another entity: those that meet all conditions."""
+    conditions = {"sources": tuple(source or ()), "paths": tuple(path or ()), "types": tuple(kind or ())}
+    _decide(action="split", names=(name,), into=into, **conditions, reason=reason, author=author)
+
+
+@curate_app.command("add")
+def curate_add(
+    name: _Name,
+    other: _With = None,
+    kind: Annotated[str | None, typer.Option("--type", help="Its type, such as person.")] = None,
+    text: Annotated[str | None, typer.Option(help="What is known of it.")] = None,
+    keywords: Annotated[str | None, typer.Option(help="Of a relation, with commas.")] = None,
+    reason: _Reason = None,
+    author: _Author = None,
+) -> None:
+    """Add an entity or relation that no document has, as a document of the source `curation`."""
+    names = tuple(filter(None, (name, other)))
+    _decide(action="add", names=names, type=kind, text=text, keywords=keywords, reason=reason, author=author)
+
+
+@curate_app.command("undo")
+def curate_undo(
+    number: Annotated[int | None, typer.Argument(help="Its number; the last one unless given.")] = None,
+) -> None:
+    """Undo a decision that a command took."""
+    from lightrag_dagster.cli.curate import undo_decision
+
+    undo_decision(console(), number)
+
+
+@curate_app.command("list")
+def curate_list(as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False) -> None:
+    """List the decisions in force, of files and of commands."""
+    from lightrag_dagster.cli.curate import list_decisions
+
+    list_decisions(console(quotes=True), as_json=as_json)
+
+
+@curate_app.command("check")
+def curate_check() -> None:
+    """Check that the decisions in force hold together, and name something; exit code 2 if not together."""
+    from lightrag_dagster.cli.curate import check_decisions
+
+    check_decisions(console())

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,12 +21,15 @@ from hypothesis.stateful import (
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import Outcome
+from lightrag_dagster.pipeline.decisions import copy_decisions, take, undo
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.stages.documents.connectors import folder as folder_origin
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
@@ -56,6 +60,24 @@ EMBEDDERS = (("openai", 64), ("offline", 256), ("offline", 512))
 
 texts = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
 sources, paths = st.sampled_from(SOURCES), st.sampled_from(PATHS)
+decisions = st.sampled_from(
+    [
+        Decision(action="merge", names=("Marta Lindqvist", "Priya Nair"), into="Marta Lindqvist"),
+        Decision(action="merge", names=("Priya Nair", "Jonas Feld", "Orrin Instruments")),
+        Decision(action="apart", names=("Marta Lindqvist", "Jonas Feld")),
+        Decision(action="rename", names=("Halden Weir",), into="Halden Dam"),
+        Decision(action="retype", names=("Bergen",), type="city"),
+        Decision(action="describe", names=("Orrin Instruments",), text="A maker of gauges."),
+        Decision(action="describe", names=("Orrin Instruments", "Bergen"), text="Has an office there."),
+        Decision(action="remove", names=("March 2021",)),
+        Decision(action="remove", names=("Priya Nair", "Station 14")),
+        Decision(action="split", names=("Orrin Instruments",), into="Orrin Norway", sources=("office",)),
+        Decision(action="split", names=("Priya Nair",), into="Another Priya", paths=("deeper/*",)),
+        Decision(action="split", names=("Halden Weir",), into="Halden (place)", types=("location",)),
+        Decision(action="add", names=("Ulla Berg",), type="person", text="She keeps the archive."),
+        Decision(action="add", names=("Ulla Berg", "Jonas Feld"), keywords="knows"),
+    ]
+)
 numbers = st.integers(0, len(SOURCES) * len(PATHS) - 1)
 
 
@@ -202,6 +224,16 @@ class Histories(RuleBasedStateMachine):
     def release(self) -> None:
         snapshots.release(self._home)
 
+    @rule(decision=decisions)
+    def decide(self, decision: Decision) -> None:
+        with suppress(DecisionError):  # it contradicts another one
+            take(self._settings(), [decision])
+
+    @rule()
+    def undo_decision(self) -> None:
+        with suppress(DecisionError):  # none is in force
+            undo(self._settings(), None)
+
     def teardown(self) -> None:
         if not self.files:
             return
@@ -211,6 +243,7 @@ class Histories(RuleBasedStateMachine):
             snapshots.release(self._home)
         shards.ROWS = SHARD_ROWS
         clean = self._settings("clean")
+        copy_decisions(self._home, Home(clean.home))
         build(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)
 
@@ -342,7 +375,14 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("release", ()),
     ("change_model", ("second",)),
     ("change_rows_a_shard", (SHARD_ROWS,)),
+    ("decide", (Decision(action="merge", names=("Marta Lindqvist", "Jonas Feld"), into="M. Lindqvist"),)),
+    ("decide", (Decision(action="split", names=("Bergen",), into="Bergen office", sources=("office",)),)),
+    ("plan_equals_what_the_next_run_asks", ()),
+    ("run_all", ()),
+    ("decide", (Decision(action="add", names=("Ulla Berg",), type="person", text="She keeps the archive."),)),
+    ("decide", (Decision(action="remove", names=("Station 14",)),)),
     ("backfill_one", (2,)),
+    ("undo_decision", ()),
     ("remove_source", (1,)),
     ("backfill_everything", ()),
     ("write", ("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")),
@@ -351,7 +391,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 )
 
 
-CHEAP = {"write", "rename_or_move", "copy", "delete"}
+CHEAP = {"write", "rename_or_move", "copy", "delete", "decide", "undo_decision"}
 
 
 def follow(home: Histories, rules: Collection[str]) -> None:

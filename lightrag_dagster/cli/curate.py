@@ -1,0 +1,132 @@
+"""Commands `curate …`: decisions about names, listed, taken and undone."""
+
+import datetime
+import getpass
+from collections.abc import Collection, Iterator, Sequence
+
+from rich.console import Console
+
+from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.pipeline.decisions import decisions_of, in_force, place_of, resolved, take, undo
+from lightrag_dagster.pipeline.known_names import KnownNames, known_names
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
+from lightrag_dagster.storage.home import Home
+
+_NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
+
+
+def decide(console: Console, **values: object) -> None:
+    """Take a decision, with names as documents have them.
+
+    Raises:
+        DecisionError: it is not one, or does not hold together with those in force.
+        StoreError: the database refuses.
+    """
+    settings = load_settings()
+    given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
+    decision = check_decision("the decision", **given).decision
+    with known_names(Home.of(settings)) as known:
+        if known:
+            names = tuple(map(known.as_extracted, decision.names))
+            decision = decision.model_copy(update={"names": names})
+        unknown = [] if known is None or decision.action == "add" else list(_unknown(settings, decision, known))
+    (number,) = take(settings, [decision])
+    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {_NEXT}", soft_wrap=True)
+    for line in unknown:
+        console.print(line, soft_wrap=True)
+
+
+def undo_decision(console: Console, number: int | None) -> None:
+    """Undo a decision of the table, the last one unless its number is given; raises DecisionError if there is none."""
+    one = undo(load_settings(), number)
+    console.print(f"Undone is {place_of(one.number)}: {described(one.decision)}. {_NEXT}", soft_wrap=True)
+
+
+def list_decisions(console: Console, *, as_json: bool) -> None:
+    """Print the decisions in force; raises as `decisions_of`."""
+    found = decisions_of(load_settings())
+    if as_json:
+        print_json({"decisions": [{"place": one.place, **one.decision.model_dump(mode="json")} for one in found]})
+        return
+    if not found:
+        console.print("No decision is in force; `lightrag-dagster curate --help` lists the kinds.", soft_wrap=True)
+        return
+    rows = [(place, described(one), one.author or "", str(one.date or ""), one.reason or "") for one, place in found]
+    columns = ("place", "decision", "by", "on", "reason")
+    print_table(console, columns, rows, wrap={"decision", "reason"})
+
+
+def check_decisions(console: Console) -> None:
+    """Print whether the decisions hold together, and the names in them that no document has.
+
+    Raises:
+        DecisionError: a file cannot be read, or two decisions cannot both hold.
+    """
+    settings = load_settings()
+    found = in_force(settings)
+    with known_names(Home.of(settings)) as known:
+        missing = [] if known is None else list(_missing(found.decisions, found.curation.named.values(), known))
+    console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
+    for line in missing:
+        console.print(line, soft_wrap=True)
+
+
+def described(decision: Decision) -> str:
+    """Return a decision in a few words."""
+    first, *others = (f"“{name}”" for name in decision.names)
+    relation = f"the relation of {first} and {others[0]}" if len(decision.names) == 2 else first
+    into = f"“{decision.into}”"
+    match decision.action:
+        case "merge":
+            return f"{' and '.join((first, *others))} are one{f', called {into}' if decision.into else ''}"
+        case "apart":
+            return f"{' and '.join((first, *others))} are kept apart"
+        case "rename":
+            return f"{first} is called {into}"
+        case "retype":
+            return f"{first} is of type {decision.type}"
+        case "describe":
+            return f"{relation} is described"
+        case "remove":
+            return f"{relation} is removed"
+        case "split":
+            return f"mentions of {first} {_conditions(decision)} are {into}"
+        case "add":
+            return f"{relation} is added"
+
+
+def _conditions(decision: Decision) -> str:
+    parts = [
+        f"{phrase} {' or '.join(values)}"
+        for phrase, values in (
+            ("in source", decision.sources),
+            ("at path", decision.paths),
+            ("of type", decision.types),
+        )
+        if values
+    ]
+    return " and ".join(parts)
+
+
+def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Iterator[str]:
+    """Yield a line for each name of a new decision that neither documents nor decisions have."""
+    named = resolved([*decisions_of(settings), Placed(decision, place_of(0))]).curation.named.values()
+    for name in decision.names:
+        if name in named and not known.is_known(name):
+            yield f"No document has the name “{name}”{_meant(known, name)}."
+
+
+def _missing(decisions: Sequence[Placed], named: Collection[str], known: KnownNames) -> Iterator[str]:
+    """Yield a line for each name in decisions that no document has, with the decisions that name it."""
+    for name in sorted(named):
+        if not known.is_known(name):
+            places = [one.place for one in decisions if entity_id(name) in one.decision.ids]
+            yield f"{', '.join(places)}: no document has the name “{name}”{_meant(known, name)}."
+
+
+def _meant(known: KnownNames, name: str) -> str:
+    nearest = [f"“{one}”" for one in known.nearest(name)]
+    return f"; the nearest are {', '.join(nearest)}" if nearest else ""
