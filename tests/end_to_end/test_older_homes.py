@@ -32,6 +32,7 @@ ADDED = {
     "chunks": {"page_end"},
     "entities": {"chunk_count", "document_count", "capped"},
     "relations": {"chunk_count", "document_count", "capped"},
+    "relation_evidence": {"src_id", "tgt_id"},
 }
 # A hash of all columns of a row, which are more now.
 CHANGED = {"entities": {"row_fingerprint"}, "relations": {"row_fingerprint"}}
