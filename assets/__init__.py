@@ -2,6 +2,7 @@
 
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.chunks import chunks
+from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.documents import raw_documents
 from lightrag_dagster.assets.extractions import extractions
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
@@ -16,6 +17,7 @@ INGESTION = [raw_documents, chunks, extractions, mentions]
 """Assets with one partition a source."""
 
 PUBLICATION = [
+    curation,
     merged,
     chunk_vectors,
     entity_vectors,
@@ -24,7 +26,7 @@ PUBLICATION = [
     knowledge_base,
     published_graph,
 ]
-"""Assets over all sources: the published snapshot, its parts and its additions."""
+"""Assets over all sources: the decisions of people, the published snapshot, its parts and its additions."""
 
 ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, status_report]
 

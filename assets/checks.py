@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import dagster as dg
 
+from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import integrity
 from lightrag_dagster.assets.metadata import IngestConfig, is_backfill
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.pipeline.losses import lost_of_source, snapshot_warnings, source_warning
+from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import require_current
@@ -34,11 +35,20 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         name="complete",
         description="The snapshot has entities, and a summary wherever one is due.",
     )(namespace.bound(complete))
+    conflict_check = dg.asset_check(
+        asset=namespace.key("curation"),
+        blocking=True,
+        description="The decisions can be read, and can all hold; otherwise nothing is merged.",
+    )(namespace.bound(hold_together))
+    match_check = dg.asset_check(
+        asset=namespace.key("knowledge_base"),
+        description="The names in decisions are in some document, and each mention fits one `split` at most.",
+    )(namespace.bound(decisions_match))
     report_check = dg.asset_check(
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(namespace.bound(all_published))
-    return [*source_checks(namespace), integrity_check, graph_check, report_check]
+    return [*source_checks(namespace), conflict_check, integrity_check, graph_check, match_check, report_check]
 
 
 def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -124,7 +134,7 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of a published snapshot with something missing."""
     refresh(lightrag.home)
     manifest = require_current(lightrag.home)
-    warnings = snapshot_warnings(lightrag.recipes, manifest)
+    warnings = completeness_warnings(lightrag.recipes, manifest)
     return dg.AssetCheckResult(
         passed=not warnings,
         severity=dg.AssetCheckSeverity.WARN,

@@ -4,8 +4,9 @@ A module declares its assets with `asset` or `multi_asset`, by names without a p
 the assets of one knowledge base.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dagster as dg
@@ -21,7 +22,10 @@ WRITER_POOL = "writer"
 
 @dataclass(frozen=True)
 class Declared:
-    """A step and the assets that it makes; `checks` are the names and descriptions of those of its only asset."""
+    """A step and the assets that it makes or, if `observed`, looks at.
+
+    `checks` are the names and descriptions of those of its only asset.
+    """
 
     name: str
     compute: Compute
@@ -29,6 +33,7 @@ class Declared:
     partitioned: bool = False
     pool: str | None = None
     checks: Mapping[str, str] = field(default_factory=dict)
+    observed: bool = False
 
     @property
     def assets(self) -> list[str]:
@@ -49,6 +54,12 @@ class Declared:
             )
             for spec in self.specs
         ]
+        if self.observed:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", category=dg.BetaWarning)  # it has no other way to run with a job
+                declare = dg.multi_observable_source_asset(name=namespace.named(self.name), specs=specs)
+            looked_at: dg.AssetsDefinition = declare(namespace.bound(self.compute))
+            return looked_at
         return dg.multi_asset(
             name=namespace.named(self.name),
             specs=specs,
@@ -83,6 +94,11 @@ def asset(
         return Declared(chosen, compute, [dg.AssetSpec(chosen, **spec)], partitioned, pool, checks or {})
 
     return declare
+
+
+def observable(**spec: Any) -> Callable[[Compute], Declared]:
+    """Declare the asset that a function only looks at; see `asset`."""
+    return lambda compute: replace(asset(**spec)(compute), observed=True)
 
 
 def multi_asset(

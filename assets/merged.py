@@ -32,8 +32,11 @@ _DESCRIPTIONS = {
     "relation_evidence": "The merged mentions behind each relation, with source, document and chunk.",
 }
 _DEPENDENCIES = [
-    dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
-    for name in ("chunks", "extractions", "entity_mentions", "relation_mentions")
+    *(
+        dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
+        for name in ("chunks", "extractions", "entity_mentions", "relation_mentions")
+    ),
+    dg.AssetDep("curation"),
 ]
 
 # Column → the columns, table.column, that its values are made from.

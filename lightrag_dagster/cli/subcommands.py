@@ -196,8 +196,8 @@ def curate_add(
     name: _Name,
     other: _With = None,
     kind: Annotated[str | None, typer.Option("--type", help="Its type, such as person.")] = None,
-    text: Annotated[str | None, typer.Option(help="What is known of it.")] = None,
-    keywords: Annotated[str | None, typer.Option(help="Of a relation, with commas.")] = None,
+    text: Annotated[str | None, typer.Option(help="A description of it.")] = None,
+    keywords: Annotated[str | None, typer.Option(help="Keywords of a relation, with commas.")] = None,
     reason: _Reason = None,
     author: _Author = None,
 ) -> None:

@@ -36,7 +36,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         if name == "raw_documents":
             spec = spec.replace_attributes(deps=_upstream(settings))
         return spec.replace_attributes(
-            code_version=versions[name],
+            code_version=versions.get(name),  # `curation` runs no code of ours on its content
             automation_condition=following.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
             owners=settings.dagster.owners,

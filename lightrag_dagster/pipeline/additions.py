@@ -1,4 +1,4 @@
-"""What people added, as a source of its own with a document each, so that it is cited as any other evidence.
+"""Additions of people, as a source of its own with a document each, so that it is cited as any other evidence.
 
 It has no folder and no partition: its tables are made from the decisions, and no model is asked about them.
 """

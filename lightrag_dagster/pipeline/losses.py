@@ -74,11 +74,25 @@ def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Rec
 
 
 def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
-    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
+    """Return the lines of `decision_warnings` and `completeness_warnings`; none before the first snapshot."""
     if manifest is None:
         return []
+    return decision_warnings(Home.of(recipes.settings), manifest) + completeness_warnings(recipes, manifest)
+
+
+def decision_warnings(home: Home, manifest: Manifest) -> list[str]:
+    """Return a line for each way in which decisions, or the settings of types, did less to a snapshot than meant.
+
+    Raises:
+        StoreError: the snapshot is damaged.
+    """
+    return list(_of_decisions(Generation(home, manifest.snapshot_id).record().curation))
+
+
+def completeness_warnings(recipes: Recipes, manifest: Manifest) -> list[str]:
+    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
     record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
-    warnings = list(_of_decisions(record.curation))
+    warnings = []
     if failed := record.failed_summaries:
         warnings.append(
             f"{failed:,} summaries failed, so that the descriptions of these entities and relations are joined; "
@@ -99,7 +113,6 @@ def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
 
 
 def _of_decisions(curation: CurationRecord) -> Iterator[str]:
-    """Yield a line for each way in which decisions, or the settings of types, had less effect than meant."""
     if names := curation.unmatched:
         named = ", ".join(f"“{name}”" for name in names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
         yield (

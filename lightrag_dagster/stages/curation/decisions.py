@@ -40,17 +40,19 @@ class Decision(BaseModel):
     action: Action
     names: tuple[str, ...] = Field(
         min_length=1,
-        description="One entity; of merge and apart all; of describe, remove and add also two, the ends of a relation",
+        description="One entity; for merge and apart all; for describe, remove and add also the two ends of a relation",
     )
-    into: str | None = Field(default=None, min_length=1, description="Of merge, rename and split: the name from now on")
-    type: str | None = Field(default=None, min_length=1, description="Of retype and add")
-    text: str | None = Field(default=None, min_length=1, description="Of describe and add")
-    keywords: str | None = Field(default=None, description="Of a relation that is added")
+    into: str | None = Field(
+        default=None, min_length=1, description="The name from now on, for merge, rename and split"
+    )
+    type: str | None = Field(default=None, min_length=1, description="The type, for retype and add")
+    text: str | None = Field(default=None, min_length=1, description="The description, for describe and add")
+    keywords: str | None = Field(default=None, description="Keywords of a relation that is added")
     sources: tuple[str, ...] = Field(
-        default=(), description="Of split: sources whose mentions it takes; else sources that the text is taken from"
+        default=(), description="Sources whose mentions split takes; else sources that the text is taken from"
     )
-    paths: tuple[str, ...] = Field(default=(), description="Of split: paths whose mentions it takes, like 2024/*")
-    types: tuple[str, ...] = Field(default=(), description="Of split: types of the mentions that it takes")
+    paths: tuple[str, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
+    types: tuple[str, ...] = Field(default=(), description="Types of the mentions that split takes")
     reason: str | None = None
     author: str | None = None
     date: datetime.date | None = None
