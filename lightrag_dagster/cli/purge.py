@@ -29,6 +29,8 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}")
+        if settings.curation:
+            console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")
         if not yes:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
@@ -47,5 +49,5 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
                 done = purge(settings, gone, snapshot)
     console.print(
         f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
-        f"{done.vectors:,} vectors and the history of {runs} runs in Dagster."
+        f"{done.vectors:,} vectors, {done.decisions:,} undone decisions and the history of {runs} runs in Dagster."
     )

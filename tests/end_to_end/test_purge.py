@@ -24,10 +24,12 @@ from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.models.batch.ledger import COLLECTED, Batch, BatchLedger
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.decisions import take, undo
 from lightrag_dagster.pipeline.purge import purge as purging
 from lightrag_dagster.schemas import ANSWERS, EVALUATED_QUESTIONS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
 from lightrag_dagster.storage.home import Home
@@ -94,6 +96,8 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
         knowledge.query("Who leads the xylomancy bureau?")
     if first:
         shutil.copytree(home.root, first)
+    take(settings, [Decision(action="retype", names=("Zephyrine Quollmark",), type="xylomancy leader")])
+    undo(settings, None)
     write_source(settings, "notes", KEPT)
     shutil.rmtree(settings.sources / "hidden")
     build(settings, graph=True)
@@ -160,7 +164,15 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     (settings, words), home = copied, Home.of(copied[0])
     before = places(home, words)
     assert before.keys() == set(words)
-    for kind in (".parquet", ".kuzu", ".npy", "entity_vectors-", "responses.sqlite", "vectors.sqlite"):
+    for kind in (
+        ".parquet",
+        ".kuzu",
+        ".npy",
+        "entity_vectors-",
+        "responses.sqlite",
+        "vectors.sqlite",
+        "decisions.sqlite",
+    ):
         assert any(kind in place for found in before.values() for place in found), kind
     contents = snapshot_contents(settings)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -171,7 +183,9 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     assert "(named with the secret)" in said
     assert "Nothing was removed" in said
     assert places(home, words).keys() == set(words)
-    assert "Removed 1 snapshots" in purge(settings, monkeypatch, *GONE)
+    said = purge(settings, monkeypatch, *GONE)
+    assert "Removed 1 snapshots" in said
+    assert "1 undone decisions" in said
 
     assert places(home, words) == {}
     # The name of a source is left in the ledger of costs and as that of a lock, as the documentation says.
@@ -204,7 +218,7 @@ def test_nothing_is_left_in_postgres(
     words, home = built_with_and_without(settings), Home.of(settings)
     postgres_server.run("ANALYZE")
     before = places(home, words)
-    assert {"responses", "pg_stats"} <= before["quollmark"]
+    assert {"responses", "decisions", "pg_stats"} <= before["quollmark"]
     assert postgres_server.finds("quollmark")
     contents = snapshot_contents(settings)
     purge(settings, monkeypatch, *GONE)

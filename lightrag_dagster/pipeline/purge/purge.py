@@ -18,6 +18,7 @@ from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vect
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
+from lightrag_dagster.pipeline.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -60,6 +61,7 @@ class Purged:
     table_versions: int
     responses: int
     vectors: int
+    decisions: int
 
 
 class Unfinished(Record):
@@ -177,7 +179,7 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
 
     Raises:
         BuilderLockedError: another process builds, or ingests one of the sources.
-        StoreError: something still needs them: the snapshot, a table, a rollback, batches. The message says what to do.
+        StoreError: a snapshot, a table, a rollback, batches or a decision need them; the message says what to do.
     """
     home = Home.of(settings)
     with ExitStack() as locks:
@@ -192,6 +194,7 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
             _refuse_while_used(settings, snapshot, source, paths)
+        refuse_while_decided(settings, gone, snapshot)
         if home.may_have_batches:
             with BatchLedger(home.batches) as ledger:
                 if ledger.batches(*OPEN):
@@ -252,6 +255,7 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
         )
         responses.erase(unused[0])
         vectors.erase(unused[1])
+    undone = erase_undone(home)
     _forget_records(home, gone, snapshot)
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
@@ -270,7 +274,8 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
             f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
             "purge again when that has ended"
         )
-    return Purged(len(garbage.generations), garbage.table_versions, *map(len, unused))
+    responses_gone, vectors_gone = map(len, unused)
+    return Purged(len(garbage.generations), garbage.table_versions, responses_gone, vectors_gone, undone)
 
 
 def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
