@@ -1,6 +1,6 @@
 """The names in the newest merge: those that decisions may name, and the nearest of one that does not exist."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
@@ -27,20 +27,23 @@ SELECT x.name FROM entities e JOIN extracted x USING (entity_id)
 WHERE e.name = $name ORDER BY mentions DESC, x.name LIMIT 1
 """
 _OF_SIMILAR = """
-SELECT name FROM (SELECT DISTINCT name, jaro_winkler_similarity(lower(name), lower($name)) AS likeness FROM extracted)
-WHERE likeness >= $alike ORDER BY likeness DESC, name LIMIT $most
+SELECT name FROM (
+    SELECT name, sum(mentions) AS mentions, CASE WHEN contains(' ' || lower(name) || ' ', ' ' || lower($name) || ' ')
+        THEN 1 ELSE jaro_winkler_similarity(lower(name), lower($name)) END AS likeness
+    FROM extracted GROUP BY ALL
+) WHERE likeness >= $alike ORDER BY likeness DESC, mentions DESC, name LIMIT $most
 """
 
 
 class KnownNames:
     """The names of a merge, as documents have them and as they are displayed."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Take a database with the tables of a generation."""
+    def __init__(self, connection: duckdb.DuckDBPyConnection, removed: Iterable[str]) -> None:
+        """Take a database with the tables of a generation, and the ids of names whose mentions it lacks."""
         self._connection = connection
         connection.execute(_NAMES)
         names = connection.execute("SELECT DISTINCT name FROM extracted ORDER BY name").fetchall()
-        self._ids = {entity_id(name) for (name,) in names}
+        self._ids = {entity_id(name) for (name,) in names}.union(removed)
 
     def as_extracted(self, name: str) -> str:
         """Return a name as documents have it, of one that is only displayed; any other name as it is."""
@@ -54,7 +57,7 @@ class KnownNames:
         return entity_id(name) in self._ids
 
     def nearest(self, name: str) -> Sequence[str]:
-        """Return the names that are most like one, the most alike first; none if no name is like it."""
+        """Return the names that hold another as words, or are most like it, the most alike first; none if none is."""
         bounds = {"name": name, "alike": _ALIKE, "most": _NEAREST}
         return [str(one) for (one,) in self._connection.execute(_OF_SIMILAR, bounds).fetchall()]
 
@@ -64,9 +67,9 @@ def known_names(home: Home) -> Iterator[KnownNames | None]:
     """Give the names of the newest merge; None before the first one. Raises StoreError in the block."""
     try:
         generation = generations.newest(home)
-        generation.record()
+        removed = generation.record().curation.removed
     except StoreError:
         yield None
         return
     with open_tables(generation, _TABLES) as connection:
-        yield KnownNames(connection)
+        yield KnownNames(connection, removed)

@@ -312,6 +312,7 @@ def _effect(curation: Curation, decided: "Decided", merged: "Merged", types: Typ
     return CurationRecord(
         written=[WrittenRecord(**asdict(one)) for one in curation.written],
         unmatched=decided.unmatched,
+        removed=decided.removed,
         undecided=decided.undecided,
         mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
         disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in types.allowed),

@@ -51,9 +51,14 @@ class Merged(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """Names in decisions that no document has, and the number of mentions that fit several splits of a name."""
+    """The effect of decisions on names.
+
+    `unmatched` are names in decisions that no document has, `removed` the ids of names in documents that stand for
+    removed entities, `undecided` the number of mentions that fit several splits of a name.
+    """
 
     unmatched: list[str]
+    removed: list[str]
     undecided: int
 
 
@@ -153,7 +158,8 @@ def open_merge(
         engine.map(partial(buckets.group_entities, space), space.buckets)
         engine.map(partial(buckets.group_relations, space), space.buckets)
         named = frozenset[str]().union(*(one.named for one in dealt))
-        yield Merge(space, settings, engine, previous, Decided(curation.unmatched(named), undecided))
+        removed = sorted(one for one in named if curation.entity_of(one) is None)
+        yield Merge(space, settings, engine, previous, Decided(curation.unmatched(named), removed, undecided))
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

@@ -1,0 +1,105 @@
+"""The commands `curate`: what a person sees when they decide about names."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lightrag_dagster.cli.app import app
+from tests.support import FLOOD
+
+Ask = Callable[..., str]
+
+
+@pytest.fixture
+def ask(notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run a command in a home with one source, and return what it prints, in one line."""
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(notes.parent))
+    monkeypatch.setenv("COLUMNS", "200")
+    (notes / "flood.md").write_text(FLOOD)
+
+    def ask(*arguments: str, code: int = 0) -> str:
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == code, result.output
+        return " ".join(result.output.split())
+
+    return ask
+
+
+def found(ask: Ask, sql: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(ask("sql", sql, "--format", "json"))
+    return rows
+
+
+def test_an_afternoon_of_decisions(ask: Ask) -> None:
+    assert ask("curate", "list") == "No decision is in force; `lightrag-dagster curate --help` lists the kinds."
+    ask("run")
+    before = ask("sql", "select * from entities order by all")
+
+    said = ask("curate", "merge", "Jonas Feld", "Priya Nair", "--into", "Jonas Feld", "--reason", "one person")
+    assert said.startswith("Decision 1: “Jonas Feld” and “Priya Nair” are one, called “Jonas Feld”. It takes effect ")
+    ask("curate", "rename", "Halden Weir", "The Weir", "--source", "notes")
+    ask("curate", "retype", "station 14", "Station")
+    ask("curate", "describe", "Jonas Feld", "He closes stations.")
+    ask("curate", "remove", "Orrin Instruments")
+    ask("curate", "add", "Ulla Berg", "--type", "person", "--text", "She keeps the archive.")
+    said = ask("curate", "apart", "Marta Lindqvist", "M. Lindqvist")
+    assert said.endswith("No document has the name “M. Lindqvist”; the nearest are “Marta Lindqvist”.")
+    assert "7 decisions" in ask("curate", "check")
+    assert "Published gen-" in ask("run")
+
+    rows = {row["name"]: row for row in found(ask, "select name, type, description from entities")}
+    assert rows.keys() >= {"Jonas Feld", "The Weir", "Station 14", "Ulla Berg", "Marta Lindqvist"}
+    assert not rows.keys() & {"Priya Nair", "Halden Weir", "Orrin Instruments"}
+    assert (rows["Station 14"]["type"], rows["Jonas Feld"]["description"]) == ("station", "He closes stations.")
+    checked = ask("curate", "check")
+    assert checked.startswith("7 decisions are in force and hold together. decision 7: no document has the name")
+    assert "Orrin" not in checked, "the documents have what is removed"
+
+    ask("curate", "retype", "The Weir", "place")
+    [last, *_] = json.loads(ask("curate", "list", "--json"))["decisions"][::-1]
+    assert (last["place"], last["names"]) == ("decision 8", ["Halden Weir"]), "as documents have it"
+    for number in range(8, 0, -1):
+        assert ask("curate", "undo").startswith(f"Undone is decision {number}: ")
+    ask("run")
+    assert ask("sql", "select * from entities order by all") == before
+    assert "no decision is in force" in ask("curate", "undo", code=2)
+    assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
+
+
+def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is_done(
+    ask: Ask, tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask("curate", "rename", "Halden Weir", "The Weir")
+    again = ask("curate", "rename", "Halden Weir", "Another Weir", code=2)
+    assert re.search(
+        r"decision 1 and the new decision .*give one entity two names, 'The Weir' and 'Another Weir'", again
+    )
+    assert len(json.loads(ask("curate", "list", "--json"))["decisions"]) == 1
+
+    (tmp_path / "names.yaml").write_text("- rename: Bergen\n  into: Oslo\n\n- rename: Halden Weir\n  into: Halden\n")
+    monkeypatch.setenv("LIGHTRAG_CURATION", str(tmp_path / "names.yaml"))
+    for command in (("run",), ("plan",), ("curate", "check"), ("curate", "remove", "Bergen")):
+        assert "decision 1 and names.yaml:4 give one entity two names" in ask(*command, code=2), command
+    assert not (tmp_path / "home" / "tables").exists(), "nothing was read"
+    (tmp_path / "names.yaml").write_text("- rename: Bergen\n  into: Oslo\n  colour: red\n")
+    assert "names.yaml:1: rename has no 'colour'" in ask("run", code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "because"),
+    [
+        (("merge", "One"), "merge takes two names at least"),
+        (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
+        (("rename", "One", " "), "rename has an empty name"),
+        (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),
+        (("remove", "One", "--with", "one"), "'One' and 'one' are one entity"),
+    ],
+)
+def test_a_decision_that_is_none_is_refused(ask: Ask, arguments: tuple[str, ...], because: str) -> None:
+    assert because in ask("curate", *arguments, code=2)
