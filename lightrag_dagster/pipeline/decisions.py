@@ -78,7 +78,14 @@ def take(settings: Settings, decisions: Sequence[Decision]) -> list[int]:
     """
     resolve(decisions_of(settings) + [Placed(one, _new(one, len(decisions))) for one in decisions])
     with DecisionStore(Home.of(settings).decisions) as store:
-        return store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
+        numbers = store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
+        try:
+            in_force(settings)  # another process may have taken one meanwhile
+        except DecisionError:
+            for number in numbers:
+                store.undo(number)
+            raise
+    return numbers
 
 
 def undo(settings: Settings, number: int | None) -> Taken:

@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple
 import pytest
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.pipeline.decisions import take
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import shards
@@ -21,6 +23,12 @@ from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_
 MOMENTS = ("before", "during", "after")
 KINDS = ("replace", "rename", "fsync", "write_table", "_write", "_run", "delete", "add")
 ROOT = Path(__file__).parents[2]
+DECISIONS = [
+    Decision(action="merge", names=("Marta Lindqvist", "Jonas Feld"), into="Marta Lindqvist"),
+    Decision(action="remove", names=("Bergen",)),
+    Decision(action="split", names=("Halden Weir",), into="Halden Weir (2020)", paths=("river.md",)),
+    Decision(action="add", names=("Ulla Berg",), type="person", text="She keeps the archive."),
+]
 
 
 class Scene(NamedTuple):
@@ -42,6 +50,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     first = published(settings).snapshot_id
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})
+    take(settings, DECISIONS)
 
     undisturbed = _copy(settings, folder / "undisturbed")
     writes = _writes(undisturbed, "build")

@@ -14,8 +14,10 @@ from pydantic import SecretStr
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.pipeline.decisions import in_force, take
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server
@@ -91,6 +93,8 @@ def test_from_a_disk_to_a_bucket_with_postgres_and_back(
     disk: Settings, in_bucket: Settings, buckets: S3Server, tmp_path: Path
 ) -> None:
     backup, back = str(tmp_path / "backup"), disk.changed(home=tmp_path / "back")
+    take(disk, [Decision(action="rename", names=("Marta Lindqvist",), into="M. Lindqvist")])
+    build(disk, graph=True)
     there = back_up(Home.of(disk), backup, 0)
     killed(in_bucket, "CURRENT", "restore", backup)
     check_unpublished(in_bucket)
@@ -100,6 +104,7 @@ def test_from_a_disk_to_a_bucket_with_postgres_and_back(
     assert back_up(Home.of(in_bucket), uri, 0)[2:] == there[2:]
     restore(uri, Home.of(back), 0)
     check_same(back, disk)
+    assert in_force(back) == in_force(in_bucket) == in_force(disk)
     assert snapshot_contents(back) == snapshot_contents(disk)
 
 

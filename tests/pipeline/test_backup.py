@@ -9,9 +9,11 @@ from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.pipeline.decisions import in_force, take, taken, undo
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
@@ -41,6 +43,8 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         ledger.save(batch("one", PREPARED))
     atomic.write_text(home.batch_files / "one.jsonl", "requests")
     Ledger(home.ledger).reserve("one", Account("run", "notes"), 0.25)
+    take(settings, [Decision(action="apart", names=("Bergen", name), reason="a test") for name in ("Oslo", "Berge")])
+    undo(settings, 1)
     back_up(home, str(folder / "backup"), 0)
     return settings
 
@@ -77,6 +81,10 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
         assert [one.name for one in ledger.batches()] == ["one"]
     assert (home.batch_files / "one.jsonl").read_text() == "requests"
     assert Ledger(home.ledger).by_purpose() == Ledger(before.ledger).by_purpose()
+    assert [one.undone for one in taken(home)] == [True, False]
+    assert taken(home) == taken(before)
+    assert in_force(empty) == in_force(original)
+    assert take(empty, [Decision(action="remove", names=("Bergen",))]) == [3], "no number is given twice"
     (limit,) = Ledger(home.ledger).limits(Account("run", max_cost_per_day_usd=1))
     assert limit.spent == 0.25
     assert build(empty).published is None

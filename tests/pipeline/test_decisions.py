@@ -1,6 +1,9 @@
 """Decisions are an input of the merge: the same ones give the same build, and undone they leave nothing."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,17 @@ SEVERAL = [
     Decision(action="split", names=("Jonas Feld",), into="Jonas Feld (office)", paths=("office.*",)),
     Decision(action="add", names=("Ulla Berg",), type="person", text="She keeps the archive."),
 ]
+
+ROOT = Path(__file__).parents[2]
+TAKES = """
+import sys
+from lightrag_dagster.pipeline.decisions import take
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.stages.curation.decisions import Decision
+
+for number in range(1, 1000):
+    print(*take(load_settings(home=sys.argv[1]), [Decision(action="remove", names=(f"Name {number}",))]), flush=True)
+"""
 
 
 @pytest.fixture
@@ -73,6 +87,38 @@ def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_w
     assert published(settings).snapshot_id == first
     assert snapshot_contents(settings) == before
     assert [one.undone for one in taken(Home.of(settings))] == [True] * 5
+
+
+def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole_or_none(make: Make) -> None:
+    settings = make()
+    with subprocess.Popen(
+        [sys.executable, "-c", TAKES, str(settings.home)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as taking:
+        assert taking.stdout is not None
+        told = [taking.stdout.readline() for _ in range(5)]
+        taking.kill()
+        told += taking.stdout.readlines()
+    numbers = [int(line) for line in told if line.endswith("\n")]
+    found = taken(Home.of(settings))
+    assert [one.number for one in found][: len(numbers)] == numbers
+    assert len(found) <= len(numbers) + 1
+    assert [one.decision.names for one in found] == [(f"Name {one.number}",) for one in found]
+    assert take(settings, [SEVERAL[0]]) == [len(found) + 1]
+
+
+def test_decisions_of_several_people_at_once_hold_together(make: Make) -> None:
+    settings = make()
+
+    def decide(number: int) -> bool:
+        try:
+            take(settings, [Decision(action="rename", names=("Bergen",), into=f"Bergen {number}")])
+        except DecisionError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as people:
+        kept = list(people.map(decide, range(8)))
+    assert len(in_force(settings).decisions) == kept.count(True) <= 1
 
 
 def test_what_is_added_is_cited_as_a_document_of_its_own(make: Make) -> None:
