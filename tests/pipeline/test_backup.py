@@ -84,7 +84,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert [one.undone for one in taken(home)] == [True, False]
     assert taken(home) == taken(before)
     assert in_force(empty) == in_force(original)
-    assert take(empty, [Decision(action="remove", names=("Bergen",))]) == [3], "no number is given twice"
+    assert take(empty, [Decision(action="apart", names=("Bergen", "Berg"))]) == [3], "no number is given twice"
     (limit,) = Ledger(home.ledger).limits(Account("run", max_cost_per_day_usd=1))
     assert limit.spent == 0.25
     assert build(empty).published is None
