@@ -113,7 +113,7 @@ def _conditions(decision: Decision) -> str:
 
 def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Iterator[str]:
     """Yield a line for each name of a new decision that neither documents nor decisions have."""
-    named = resolved([*decisions_of(settings), Placed(decision, place_of(0))]).curation.named.values()
+    named = resolved([*decisions_of(settings), Placed(decision, "the new decision")]).curation.named.values()
     for name in decision.names:
         if name in named and not known.is_known(name):
             yield f"No document has the name “{name}”{_meant(known, name)}."

@@ -82,6 +82,8 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
     )
     assert len(json.loads(ask("curate", "list", "--json"))["decisions"]) == 1
 
+    same = ask("curate", "rename", "Halden Weir", "The Weir", "--reason", "as before", code=2)
+    assert "decision 1 and the new decision are the same decision" in same
     (tmp_path / "names.yaml").write_text("- rename: Bergen\n  into: Oslo\n\n- rename: Halden Weir\n  into: Halden\n")
     monkeypatch.setenv("LIGHTRAG_CURATION", str(tmp_path / "names.yaml"))
     for command in (("run",), ("plan",), ("curate", "check"), ("curate", "remove", "Bergen")):

@@ -78,7 +78,9 @@ def _of_mapping(entry: object, place: str) -> Placed:
 
 
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
+    header = text.partition("\n")[0]
+    delimiter = ";" if header.count(";") > header.count(",") else ","  # as spreadsheets of many countries write it
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     columns = [column.strip() for column in rows.fieldnames or ()]
     rows.fieldnames = columns
     if missing := [column for column in ("action", "name") if column not in columns]:

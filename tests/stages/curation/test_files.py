@@ -130,3 +130,9 @@ def test_what_is_missing_or_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DecisionError, match="save it as UTF-8"):
         read_files(tmp_path)
+
+
+def test_semicolons_separate_cells_where_the_header_has_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('action;name;with;sources\nmerge;Lim, Anna;A. Lim;"one; two"\n')
+    [(decision, place)] = read_files(tmp_path / "a.csv")
+    assert (decision.names, decision.sources, place) == (("Lim, Anna", "A. Lim"), ("one", "two"), "a.csv:2")
