@@ -7,7 +7,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import integrity
-from lightrag_dagster.assets.metadata import IngestConfig, is_backfill
+from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -17,9 +17,6 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-
-REASON = "reason"
-"""The key of the metadata with a failed check's plain description."""
 
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:

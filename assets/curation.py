@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.declared import observable
+from lightrag_dagster.assets.metadata import REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -47,7 +48,7 @@ def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     try:
         found = in_force(lightrag.settings)
     except DecisionError as error:
-        return dg.AssetCheckResult(passed=False, description=escaped(str(error)))
+        return dg.AssetCheckResult(passed=False, description=escaped(str(error)), metadata={REASON: str(error)})
     return dg.AssetCheckResult(passed=True, metadata={"decisions": len(found.decisions)})
 
 

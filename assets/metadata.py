@@ -29,6 +29,9 @@ COST_TAG = "lightrag/cost"
 ACCOUNT_TAG = ".dagster/lightrag_account"
 """Run tag that the UI hides: the account of the calls, which several runs of one command have in common."""
 
+REASON = "reason"
+"""The key of the metadata with a failed check's plain description."""
+
 MAX_RUNTIME = {"dagster/max_runtime": str(6 * 3600)}
 """Run tags: a run that takes longer than six hours hangs, on a dead mount say, and is ended so that others get their
 turn; what it was answered is stored, so a first ingestion that really takes so long continues with the next run."""

@@ -16,15 +16,14 @@ from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
-from lightrag_dagster.assets.checks import REASON
 from lightrag_dagster.assets.history import prune_daily
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import one_line
+from lightrag_dagster.errors import DecisionError, one_line
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
@@ -200,7 +199,10 @@ def publish_accepted(
     attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
     if acceptable := to_accept(lightrag.settings):
         return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)  # the merge accepts them
-    wanted = next_publication(lightrag.recipes)
+    try:
+        wanted = next_publication(lightrag.recipes)
+    except DecisionError as error:  # the run's check says which decisions, and the failure is told
+        return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
     if wanted is not None and wanted.sources:
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
     if generation := without_graph(lightrag.home):
@@ -213,7 +215,8 @@ def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourcePa
     """Record one failed run of this knowledge base, and tell of it."""
     if not _is_ours(context, lightrag):
         return
-    errors = [
+    errors = [_told(check) for check in _failed_checks(context.instance, context.dagster_run)]
+    errors += [
         f"{event.step_key}: {(error.cause or error).message}"
         for event in context.get_step_failure_events()
         if (error := event.step_failure_data.error)
@@ -227,11 +230,15 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
         return
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
-        name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
-        reason = check.metadata.get(REASON)
-        _record(lightrag, context, f"{name}: {reason.value if reason else check.description or 'it failed'}")
+        _record(lightrag, context, _told(check))
     if not failed:
         alerts.recovered(lightrag.home, _subject(lightrag, context), context.dagster_run.run_id)
+
+
+def _told(check: dg.AssetCheckEvaluation) -> str:
+    reason = check.metadata.get(REASON)
+    name = f"check {check.check_name} of {check.asset_key.to_user_string()}"
+    return f"{name}: {reason.value if reason else check.description or 'it failed'}"
 
 
 def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:

@@ -182,6 +182,25 @@ def test_the_runs_of_others_are_not_recorded(
     assert received == []
 
 
+def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], tmp_path: Path
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings, graph=True)
+    (tmp_path / "names.yaml").write_text("- {rename: Bergen, into: Oslo}\n- {rename: Bergen, into: Turku}\n")
+    broken = settings.changed(curation=tmp_path / "names.yaml")
+    assert publishes(instance, broken)
+    result = (
+        build_definitions(broken).resolve_job_def("publish").execute_in_process(instance=instance, raise_on_error=False)
+    )
+    (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE]
+    context = dg.build_run_status_sensor_context("record_failures", event, instance, result.dagster_run)
+    record_failures(context.for_run_failure(), lightrag=LightRAG(broken))
+    (message,) = map(json.loads, received)
+    assert "publish failed: check hold_together of curation: names.yaml:1 and names.yaml:2 give one" in message["text"]
+    assert not publishes(instance, settings), "the setting is mended"
+
+
 def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
