@@ -74,6 +74,9 @@ LOSSES: Mapping[str, Files] = {
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "source gone": files(),
+    "decision without effect": files(),
+    "splits not exclusive": files(),
+    "type not allowed": files(),
 }
 """Fault that ends with 0 → files of a source that has it."""
 
@@ -88,7 +91,12 @@ WITHHELD: Mapping[str, Files | None] = {
 """Fault that ends with 1 → files of a source that has it; before, it was sound."""
 
 
-FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source gone")
+DECISIONS = """
+- {retype: Mirta Lundqvist, type: person}
+- {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
+- {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
+"""
+FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source gone", "decision without effect")
 FEW_WITHHELD = ("source not listed", "many chunks refused")
 
 
@@ -135,11 +143,13 @@ def folder(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Breaking, "broken", "")
     fsspec.register_implementation("breaking", Breaking, clobber=True)
     (tmp_path / "sources").mkdir()
+    (tmp_path / "names.yaml").write_text(DECISIONS)
     settings = {
         "home": "home",
         "sources": "sources",
         "extraction": {"gleaning": 1},
-        "merging": {"summary_min_descriptions": 3},
+        "merging": {"summary_min_descriptions": 3, "types": {"allowed": ["person", "location", "other"]}},
+        "curation": "names.yaml",
         "llm": {"provider": "openai", "max_retries": 0},
         "embedding": {"provider": "openai", "dimensions": 8, "max_retries": 0},
     }
@@ -212,7 +222,7 @@ def silent(row: Row, output: str, seen: Seen) -> list[str]:
 def test_the_page_has_every_fault() -> None:
     assert [row.fault for row in rows(0)] == list(LOSSES)
     assert [row.fault for row in rows(1)] == list(WITHHELD)
-    assert [row.fault for row in rows(2)] == ["endpoint away", "vector unusable"]
+    assert [row.fault for row in rows(2)] == ["endpoint away", "vector unusable", "decisions at odds"]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +289,7 @@ def test_a_source_that_is_withheld_is_named(
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, id=row.fault, marks=[] if row.fault == "endpoint away" else pytest.mark.long)
+        pytest.param(row, id=row.fault, marks=[] if row.fault != "vector unusable" else pytest.mark.long)
         for row in rows(2)
     ],
 )
@@ -289,12 +299,17 @@ def test_what_needs_a_person_is_one_line(
     write(folder, row.source, files())
     if row.fault == "endpoint away":
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{unused_port()}/v1")
+    elif row.fault == "decisions at odds":
+        Path("names.yaml").write_text("- {rename: Bergen, into: Oslo}\n- {rename: Bergen, into: Turku}\n")
     else:
         loopback.embed = lambda text, dimensions: [float("nan")] * dimensions
     code, _, errors = command(capfd, monkeypatch, "run")
     assert code == 2
     (line,) = [line for line in errors.splitlines() if line.startswith("error: ")]
     assert row.lines.strip("`") in line
-    _, status, _ = command(capfd, monkeypatch, "status")
+    code, status, said = command(capfd, monkeypatch, "status")
+    if row.fault == "decisions at odds":
+        assert (code, said) == (2, f"{line}\n")
+        return
     assert "pending: " in status
     assert "Nothing is published" in status

@@ -26,6 +26,7 @@ from tests.query.published import publish_sources
 SOURCES = ("archive", "notes", "office")
 FIRST = ("Marta", "Jonas", "Priya", "Helena")
 SUBSETS = list(chain.from_iterable(combinations((*SOURCES, "curation"), size) for size in range(1, 5)))
+WAYS: tuple[list[str], ...] = ([], ["--json"], ["--only-context"])
 QUESTION = "Who leads the office in Bergen, and who repaired the gauge?"
 
 
@@ -125,11 +126,11 @@ def check(home: Home, modes: Collection[str], subsets: Sequence[tuple[str, ...]]
             assert [word for word in hidden(home, allowed) if word in text] == [], (allowed, home.decisions)
             if by_command:
                 chosen = [part for source in allowed for part in ("--source", source)]
-                for how in (["--json"], ["--only-context"], []):
-                    result = CliRunner().invoke(app, ["query", QUESTION, *chosen, *how])
-                    assert result.exit_code == 0, result.output
-                    said = " ".join(result.output.lower().split())
-                    assert [word for word in hidden(home, allowed) if word in said] == [], (allowed, how)
+                how = WAYS[len(chosen) % len(WAYS)]
+                result = CliRunner().invoke(app, ["query", QUESTION, *chosen, *how])
+                assert result.exit_code == 0, result.output
+                said = " ".join(result.output.lower().split())
+                assert [word for word in hidden(home, allowed) if word in said] == [], (allowed, how)
 
 
 def test_no_word_of_a_hidden_source_or_decision_is_shown(tmp_path: Path) -> None:
