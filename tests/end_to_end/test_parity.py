@@ -19,6 +19,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import DecisionError
@@ -246,6 +247,7 @@ class Histories(RuleBasedStateMachine):
         copy_decisions(self._home, Home(clean.home))
         build(clean)
         assert snapshot_contents(self._settings()) == snapshot_contents(clean)
+        assert contexts(self._settings()) == contexts(clean)
 
     @property
     def _home(self) -> Home:
@@ -389,6 +391,17 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("fail_on", (SENTENCES[1],)),
     ("recover", ()),
 )
+
+
+def contexts(settings: Settings) -> list[str]:
+    """Return what questions find in the whole snapshot, and in one source."""
+    keywords = Keywords(low_level=("Jonas Feld", "Ulla Berg"), high_level=("flood", "office"))
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        return [
+            knowledge.context("Who leads the office in Bergen?", mode=mode, filters=filters, keywords=keywords)
+            for mode in ("fusion", "mix")
+            for filters in (Filters(), Filters(sources="notes"))
+        ]
 
 
 CHEAP = {"write", "rename_or_move", "copy", "delete", "decide", "undo_decision"}

@@ -1,9 +1,11 @@
 """Decisions are an input of the merge: the same ones give the same build, and undone they leave nothing."""
 
+import random
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +205,34 @@ def test_there_must_be_a_decision_to_undo(make: Make) -> None:
     with pytest.raises(DecisionError, match="decision 1 is not in force"):
         undo(settings, 1)
     assert take(settings, SEVERAL[:1]) == [2], "a number is given once"
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 15))])
+def test_undone_in_any_order_decisions_leave_the_bytes_of_the_start(make: Make, seed: int) -> None:
+    settings, chance = make(), random.Random(seed)
+    build(settings)
+    first, before = published(settings).snapshot_id, snapshot_contents(settings)
+    names = [row["name"] for row in entities(settings).values()]
+    numbers = list[int]()
+    for turn in range(12):
+        one, other = chance.sample(names, 2)
+        values: dict[str, dict[str, object]] = {
+            "merge": {"names": (one, other)},
+            "rename": {"names": (one,), "into": chance.choice((other, f"New {turn}"))},
+            "retype": {"names": (one,), "type": f"kind {turn}"},
+            "describe": {"names": (one, other)[: chance.randint(1, 2)], "text": f"Text {turn}."},
+            "remove": {"names": (one, other)[: chance.randint(1, 2)]},
+            "split": {"names": (one,), "into": f"Part {turn}", "paths": (chance.choice(("river.*", "*.md")),)},
+            "add": {"names": (f"Added {turn}",), "text": f"Added {turn}."},
+        }
+        action = chance.choice(sorted(values))
+        with suppress(DecisionError):
+            numbers += take(settings, [Decision.model_validate({"action": action} | values[action])])
+    build(settings)
+    assert published(settings).snapshot_id != first
+    chance.shuffle(numbers)
+    for number in numbers:
+        undo(settings, number)
+    build(settings)
+    assert published(settings).snapshot_id == first
+    assert snapshot_contents(settings) == before
