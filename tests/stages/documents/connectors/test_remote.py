@@ -26,6 +26,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings, load_settings
 from lightrag_dagster.stages.documents.connectors import bucket as bucket_module
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
@@ -220,7 +221,7 @@ def test_rows_of_files_in_a_bucket(tables: str, tmp_path: Path, place: str) -> N
     ("place", "reason"),
     [
         ("*.md", "notes.md has no rows; include only .csv"),
-        ("gone.csv", "it is not there"),
+        ("gone.csv", "gone.csv is not there"),
         ("broken.parquet", "broken.parquet: .*too small to be a Parquet file"),
     ],
 )
@@ -277,6 +278,15 @@ def test_a_partition_whose_object_is_missing_withholds_its_source(server: Bucket
         "'2026-02-01'; nothing was changed. Correct that and run again"
     )
     assert list(list_files(by_day(uri, "nothing/{partition}"))) == [], "a prefix without objects is an empty partition"
+
+
+def test_a_single_object_that_is_missing_withholds_its_source(bucket: str) -> None:
+    origin = choose_origin("docs", SourceSettings(uri=f"{bucket}/river.pdf"))
+    with pytest.raises(
+        SourceError, match=rf"source 'docs': .* cannot be listed: {bucket}/river.pdf is not there; noth"
+    ):
+        list(list_files(Source("docs", origin)))
+    assert found(choose_origin("docs", SourceSettings(uri=f"{bucket}/river.md"))) == {"river.md": RIVER.encode()}
 
 
 def test_a_partition_of_a_bucket_that_refuses_withholds_its_source(bucket: str, buckets: S3Server) -> None:

@@ -18,6 +18,7 @@ from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors import web
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts, RefusedHostError
 from lightrag_dagster.stages.documents.connectors.origin import Origin
@@ -184,6 +185,14 @@ def test_a_partition_whose_page_is_missing_withholds_its_source(
     server.pages[pages["2"]] = Page(status=503)
     with pytest.raises(SourceError, match=rf"partition '2': {server.url}{pages['2']}: the server answered 503"):
         list(list_files(by_day(uri, *days, **include)))
+
+
+def test_a_single_page_that_is_missing_withholds_its_source(server: Server) -> None:
+    server.pages["/a.md"] = Page(RIVER)
+    assert found(choose_origin("docs", SourceSettings(uri=f"{server.url}/a.md"))) == {"a.md": RIVER.encode()}
+    gone = Source("docs", choose_origin("docs", SourceSettings(uri=f"{server.url}/b.md")))
+    with pytest.raises(SourceError, match=rf"source 'docs': .* cannot be listed: {server.url}/b.md is not there"):
+        list(list_files(gone))
 
 
 def test_a_request_that_fails_for_a_while_is_repeated(server: Server) -> None:
