@@ -187,6 +187,12 @@ def test_a_partition_whose_page_is_missing_withholds_its_source(
         list(list_files(by_day(uri, *days, **include)))
 
 
+def test_archives_that_are_missing_are_counted_too(server: Server) -> None:
+    said = rf"partition '2': {server.url}/2.zip is not there; 1 more partition is missing: '3'; nothing was"
+    with pytest.raises(SourceError, match=said):
+        list(list_files(by_day(f"zip::{server.url}/{{partition}}.zip", "2", "3")))
+
+
 def test_a_single_page_that_is_missing_withholds_its_source(server: Server) -> None:
     server.pages["/a.md"] = Page(RIVER)
     assert found(choose_origin("docs", SourceSettings(uri=f"{server.url}/a.md"))) == {"a.md": RIVER.encode()}
