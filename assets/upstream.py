@@ -13,6 +13,7 @@ from lightrag_dagster.storage.tables.upstream import record_partitions
 
 _log = logging.getLogger(__name__)
 _MATERIALIZATION = dg.DagsterEventType.ASSET_MATERIALIZATION
+_DIMENSION = "dagster/partition/"
 _DATA_VERSION = "dagster/data_version"
 
 
@@ -36,10 +37,10 @@ def look_upstream(
     for name, source in settings.named_sources.items():
         if not source.asset or not source.dimensions or (names and name not in names):
             continue
-        home, found = Home.of(settings), _partitions(instance, dg.AssetKey.from_user_string(source.asset))
-        if found:
+        home, key = Home.of(settings), dg.AssetKey.from_user_string(source.asset)
+        if found := _partitions(instance, key):
             with suppress(BuilderLockedError, OlderFormatError):  # that ingestion has asked, and the next asks again
-                record_partitions(home, name, source.asset, found, seconds)
+                record_partitions(home, name, source.asset, found, seconds, _dimensions(instance, key))
         else:
             _log.warning(
                 "source %s: Dagster knows no materialised partition of %s here; those known before stay. Set "
@@ -61,3 +62,10 @@ def _partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> dict[str, str
     tags = instance.event_log_storage.get_latest_tags_by_partition(key, _MATERIALIZATION, [_DATA_VERSION])
     versions = {partition: one.get(_DATA_VERSION, "") for partition, one in tags.items()}
     return {key: f"{event} {versions.get(key, '')}".rstrip() for key, event in sorted(events.items())}
+
+
+def _dimensions(instance: dg.DagsterInstance, key: dg.AssetKey) -> set[str]:
+    """Return the names of the dimensions of an asset's partitions, as its last materialisation tells; else none."""
+    event = instance.get_latest_materialization_event(key)
+    tags = (event and event.asset_materialization and event.asset_materialization.tags) or {}
+    return {name.removeprefix(_DIMENSION) for name in tags if name.startswith(_DIMENSION)}

@@ -37,6 +37,7 @@ _EscapeFormulas = Annotated[
         "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
     ),
 ]
+_AcceptDeletes = Annotated[bool, typer.Option(help="Let a source lose any number of documents, or their text.")]
 _MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
 
 
@@ -88,9 +89,7 @@ def demo() -> None:
 @app.command()
 def run(
     source: _Sources = None,
-    accept_deletes: Annotated[
-        bool, typer.Option(help="Let a source lose any number of documents, or their text.")
-    ] = False,
+    accept_deletes: _AcceptDeletes = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
     max_cost: _MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
@@ -99,11 +98,9 @@ def run(
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
-    overrides: dict[str, dict[str, object]] = {}
-    if accept_deletes:
-        overrides["documents"] = {"accept_deletes": True}
-    llm = {"retry_failed": True} if retry_failed else {}
-    overrides["llm"] = llm | ({"max_cost_usd": max_cost} if max_cost is not None else {})
+    overrides = _overrides(accept_deletes=accept_deletes, max_cost=max_cost)
+    if retry_failed:
+        overrides["llm"] = {**overrides.get("llm", {}), "retry_failed": True}
     raise typer.Exit(run_pipeline(console(), source or [], overrides, wait=wait, verify=verify))
 
 
@@ -126,13 +123,25 @@ def backfill(
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
+    accept_deletes: _AcceptDeletes = False,
     max_cost: _MaxCost = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
-    raise typer.Exit(run_backfill(console(), source or [], **wanted, max_cost=max_cost))
+    overrides = _overrides(accept_deletes=accept_deletes, max_cost=max_cost)
+    raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
+
+
+def _overrides(*, accept_deletes: bool, max_cost: float | None) -> dict[str, dict[str, object]]:
+    """Return the settings of one command, by section."""
+    overrides: dict[str, dict[str, object]] = {}
+    if accept_deletes:
+        overrides["documents"] = {"accept_deletes": True}
+    if max_cost is not None:
+        overrides["llm"] = {"max_cost_usd": max_cost}
+    return overrides
 
 
 @app.command("try")

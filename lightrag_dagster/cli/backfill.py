@@ -1,6 +1,6 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -17,14 +17,20 @@ from lightrag_dagster.stages.documents.sources import chosen_sources
 
 
 def run_backfill(
-    console: Console, names: Sequence[str], *, everything: bool, knowledge_base: bool, max_cost: float | None
+    console: Console,
+    names: Sequence[str],
+    overrides: Mapping[str, Mapping[str, object]],
+    *,
+    everything: bool,
+    knowledge_base: bool,
 ) -> int:
     """Print the cost, then rebuild the outdated rows of the named sources, the knowledge base or all; publish.
 
-    Without a choice, only print the cost of all. Answers are kept, so that another backfill resumes one that was
-    interrupted. Return the exit code: 0, or 1 when a source is withheld.
+    Without a choice, only print the cost of all. `overrides` are settings for this backfill alone, by section. Answers
+    are kept, so that another backfill resumes one that was interrupted. Return the exit code: 0, or 1 when a source is
+    withheld.
     """
-    settings = load_settings()
+    settings = load_settings().changed(**overrides)
     refresh_upstream(settings)
     if names:
         chosen_sources(settings, names)
@@ -44,8 +50,6 @@ def run_backfill(
             soft_wrap=True,
         )
         return 0
-    if max_cost is not None:
-        settings = settings.changed(llm={"max_cost_usd": max_cost})
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
     for source in sources:

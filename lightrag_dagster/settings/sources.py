@@ -1,6 +1,8 @@
 """The settings of a source that is named in `lightrag.yaml`."""
 
 import re
+from collections.abc import Iterator
+from difflib import get_close_matches
 from string import Formatter
 from typing import Literal
 from urllib.parse import urlsplit
@@ -13,6 +15,11 @@ _WEB = ("http://", "https://")
 
 PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
 """The place of a partition's key in a URI or a query, or that of one of its dimensions."""
+
+_PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
+
+_ALIKE = 0.75
+"""The similarity from which a word is a misspelled `partition`, such as `patition` or `partition_key`."""
 
 
 class RowsSettings(Section):
@@ -45,6 +52,7 @@ class RowsSettings(Section):
     @field_validator("query")
     @classmethod
     def _binds_the_partition(cls, query: str | None) -> str | None:
+        _check_spelling(query or "")
         for found in PARTITION.finditer(query or ""):
             before = (query or "")[: found.start()]
             if before.count("'") % 2 or before.count('"') % 2:
@@ -85,6 +93,23 @@ class SourceSettings(Section):
         description="Key of the Dagster asset that makes the files or rows, such as `crawl/pages`; `raw_documents` "
         "depends on it. With `{partition}` in `uri` or `rows.query`, only its partitions that changed are read.",
     )
+
+    @field_validator("uri")
+    @classmethod
+    def _has_a_partition(cls, uri: str) -> str:
+        _check_spelling(uri)
+        return uri
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _are_of_every_partition(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            if found := next(_partitions_in(pattern), None):
+                raise ValueError(
+                    f"{found} is not replaced in patterns; write {{partition}} in uri or rows.query, and here patterns "
+                    "of the paths below it"
+                )
+        return patterns
 
     @property
     def dimensions(self) -> set[str]:
@@ -146,3 +171,17 @@ def split_host(text: str) -> tuple[str, int | None]:
     if not parts.hostname or parts.netloc != text or "@" in text or "*" in text or any(map(str.isspace, text)):
         raise ValueError(f"{text!r} is not a host; write docs.example or docs.example:8443")
     return parts.hostname, parts.port
+
+
+def _partitions_in(text: str) -> Iterator[str]:
+    """Yield what is in braces and means a partition, well spelled or not: `{partitions}`, `{Partition.day}`."""
+    for found in _PLACE.finditer(text):
+        if get_close_matches(found[1].lower(), ["partition"], cutoff=_ALIKE):
+            yield found[0]
+
+
+def _check_spelling(text: str) -> None:
+    """Raise ValueError if what means a partition is misspelled."""
+    for found in _partitions_in(text):
+        if not PARTITION.fullmatch(found):
+            raise ValueError(f"{found} is not replaced; write {{partition}}, or a dimension as in {{partition.day}}")

@@ -13,11 +13,13 @@ import pytest
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.schedules import nightly
 from lightrag_dagster.assets.upstream import look_upstream
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -164,6 +166,19 @@ def test_only_the_partitions_that_were_made_again_are_read(
     (project.lake / f"{second.replace('|', '-')}.jsonl").unlink()
     assert project.changes() == PartitionChanges(changed=1, unchanged=1)
     assert project.read() == {f"{first}/a": FLOOD, f"{first}/b": RIVER, f"{second}/a": OFFICE}
+
+
+@pytest.mark.parametrize("place", ["{partition.language}-{partition.on}", "{partition.day}-{partition.lang}"])
+def test_dimensions_of_other_names_withhold_the_source(
+    tmp_path: Path, instance: dg.DagsterInstance, place: str
+) -> None:
+    both = dg.MultiPartitionsDefinition({"language": LANGUAGES, "day": DAYS})
+    project = Project(reading(tmp_path, place), both, instance)
+    project.make("2026-01-01|de", a=RIVER)
+    look_upstream(instance, project.settings)
+    reason = r"names the dimensions .*, and crawl/tickets has day, language; correct them in uri or rows.query"
+    with pytest.raises(SourceError, match=reason):
+        list(list_files(find_source(project.settings, "tickets")))
 
 
 def test_a_partition_that_dagster_forgot_is_gone_and_an_asset_that_it_does_not_know_stays(

@@ -7,14 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
+from benchmarks.nights import age_runs
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.snapshots.records import Manifest
+from tests.assets.runs import pretend
 from tests.cli.test_cli import command
 from tests.storage import corpus
 from tests.storage.corpus import home_of
@@ -161,3 +165,32 @@ def test_gc_says_which_sources_are_being_ingested(
         thread.submit(held.close).result()
     assert "skipped" not in command(capfd, monkeypatch, "gc", "--dry-run")[1]
     assert "removed: 0 snapshots, 6 table versions" in command(capfd, monkeypatch, "gc")[1]
+
+
+def test_gc_says_what_it_does_with_dagsters_history(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = home_of(tmp_path, river=corpus.RIVER)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home.root))
+
+    def said(*options: str) -> list[str]:
+        code, output, errors = command(capfd, monkeypatch, "gc", *options)
+        assert (code, errors) == (0, "")
+        return [line for line in output.splitlines() if "Dagster" in line]
+
+    assert said() == [], "no run was ever made"
+    with open_instance(home) as instance:
+        for _ in range(3):
+            pretend(instance, dg.DagsterRunStatus.SUCCESS, job="__ASSET_JOB", assets={"status_report"})
+    age_runs(home, 15)
+    assert said("--dry-run") == ["would be removed from Dagster's history: 2 runs older than 14 days"]
+    assert said("--dry-run") == ["would be removed from Dagster's history: 2 runs older than 14 days"]
+    monkeypatch.setenv("LIGHTRAG_RETENTION__RUNS_DAYS", "15.5")
+    assert said() == ["removed from Dagster's history: 0 runs older than 15.5 days"]
+    monkeypatch.delenv("LIGHTRAG_RETENTION__RUNS_DAYS")
+    assert said() == ["removed from Dagster's history: 2 runs older than 14 days"]
+    with open_instance(home) as instance:
+        assert len(instance.get_runs()) == 1, "the last one stays"
+    assert said() == ["removed from Dagster's history: 0 runs older than 14 days"]
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "of_the_team"))
+    assert said() == [f"Dagster's history is in {tmp_path / 'of_the_team'}, and stays"]

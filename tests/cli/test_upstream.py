@@ -87,3 +87,32 @@ def test_a_run_follows_the_partitions(
     assert listed[1:] == ["2026-01-01/a", "2026-01-02/a"]
     code, output, _ = command(capfd, monkeypatch, "backfill", "--source", "tickets")
     assert (code, "partition '2026-01-01': No such file" in output) == (1, True)
+
+
+@pytest.mark.long
+def test_a_backfill_accepts_deletes_as_a_run_does(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, lake: Path
+) -> None:
+    def write(*ids: str) -> None:
+        rows = ({"id": one, "text": f"{FLOOD} {one}", "changed": int(one)} for one in ids)
+        (lake / "orders.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    def ask(*words: str) -> tuple[int, str]:
+        code, output, _ = command(capfd, monkeypatch, *words)
+        return code, " ".join(output.split())
+
+    make(lake, "2026-01-01", RIVER)
+    write("1", "2", "3")
+    assert ask("run")[0] == 0
+    write("3")
+    assert ask("run", "--accept-deletes")[0] == 0, "a watermark tells nothing of rows that are gone"
+    query = "sql", "select path from raw_documents where source = 'orders' order by path", "--format", "csv"
+    assert ask(*query)[1] == "path 1 2 3"
+    for _ in range(2):
+        code, output = ask("backfill", "--source", "orders")
+        assert (code, "source 'orders' lost 2 of 3 documents at once (2 deleted)" in output) == (1, True)
+        assert "run again with --accept-deletes" in output
+    code, output = ask("backfill", "--source", "orders", "--accept-deletes")
+    assert (code, "withheld" in output, "Published gen-" in output) == (0, False, True)
+    assert ask(*query)[1] == "path 3"
+    assert "orders" not in ask("backfill")[1]

@@ -108,7 +108,8 @@ def _named_origin(settings: Settings, name: str, named: SourceSettings) -> Origi
     """Return the connector of a named source, or one that raises; an error costs no other source."""
     try:
         if named.asset and named.dimensions:
-            return Partitioned(name, named, known_partitions(Home.of(settings), name, named.asset))
+            known = known_partitions(Home.of(settings), name, named.asset, named.dimensions - {""})
+            return Partitioned(name, named, known)
         return choose_origin(name, named)
     except (SourceError, StoreError) as error:
         return Unusable(named.uri, str(error))

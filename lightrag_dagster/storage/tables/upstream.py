@@ -1,10 +1,10 @@
 """The partitions of a source's upstream asset, as Dagster last had them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
@@ -12,23 +12,46 @@ from lightrag_dagster.storage.snapshots.records import Record, read_record
 
 
 class Upstream(Record):
-    """`upstream.json`: the Dagster asset that a source reads, and partition → version of its last materialisation."""
+    """`upstream.json`: the Dagster asset that a source reads, and partition → version of its last materialisation.
+
+    `dimensions` are the names of those of its partitions, if it has several and Dagster told.
+    """
 
     mended_by = "delete it and run `lightrag-dagster run`, which asks Dagster again"
 
     asset: str
     partitions: dict[str, str]
+    dimensions: tuple[str, ...] = ()
 
 
-def known_partitions(home: Home, source: str, asset: str) -> dict[str, str] | None:
-    """Return partition → version of an asset as last recorded for a source, None if never; raises StoreError."""
-    path = _record(home, source)
-    home.files.take_over([path])  # another machine may have asked
-    found = read_record(path, Upstream)
-    return found.partitions if found and found.asset == asset else None
+def known_partitions(
+    home: Home, source: str, asset: str, named: Collection[str] = frozenset()
+) -> dict[str, str] | None:
+    """Return partition → version of an asset as last recorded for a source, None if never.
+
+    `named` are the dimensions that the source's settings name, if any.
+
+    Raises:
+        SourceError: the asset has other dimensions, so that parts of a key would stand in each other's place.
+        StoreError: the record is damaged.
+    """
+    found = _read(home, source, asset)
+    if found and found.dimensions and named and set(found.dimensions) != set(named):
+        raise SourceError(
+            f"source {source!r} names the dimensions {', '.join(sorted(named))}, and {asset} has "
+            f"{', '.join(found.dimensions)}; correct them in uri or rows.query"
+        )
+    return found.partitions if found else None
 
 
-def record_partitions(home: Home, source: str, asset: str, partitions: Mapping[str, str], seconds: float) -> None:
+def record_partitions(
+    home: Home,
+    source: str,
+    asset: str,
+    partitions: Mapping[str, str],
+    seconds: float,
+    dimensions: Iterable[str] = (),
+) -> None:
     """Record partition → version of the asset that a source reads, unless that is known; a damaged record is replaced.
 
     Raises:
@@ -36,12 +59,19 @@ def record_partitions(home: Home, source: str, asset: str, partitions: Mapping[s
         OlderFormatError: a builder must bring the home forward first.
         StoreError: the disk refuses.
     """
+    record = Upstream(asset=asset, partitions=dict(partitions), dimensions=tuple(sorted(dimensions)))
     with suppress(StoreError):
-        if known_partitions(home, source, asset) == partitions:
+        if _read(home, source, asset) == record:
             return
-    record = Upstream(asset=asset, partitions=dict(partitions))
     with ingesting(home, source, seconds):
         atomic.write_text(_record(home, source), record.model_dump_json(indent=2))
+
+
+def _read(home: Home, source: str, asset: str) -> Upstream | None:
+    path = _record(home, source)
+    home.files.take_over([path])  # another machine may have asked
+    found = read_record(path, Upstream)
+    return found if found and found.asset == asset else None
 
 
 def _record(home: Home, source: str) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import unquote, urlsplit
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import SettingsError, StoreError
@@ -25,12 +26,14 @@ class Bucket:
     """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
 
     Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
-    repeated for a minute.
+    repeated for a minute. If all names are `required`, a missing one is an error. All places of a bucket share
+    connections.
     """
 
     uri: str
     patterns: Patterns = EVERY_FILE
     names: tuple[str, ...] = ()
+    required: bool = False
     at_once: ClassVar[int] = 16
 
     @property
@@ -41,7 +44,7 @@ class Bucket:
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
         try:
-            for key, one in self._named() if self.names else _objects(self.uri).walk():
+            for key, one in self._named() if self.names else self._walk():
                 hidden = any(part.startswith(".") for part in key.split("/"))
                 # Consoles create empty objects to show folders.
                 if not hidden and (one.size or "." in key) and self.patterns.match(key):
@@ -52,7 +55,7 @@ class Bucket:
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         try:
-            data = _objects(self.uri).first(listed.place, most)
+            data = self._objects.first(self._key(listed.place), most)
         except (SettingsError, StoreError) as error:
             _log.warning("%s", error)
             raise OSError(errno.EIO, "the request failed") from error
@@ -63,7 +66,7 @@ class Bucket:
     def copy(self, listed: ListedFile, path: Path) -> None:
         """Write a document to a file of this machine, however large it is; raises OSError."""
         try:
-            found = _objects(self.uri).download(listed.place, path)
+            found = self._objects.download(self._key(listed.place), path)
         except (SettingsError, StoreError) as error:
             raise OSError(errno.EIO, str(error)) from error
         if not found:
@@ -72,11 +75,31 @@ class Bucket:
     def _named(self) -> Iterator[tuple[str, Stored]]:
         for name in self.names:
             try:
-                found = _objects(self.uri).head(name)
+                found = self._objects.head(self._key(name))
             except StoreError:  # the error of reading it will be the reason of its row
+                if self.required:
+                    raise
                 found = _UNKNOWN
             if found:
                 yield name, found
+            elif self.required:
+                raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{name} is not there")
+
+    def _walk(self) -> Iterator[tuple[str, Stored]]:
+        for key, one in self._objects.walk(self._prefix):
+            yield key.removeprefix(f"{self._prefix}/"), one
+
+    @property
+    def _objects(self) -> Objects:
+        parts = urlsplit(self.uri)
+        return _open(f"{parts.scheme}://{parts.netloc}")
+
+    @property
+    def _prefix(self) -> str:
+        return unquote(urlsplit(self.uri).path).strip("/")
+
+    def _key(self, place: str) -> str:
+        return f"{self._prefix}/{place}".lstrip("/")
 
     def _listed(self, key: str, one: Stored) -> ListedFile:
         changed = one.modified.timestamp()
@@ -93,5 +116,5 @@ class Bucket:
 
 
 @cache
-def _objects(uri: str) -> Objects:
+def _open(uri: str) -> Objects:
     return Objects.open(uri)

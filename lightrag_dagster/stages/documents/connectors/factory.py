@@ -55,7 +55,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     if scheme in BUCKETS:
         above, _, last = uri.rpartition("/")
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
-        return Bucket(above, names=(last,)) if is_file else Bucket(folder, patterns)
+        return Bucket(above, names=(last,), required=True) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
 
 
@@ -103,7 +103,7 @@ def _local(name: str, uri: str) -> Path:
 def _on_the_web(name: str, uri: str, patterns: Patterns, follow_hosts: tuple[str, ...]) -> Web:
     above, _, last = uri.rpartition("/")
     if format_of(last) and not has_wildcard(last):
-        return Web(above, (last,), follow_hosts=follow_hosts)
+        return Web(above, (last,), follow_hosts=follow_hosts, required=True)
     if has_wildcard(uri) or any(map(has_wildcard, patterns.include)):
         raise SourceError(
             f"source {name!r}: a web server cannot be listed; name the files below {uri} in include, without wildcards"

@@ -115,6 +115,8 @@ def _as_os_errors() -> Iterator[None]:
             raise refused from error
         if error.strerror:
             raise
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(errno.ENOENT, f"{one_line(error)} is not there") from error
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
     except Exception as error:
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error

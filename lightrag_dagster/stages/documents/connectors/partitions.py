@@ -1,5 +1,6 @@
 """The documents of a partitioned upstream asset: each partition has a place of its own, and a version."""
 
+import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -14,10 +15,12 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
+from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, Incremental, ListedFile, Origin
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
+from lightrag_dagster.stages.documents.connectors.web import Web
 
 _OF_PARTITION = "partition "
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
@@ -72,7 +75,8 @@ class Partitioned(Incremental):
         return {"settings": settings} | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
 
     def of_partitions(self, partitions: Iterable[str]) -> Iterator[ListedFile]:
-        """Yield the documents of some partitions; raises as `files`."""
+        """Yield the documents of some partitions; raises as `files`, with the number of those that are missing."""
+        missing: dict[str, str] = {}
         with ExitStack() as kept:
             for partition in partitions:
                 origin, folder = self._of(partition), folder_of(partition)
@@ -82,9 +86,15 @@ class Partitioned(Incremental):
                         kept.close()  # after the next is open, so that the file of several stays open
                         kept.enter_context(connection)
                     for one in origin.files():
+                        if missing:
+                            break  # the others are only counted
                         yield replace(one, path=f"{folder}/{one.path}")
+                except FileNotFoundError as error:
+                    missing[partition] = error.strerror or str(error)
                 except OSError as error:
                     raise OSError(error.errno, f"partition {partition!r}: {error.strerror or error}") from error
+        if missing:
+            raise FileNotFoundError(errno.ENOENT, _named(missing))
 
     @property
     def _known(self) -> Mapping[str, str]:
@@ -107,7 +117,9 @@ class Partitioned(Incremental):
                     )
             uri = PARTITION.sub(lambda found: values[found[1] or ""], settings.uri)
             settings = settings.model_copy(update={"uri": uri})
-        return choose_origin(self.source, settings, values)
+        origin = choose_origin(self.source, settings, values)
+        # Else the documents of a file that is missing would count as removed.
+        return replace(origin, required=True) if isinstance(origin, Bucket | Web) else origin
 
     def _values(self, partition: str) -> dict[str, str]:
         """Return name → value of what stands for a partition; Dagster joins dimensions by bars, in order of name."""
@@ -119,6 +131,17 @@ class Partitioned(Incremental):
                 f"{self.settings.asset} has {len(values)}; name all of them, or write {{partition}}"
             )
         return dict(zip(names, values, strict=True))
+
+
+def _named(missing: Mapping[str, str]) -> str:
+    """Return the reason of the first partition that is missing, and the number of others."""
+    first, *others = missing
+    reason = f"partition {first!r}: {missing[first]}"
+    if not others:
+        return reason
+    if len(others) == 1:
+        return f"{reason}; 1 more partition is missing: {others[0]!r}"
+    return f"{reason}; {len(others):,} more partitions are missing, such as {others[0]!r}"
 
 
 class ChangedPartitions:

@@ -95,8 +95,6 @@ class TableObjects:
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
         listed = sorted(self.bucket.files(), key=lambda one: one.path)
-        if not listed and self.bucket.names:
-            raise FileNotFoundError(errno.ENOENT, "it is not there")
         with tempfile.TemporaryDirectory(prefix="lightrag-rows-") as folder:
             for one in listed:
                 copy = Path(folder) / f"rows{Path(one.place).suffix.lower()}"

@@ -34,13 +34,15 @@ class Web:
     """The files of some names below a URL; a web server has no listing.
 
     Redirects are followed on its own host, and to hosts that are named (`Hosts`). Requests that fail for a passing
-    reason are repeated.
+    reason are repeated. If all names are `required`, one that is missing or does not come is an error. All places of a
+    host share connections.
     """
 
     uri: str
     names: tuple[str, ...]
     patterns: Patterns = EVERY_FILE
     follow_hosts: tuple[str, ...] = ()
+    required: bool = False
     at_once: ClassVar[int] = 16
 
     @property
@@ -63,10 +65,13 @@ class Web:
         size, modified, e_tag = None, EPOCH, None
         try:
             headers = self._repeated(lambda: self._headers(name))
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if self.required:
+                raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{name} is not there") from error
             return None
-        except OSError:  # the error of reading it will be the reason of its row
-            pass
+        except OSError as error:  # the error of reading it will be the reason of its row
+            if self.required and isinstance(error, _PassingError):
+                raise OSError(error.errno, f"{self.uri}/{name}: {error.strerror}") from error
         else:
             size = headers.get("Content-Length")
             modified, e_tag = _time(headers.get("Last-Modified")), headers.get("ETag")
@@ -105,8 +110,8 @@ class Web:
         import httpx2
 
         try:
-            url = f"{self.uri}/{quote(name, safe=_UNQUOTED)}"
-            with _client(Hosts(self.uri, self.follow_hosts)).stream(method, url) as answer:
+            url, host = f"{self.uri}/{quote(name, safe=_UNQUOTED)}", "/".join(self.uri.split("/")[:3])
+            with _client(Hosts(host, self.follow_hosts)).stream(method, url) as answer:
                 if answer.status_code in _GONE:
                     raise FileNotFoundError(errno.ENOENT, "it is not there any more")
                 if not answer.is_success:

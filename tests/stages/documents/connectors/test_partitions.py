@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy
 from pydantic import ValidationError
 
-from lightrag_dagster.errors import SourceError
-from lightrag_dagster.settings import SourceSettings
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.settings import RowsSettings, SourceSettings, load_settings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned, folder_of
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
@@ -147,6 +147,26 @@ def test_partitions_that_cannot_be_read_say_why(
         list(list_files(source_of({"uri": f"{tmp_path}/{uri}"}, partitions)))
 
 
+@pytest.mark.parametrize(
+    ("days", "reason"),
+    [
+        (["2026-01-04"], r"partition '2026-01-04': [^;]*; nothing was changed"),
+        (["2026-01-04", "2026-01-05"], r"partition '2026-01-04': .*; 1 more partition is missing: '2026-01-05';"),
+        (
+            ["2026-01-04", "2026-01-05", "2026-01-06"],
+            r"'2026-01-04': .*; 2 more partitions are missing, such as '2026-01-05';",
+        ),
+    ],
+)
+@pytest.mark.parametrize("write", [files, archives, file_of_rows])
+def test_missing_partitions_are_counted(
+    tmp_path: Path, write: Callable[[Path], dict[str, Any]], days: list[str], reason: str
+) -> None:
+    named = write(tmp_path)
+    with pytest.raises(SourceError, match=reason):
+        list(list_files(source_of(named, ["2026-01-01", *days, "2026-01-02"])))
+
+
 QUERY = "SELECT * FROM pages WHERE day = "
 
 
@@ -164,8 +184,42 @@ QUERY = "SELECT * FROM pages WHERE day = "
             {"uri": "/{partition}.csv", "asset": "a", "rows": {"watermark": "day"}},
             r"either {partition} or rows.watermark",
         ),
+        ({"uri": "/srv", "asset": "a", "include": ["{partition}/*.md"]}, r"{partition} is not replaced in patterns"),
+        ({"uri": "/srv/{partition}", "asset": "a", "exclude": ["{Partitions}"]}, r"write {partition} in uri or rows"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(named: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         SourceSettings(**named)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "{partitions}",
+        "{Partition}",
+        "{partiton.day}",
+        "{ partition }",
+        "{{partition}}",
+        "{partition.}",
+        "{partition_key}",
+    ],
+)
+def test_a_misspelled_partition_is_refused_by_the_name_of_its_setting(tmp_path: Path, place: str) -> None:
+    good = "{partition.language}"
+    settings: dict[str, dict[str, Any]] = {
+        "uri": {"uri": f"/srv/{good}/{place}"},
+        "rows.query": {"uri": f"/srv/{good}.db", "rows": {"query": QUERY + place}},
+    }
+    for setting, named in settings.items():
+        sources = {"pages": {"asset": "crawl/pages", **named}}
+        with pytest.raises(SettingsError) as caught:
+            load_settings(home=tmp_path, named_sources=sources)
+        said = f"setting named_sources.pages.{setting}: Value error, {place} is not replaced; write {{partition}}, or"
+        assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("literal", ["{'partition': day}", "{partition: day}", "{part}", "{portal}", "{}"])
+def test_other_braces_stay(literal: str) -> None:
+    assert SourceSettings(uri="/a.db", rows=RowsSettings(query=QUERY + literal)).query == QUERY + literal
+    assert SourceSettings(uri=f"/srv/{literal}", include=(literal,)).uri == f"/srv/{literal}"

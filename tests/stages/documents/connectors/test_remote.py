@@ -9,6 +9,7 @@ import time
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import fsspec
@@ -17,14 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings, load_settings
+from lightrag_dagster.stages.documents.connectors import bucket as bucket_module
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.origin import Origin
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
@@ -216,13 +221,77 @@ def test_rows_of_files_in_a_bucket(tables: str, tmp_path: Path, place: str) -> N
     ("place", "reason"),
     [
         ("*.md", "notes.md has no rows; include only .csv"),
-        ("gone.csv", "it is not there"),
+        ("gone.csv", "gone.csv is not there"),
         ("broken.parquet", "broken.parquet: .*too small to be a Parquet file"),
     ],
 )
 def test_rows_that_cannot_be_read_from_a_bucket_say_why(tables: str, tmp_path: Path, place: str, reason: str) -> None:
     with pytest.raises(OSError, match=reason):
         rows_of(tmp_path, f"{tables}/{place}")
+
+
+DAYS = [f"2026-01-0{day}" for day in range(1, 10)]
+
+
+def by_day(uri: str, place: str, days: list[str] = DAYS, **settings: object) -> Source:
+    """Return a source of partitions in a bucket."""
+    named = SourceSettings.model_validate({"uri": f"{uri}/{place}", "asset": "crawl/pages", **settings})
+    return Source("pages", Partitioned("pages", named, dict.fromkeys(days, "1")))
+
+
+@pytest.mark.parametrize(
+    ("place", "key", "path"),
+    [
+        ("{partition}", "{partition}/b c/a.md", "b c/a.md"),
+        ("{partition}/**/*.md", "{partition}/b c/a.md", "b c/a.md"),
+        ("b%20c/{partition}/a.md", "b c/{partition}/a.md", "a.md"),
+        ("{partition}.md", "{partition}.md", "{partition}.md"),
+        ("{partition}/a.jsonl", "{partition}/a.jsonl", "id"),
+        ("{partition}/*.jsonl", "{partition}/a.jsonl", "id"),
+    ],
+)
+def test_the_partitions_in_a_bucket_share_connections(
+    server: BucketService, monkeypatch: pytest.MonkeyPatch, place: str, key: str, path: str
+) -> None:
+    uri, rows = server.new_bucket(), place.endswith("jsonl")
+    for day in DAYS:
+        text = json.dumps({"id": "id", "text": f"Text of {day}"}) if rows else f"Text of {day}"
+        obstore.put(server.store(uri), key.replace("{partition}", day), text.encode())
+    open_counted = cache(Objects.open)
+    monkeypatch.setattr(bucket_module, "_open", open_counted)
+    origin = by_day(uri, place, DAYS, **{"rows": {}} if rows else {}).origin
+    expected = {f"{day}/{path.replace('{partition}', day)}": f"Text of {day}".encode() for day in DAYS}
+    assert found(origin) == expected
+    assert open_counted.cache_info().currsize == 1
+
+
+def test_a_partition_whose_object_is_missing_withholds_its_source(server: BucketService) -> None:
+    uri = server.new_bucket()
+    for day in DAYS[:-1]:
+        obstore.put(server.store(uri), f"{day}.md", RIVER.encode())
+    assert len(list(list_files(by_day(uri, "{partition}.md", DAYS[:-1])))) == 8
+    days = [*DAYS, "2026-02-01", "2026-02-02"]
+    with pytest.raises(SourceError) as caught:
+        list(list_files(by_day(uri, "{partition}.md", days)))
+    assert str(caught.value).endswith(
+        f"partition '2026-01-09': {uri}/2026-01-09.md is not there; 2 more partitions are missing, such as "
+        "'2026-02-01'; nothing was changed. Correct that and run again"
+    )
+    assert list(list_files(by_day(uri, "nothing/{partition}"))) == [], "a prefix without objects is an empty partition"
+
+
+def test_a_single_object_that_is_missing_withholds_its_source(bucket: str) -> None:
+    origin = choose_origin("docs", SourceSettings(uri=f"{bucket}/river.pdf"))
+    with pytest.raises(
+        SourceError, match=rf"source 'docs': .* cannot be listed: {bucket}/river.pdf is not there; noth"
+    ):
+        list(list_files(Source("docs", origin)))
+    assert found(choose_origin("docs", SourceSettings(uri=f"{bucket}/river.md"))) == {"river.md": RIVER.encode()}
+
+
+def test_a_partition_of_a_bucket_that_refuses_withholds_its_source(bucket: str, buckets: S3Server) -> None:
+    with pytest.raises(SourceError, match=r"partition '2026-01-01': .*NoSuchBucket|partition '2026-01-01': .*404"):
+        list(list_files(by_day(f"{bucket.replace('s3://', 's3://not-')}", "{partition}/")))
 
 
 @pytest.fixture

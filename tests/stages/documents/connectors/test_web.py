@@ -13,13 +13,16 @@ from typing import NamedTuple
 import pytest
 from pydantic import ValidationError
 
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors import web
+from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts, RefusedHostError
 from lightrag_dagster.stages.documents.connectors.origin import Origin
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.connectors.web import Web
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
@@ -150,6 +153,52 @@ def test_why_a_file_cannot_be_read(server: Server, page: Page, reason: str) -> N
     server.pages["/a.md"] = page
     with expected(reason):
         origin.read(listed, 10)
+
+
+def by_day(uri: str, *days: str, **settings: object) -> Source:
+    """Return a source of partitions on the web."""
+    named = SourceSettings.model_validate({"uri": uri, "asset": "crawl/pages", **settings})
+    return Source("pages", Partitioned("pages", named, dict.fromkeys(days, "1")))
+
+
+@pytest.mark.parametrize(
+    ("place", "include"), [("{partition}.md", {}), ("{partition}", {"include": ["a.md"]})], ids=["page", "folder"]
+)
+def test_a_partition_whose_page_is_missing_withholds_its_source(
+    server: Server, place: str, include: dict[str, object]
+) -> None:
+    days = ["1", "2", "3", "4"]
+    uri, pages = f"{server.url}/{place}", {day: f"/{day}/a.md" if include else f"/{day}.md" for day in days}
+    server.pages = {page: Page(RIVER) for page in pages.values()}
+    web._client.cache_clear()
+    origin = by_day(uri, *days, **include).origin
+    assert list(found(origin).values()) == [RIVER.encode()] * 4
+    assert web._client.cache_info().currsize == 1, "partitions share connections"
+    for day in ("2", "4"):
+        del server.pages[pages[day]]
+    with pytest.raises(SourceError) as caught:
+        list(list_files(by_day(uri, *days, **include)))
+    assert str(caught.value).endswith(
+        f"partition '2': {server.url}{pages['2']} is not there; 1 more partition is missing: '4'; nothing was "
+        "changed. Correct that and run again"
+    )
+    server.pages[pages["2"]] = Page(status=503)
+    with pytest.raises(SourceError, match=rf"partition '2': {server.url}{pages['2']}: the server answered 503"):
+        list(list_files(by_day(uri, *days, **include)))
+
+
+def test_archives_that_are_missing_are_counted_too(server: Server) -> None:
+    said = rf"partition '2': {server.url}/2.zip is not there; 1 more partition is missing: '3'; nothing was"
+    with pytest.raises(SourceError, match=said):
+        list(list_files(by_day(f"zip::{server.url}/{{partition}}.zip", "2", "3")))
+
+
+def test_a_single_page_that_is_missing_withholds_its_source(server: Server) -> None:
+    server.pages["/a.md"] = Page(RIVER)
+    assert found(choose_origin("docs", SourceSettings(uri=f"{server.url}/a.md"))) == {"a.md": RIVER.encode()}
+    gone = Source("docs", choose_origin("docs", SourceSettings(uri=f"{server.url}/b.md")))
+    with pytest.raises(SourceError, match=rf"source 'docs': .* cannot be listed: {server.url}/b.md is not there"):
+        list(list_files(gone))
 
 
 def test_a_request_that_fails_for_a_while_is_repeated(server: Server) -> None:
