@@ -20,7 +20,8 @@ keyword AS (
 ),
 counted AS (SELECT id, src_id, tgt_id, count(*) AS mention_count FROM relation_statement GROUP BY ALL)
 SELECT id AS relation_id, c.src_id, c.tgt_id, a.name AS src, b.name AS tgt, coalesce(k.keywords, '') AS keywords,
-       if(t.description IS NULL, d.descriptions, [t.description]) AS descriptions, w.weight, c.mention_count, a.degree + b.degree AS rank
+       if(t.description IS NULL, d.descriptions, [t.description]) AS descriptions, w.weight, c.mention_count,
+       a.degree + b.degree AS rank
 FROM counted c
 JOIN summed_weights('relation_statement') w USING (id)
 JOIN entity_group a ON a.entity_id = c.src_id
