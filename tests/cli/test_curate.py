@@ -1,6 +1,7 @@
 """The commands `curate`: what a person sees when they decide about names."""
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lightrag_dagster.cli.app import app
+from lightrag_dagster.pipeline.decisions import taken
+from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD
 
 Ask = Callable[..., str]
@@ -68,6 +71,8 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
         assert ask("curate", "undo").startswith(f"Undone is decision {number}: ")
     ask("run")
     assert ask("sql", "select * from entities order by all") == before
+    ask("gc")
+    assert len(taken(Home(Path(os.environ["LIGHTRAG_HOME"])))) == 8, "gc touches no decision, undone or not"
     assert "no decision is in force" in ask("curate", "undo", code=2)
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
 

@@ -28,6 +28,12 @@ from tests.buckets import S3Server
 from tests.machines import serving_machines
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
+DECISIONS = """
+- {merge: [Marta Lindqvist, Jonas Feld], into: Marta Lindqvist}
+- {split: Station 14, into: Station 14 (office), paths: [office.*]}
+- {retype: Bergen, type: city}
+- {add: Ulla Berg, type: person, text: She keeps the archive.}
+"""
 QUESTIONS = {"Who maintains the gauge at Halden Weir?": "mix", "Bergen": "local", "What did the flood damage?": "naive"}
 SHARD_STEPS = {"_read_shard", "_chunk_shard", "_extract_in_worker", "_parse_shard"}
 OTHERS = {"_embed_rows", "_build"}
@@ -38,7 +44,8 @@ STEPS = {"deal", "group_entities", "group_relations", "finish"}
 def local(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A home that one process made, on a disk."""
     folder = tmp_path_factory.mktemp("local")
-    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    (folder / "names.yaml").write_text(DECISIONS)
+    settings = load_settings(home=folder / "home", sources=folder / "sources", curation=folder / "names.yaml")
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     write_source(settings, "office", {"copy.md": FLOOD})
     build(settings, graph=True)
