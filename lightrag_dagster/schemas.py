@@ -288,12 +288,29 @@ RETRIEVAL_EVALUATION = pa.schema(
     ]
 )
 
+DUPLICATE_CANDIDATES = pa.schema(
+    [
+        column("entity_id", pa.string(), "The entity with the smaller id."),
+        column("other_id", pa.string(), "The entity with the larger id."),
+        column("name", pa.string(), "Display name of entity_id."),
+        column("other", pa.string(), "Display name of other_id."),
+        column("type", pa.string(), "Type of entity_id."),
+        column("other_type", pa.string(), "Type of other_id."),
+        column("found_by", _TEXTS, "The rules that compared the two, sorted."),
+        column("likeness", pa.float64(), "Likeness of the names as strings; 0 to 1."),
+        column("cosine", pa.float64(), "Cosine of their vectors.", nullable=True),
+        column("score", pa.float64(), "How likely the two are one, by all evidence; 0 to 1."),
+        column("verdict", pa.string(), "likely, unclear or unlikely: the score beside two thresholds."),
+    ]
+)
+
 UNPARTITIONED_TABLES: dict[str, pa.Schema] = {
     "answers": ANSWERS,
+    "duplicate_candidates": DUPLICATE_CANDIDATES,
     "evaluated_questions": EVALUATED_QUESTIONS,
     "retrieval_evaluation": RETRIEVAL_EVALUATION,
 }
-"""Tables over all sources that are made by asking the published snapshot."""
+"""Tables over all sources that are made from the published snapshot."""
 
 SOURCE_TABLES: dict[str, pa.Schema] = {
     "raw_documents": RAW_DOCUMENTS,
@@ -325,6 +342,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),
     "relation_evidence": ("relation_id", "chunk_id", "mention_index"),
     "answers": ("question", "mode"),
+    "duplicate_candidates": ("entity_id", "other_id"),
     "evaluated_questions": ("sequence", "mode", "question"),
     "retrieval_evaluation": ("sequence", "mode", "metric"),
 }
