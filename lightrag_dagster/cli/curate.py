@@ -15,7 +15,8 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
 from lightrag_dagster.storage.home import Home
 
-_NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
+NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
+"""The end of the lines that tell of a decision."""
 
 
 def decide(console: Console, **values: object) -> None:
@@ -34,7 +35,7 @@ def decide(console: Console, **values: object) -> None:
             decision = decision.model_copy(update={"names": names})
         unknown = [] if known is None or decision.action == "add" else list(_unknown(settings, decision, known))
     (number,) = take(settings, [decision])
-    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {_NEXT}", soft_wrap=True)
+    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}", soft_wrap=True)
     for line in unknown:
         console.print(line, soft_wrap=True)
 
@@ -42,7 +43,7 @@ def decide(console: Console, **values: object) -> None:
 def undo_decision(console: Console, number: int | None) -> None:
     """Undo a decision of the table, the last one unless its number is given; raises DecisionError if there is none."""
     one = undo(load_settings(), number)
-    console.print(f"Undone is {place_of(one.number)}: {described(one.decision)}. {_NEXT}", soft_wrap=True)
+    console.print(f"Undone is {place_of(one.number)}: {described(one.decision)}. {NEXT}", soft_wrap=True)
 
 
 def list_decisions(console: Console, *, as_json: bool) -> None:

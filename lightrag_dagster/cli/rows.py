@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from math import isfinite
+from typing import TextIO
 
 from rich.console import Console
 
@@ -15,9 +16,18 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
 
 
-def write_csv(columns: Sequence[str], rows: Iterable[Sequence[object]], *, escape_formulas: bool = False) -> None:
-    """Write a header and rows as CSV; `escape_formulas` puts an apostrophe before text that begins like a formula."""
-    writer = csv.writer(_LineFeeds(), lineterminator="\r\n")
+def write_csv(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    escape_formulas: bool = False,
+    file: TextIO | None = None,
+) -> None:
+    """Write a header and rows as CSV to standard output, or to a file that is open.
+
+    `escape_formulas` puts an apostrophe before text that begins like a formula.
+    """
+    writer = csv.writer(_LineFeeds(file or sys.stdout), lineterminator="\r\n")
     writer.writerow(map(_as_text, columns) if escape_formulas else columns)
     writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
 
@@ -50,10 +60,13 @@ def print_rows(
 
 
 class _LineFeeds:
-    """Standard output with line feeds, for a writer that ends rows by CR LF: only so does it quote cells with a CR."""
+    """A file with line feeds, for a writer that ends rows by CR LF: only so does it quote cells with a CR."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
 
     def write(self, row: str) -> None:
-        sys.stdout.write(row.removesuffix("\r\n") + "\n")
+        self._file.write(row.removesuffix("\r\n") + "\n")
 
 
 def _in_json(cell: object) -> object:

@@ -1,5 +1,6 @@
 """Groups of commands: about snapshots, responses and vectors, batches, and decisions about names."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -204,6 +205,35 @@ def curate_add(
     """Add an entity or relation that no document has, as a document of the source `curation`."""
     names = tuple(filter(None, (name, other)))
     _decide(action="add", names=names, type=kind, text=text, keywords=keywords, reason=reason, author=author)
+
+
+@curate_app.command("review")
+def curate_review(
+    file: Annotated[Path | None, typer.Argument(help="A CSV file, for a spreadsheet.")] = None,
+    take: Annotated[bool, typer.Option("--take", help="Take the decisions that the file has by now.")] = False,
+    least: Annotated[float, typer.Option(min=0, max=1, help="Also unlikely pairs, from this score on.")] = 1.0,
+    ask: Annotated[int, typer.Option(min=0, help="Ask the language model about so many of the unclear pairs.")] = 0,
+    price: Annotated[
+        bool, typer.Option("--price", help="Only print what --ask would cost, or to ask about all.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Join the pairs that are likely, or that the model says are one.")
+    ] = False,
+    author: _Author = None,
+) -> None:
+    """Write the names that may be one into a file; --take brings it back as decisions."""
+    from lightrag_dagster.cli.review import print_price, take_review, write_review
+
+    if price:
+        print_price(console(), least=least, ask=ask)
+    elif file is None and (take or not accept):
+        raise typer.BadParameter("give a file, such as names.csv", param_hint="FILE")
+    elif take and (ask or accept):
+        raise typer.BadParameter("it takes what the file says; leave out --ask and --accept", param_hint="--take")
+    elif file and take:
+        take_review(console(), file, author)
+    else:
+        raise typer.Exit(write_review(console(), file, least=least, ask=ask, accepting=accept, author=author))
 
 
 @curate_app.command("undo")

@@ -48,7 +48,8 @@ class ChatRequest:
     `max_output_tokens` overrides the provider's own setting when given. `attempt` counts up when the same question is
     asked again after an unusable answer: each attempt has a stored answer of its own. `json_answer` asks the provider
     for a JSON object, `answer_schema` for one of this JSON schema. `language` is the code of the text's language, for
-    rules; a language model finds it in the messages.
+    rules; a language model finds it in the messages. With a `subject`, an answer is stored for it and the system
+    message: what else the messages say may change without a new question.
     """
 
     role: Role
@@ -58,6 +59,7 @@ class ChatRequest:
     json_answer: bool = False
     answer_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     language: str | None = None
+    subject: str | None = None
 
 
 def rough_tokens(request: ChatRequest) -> int:

@@ -12,8 +12,8 @@ from lightrag_dagster.errors import PermanentProviderError, TransientProviderErr
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.references import without_references
-from lightrag_dagster.query.steps.ask import read_object
 from lightrag_dagster.query.steps.context import render
+from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import judge_request
 

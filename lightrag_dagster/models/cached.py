@@ -95,16 +95,22 @@ class StoredChatModel:
 
 
 def response_key(identity: str, request: ChatRequest) -> str:
-    """Return the key of a request's answer: a hash of everything that shapes it; its price and provider mode do not."""
+    """Return the key of a request's answer: a hash of everything that shapes it; its price and provider mode do not.
+
+    Of a request with a subject, the subject stands for the messages after the system's.
+    """
     messages = [
         (message.role, message.content, *(picture.digest for picture in message.pictures))
         for message in request.messages
+        if request.subject is None or message.role == "system"
     ]
     parts: list[Any] = [identity, request.role, messages, request.max_output_tokens, request.attempt]
     if request.json_answer:
         parts.append(request.answer_schema or "json")
     if request.language:
         parts.append({"language": request.language})
+    if request.subject is not None:
+        parts.append({"subject": request.subject})
     return digest(*parts)
 
 

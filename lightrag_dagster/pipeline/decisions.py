@@ -69,14 +69,16 @@ def place_of(number: int) -> str:
     return f"decision {number}"
 
 
-def take(settings: Settings, decisions: Sequence[Decision]) -> list[int]:
+def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str] = ()) -> list[int]:
     """Append decisions to the table if all hold together with those in force, and return their numbers.
+
+    `places` name them in errors, such as lines of a file.
 
     Raises:
         DecisionError: they do not, and nothing is appended.
         StoreError: the database refuses.
     """
-    resolve(decisions_of(settings) + [Placed(one, _new(one, len(decisions))) for one in decisions])
+    resolve(decisions_of(settings) + list(map(Placed, decisions, places or _places(decisions))))
     with DecisionStore(Home.of(settings).decisions) as store:
         numbers = store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
         try:
@@ -112,8 +114,10 @@ def copy_decisions(home: Home, copy: Home) -> None:
             store.copy(stored)
 
 
-def _new(decision: Decision, number: int) -> str:
-    return f"the new decision about {decision.names[0]!r}" if number > 1 else "the new decision"
+def _places(decisions: Sequence[Decision]) -> list[str]:
+    if len(decisions) == 1:
+        return ["the new decision"]
+    return [f"the new decision about {one.names[0]!r}" for one in decisions]
 
 
 def _stored(home: Home) -> list[StoredDecision]:

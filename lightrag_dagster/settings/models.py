@@ -57,7 +57,7 @@ class RoleSettings(Section):
 
 
 class LLMSettings(EndpointSettings):
-    """The language model that extracts, summarises, helps to retrieve, answers, judges and describes images."""
+    """The language model that extracts, summarises, retrieves, answers, judges, describes images and compares names."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
@@ -96,7 +96,7 @@ class LLMSettings(EndpointSettings):
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
         default={},
-        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe.",
+        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe, resolve.",
     )
 
     @property

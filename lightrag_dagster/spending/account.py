@@ -8,7 +8,7 @@ from lightrag_dagster.settings import LLMSettings
 
 @dataclass(frozen=True)
 class Entry:
-    """One step's calls for a purpose: extract, summarise, keywords, answer, describe, embed. `source` may be empty."""
+    """One step's calls for a purpose: a role of the language model, or embed. `source` may be empty."""
 
     run: str
     purpose: str

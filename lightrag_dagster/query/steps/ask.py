@@ -1,6 +1,5 @@
 """Calls of the language model in a retrieval: one call, its parsed answer, and notes on its cost."""
 
-import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -9,7 +8,6 @@ from lightrag_dagster.errors import PermanentProviderError, SettingsError, Trans
 from lightrag_dagster.query.steps.keywords import fall_back_to_question, parse_keywords
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import LLMSettings, QuerySettings
-from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
 
@@ -51,16 +49,6 @@ class Asking(NamedTuple):
         if answer is None:
             notes["error"] = "the model's answer cannot be used"
         return answer
-
-
-def read_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object of a model's answer, without its thoughts; raises ValueError if there is none."""
-    answer = without_thinking(text)
-    try:
-        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
-    except RecursionError as error:
-        raise ValueError("the object is nested too deeply") from error
-    return dict(found)
 
 
 def require_model(query: QuerySettings, llm: LLMSettings) -> None:

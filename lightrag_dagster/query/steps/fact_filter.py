@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.ask import read_object
 from lightrag_dagster.query.types import Relation
+from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts.requests import facts_request
 
 ASKED_FACTS = 20

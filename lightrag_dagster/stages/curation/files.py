@@ -33,6 +33,8 @@ def read_files(place: Path) -> list[Placed]:
     """
     if not place.exists():
         raise DecisionError(f"{place}, the setting `curation`, is missing; make it, or unset the setting")
+    if place.is_file() and place.suffix.lower() not in _SUFFIXES:
+        raise DecisionError(f"{place} is not a file of decisions; name it .yaml or .csv")
     files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
     return [decision for file in files if file.suffix.lower() in _SUFFIXES for decision in _read(file, place)]
 

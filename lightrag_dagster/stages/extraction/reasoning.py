@@ -1,6 +1,8 @@
 """Reasoning that a model writes before or between the parts of its answer."""
 
+import json
 import re
+from typing import Any
 
 from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
@@ -40,3 +42,13 @@ def without_thinking(answer: str) -> str:
             kept.clear()
             start = step.end()
     return "".join(kept) + answer[start:]
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """Return the first JSON object of a model's answer, without its thoughts; raises ValueError if there is none."""
+    answer = without_thinking(text)
+    try:
+        found, _ = json.JSONDecoder().raw_decode(answer[answer.index("{") :])
+    except RecursionError as error:
+        raise ValueError("the object is nested too deeply") from error
+    return dict(found)

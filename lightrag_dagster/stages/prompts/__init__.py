@@ -17,7 +17,7 @@ from lightrag_dagster.errors import SettingsError
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
 """The reply to a question without hits; programs look for its last word."""
 
-Group = Literal["extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description"]
+Group = Literal["extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description", "resolve"]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
@@ -34,6 +34,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "answer": {"answer_system": frozenset({"response_type"})},
     "judge": {"judge_system": frozenset()},
     "description": {"description_system": frozenset({"language"})},
+    "resolve": {"resolve_system": frozenset()},
 }
 
 

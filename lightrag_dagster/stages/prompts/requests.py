@@ -7,8 +7,9 @@ one call comes last, in a fence.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
 from lightrag_dagster.settings import AnswerFormat
 from lightrag_dagster.stages.prompts import Prompts
@@ -16,6 +17,7 @@ from lightrag_dagster.stages.prompts.fencing import fence
 
 _LEVEL_CHARACTERS = 80
 _SECTION_CHARACTERS = 1000
+_DESCRIPTION_CHARACTERS = 1000
 
 
 def _list_of(*fields: str) -> dict[str, object]:
@@ -147,6 +149,37 @@ def description_request(prompts: Prompts, picture: Picture, caption: str) -> Cha
     user = f"Caption:\n\n{fence(caption)}" if caption else "The image has no caption."
     system = Message("system", prompts.render("description_system"))
     return ChatRequest("describe", (system, Message("user", user, (picture,))))
+
+
+class NamedEntity(NamedTuple):
+    """An entity beside another that may be the same: its id, name, type, and the start of its description."""
+
+    entity_id: str
+    name: str
+    type: str
+    description: str
+
+
+def resolve_request(prompts: Prompts, first: NamedEntity, second: NamedEntity) -> ChatRequest:
+    """Ask whether two names are one entity, as JSON with `same` and `reason`.
+
+    The answer is stored for the two names and types, in any order: other descriptions do not ask again.
+    """
+    pair = sorted((first, second))
+    shown = "\n".join(
+        json.dumps(
+            {
+                "number": number,
+                "name": _one_line(one.name),
+                "type": one.type,
+                "description": one.description[:_DESCRIPTION_CHARACTERS],
+            },
+            ensure_ascii=False,
+        )
+        for number, one in enumerate(pair, start=1)
+    )
+    messages = (Message("system", prompts.render("resolve_system")), Message("user", fence(shown, "json")))
+    return ChatRequest("resolve", messages, subject=digest(*((one.entity_id, one.type) for one in pair)))
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,132 @@
+"""Command `curate review`: names that may be one, out to a spreadsheet and back as decisions."""
+
+import datetime
+import getpass
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import uuid4
+
+from rich.console import Console
+
+from lightrag_dagster.cli.curate import NEXT
+from lightrag_dagster.cli.rows import write_csv
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.pipeline.decisions import place_of, take
+from lightrag_dagster.pipeline.duplicates import Found, duplicate_candidates
+from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
+from lightrag_dagster.pipeline.verdicts import Pair, ask_pairs, asking_price
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
+
+
+def write_review(
+    console: Console, file: Path | None, *, least: float, ask: int, accepting: bool, author: str | None
+) -> int:
+    """Write the pairs of names that may be one into a new file, and first join those that are accepted, if wished.
+
+    The model is asked about the first `ask` of the pairs that are unclear. Return the exit code, 1 if it failed about
+    some of them.
+
+    Raises:
+        DecisionError: the file is there already.
+        NoSnapshotError: nothing is published yet.
+        SettingsError: there is no language model to ask.
+        ProviderAccessError: the model cannot be used at all, or the budget is spent.
+    """
+    if file and file.exists():
+        raise DecisionError(
+            f"{file} is there already, perhaps with decisions; take them with --take, or name another file"
+        )
+    settings = load_settings()
+    found = duplicate_candidates(settings)
+    shown = pairs_of(settings, found.rows, least)
+    asked = _asked(console, settings, _unclear(shown)[:ask])
+    pairs = [asked.get(one.pair, one) for one in shown]
+    if accepting:
+        pairs = _accepted(console, settings, pairs, author)
+    if file:
+        with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
+            write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
+        console.print(
+            f"{len(pairs):,} pairs of names are in {file}.{_left_out(found, len(found.rows) - len(shown))} Write "
+            "`merge` or `apart` into the column `action` of those you decide about, and run `lightrag-dagster curate "
+            f"review {file} --take`.",
+            soft_wrap=True,
+        )
+    return int(any(one.verdict and one.verdict.failed for one in asked.values()))
+
+
+def print_price(console: Console, *, least: float, ask: int) -> None:
+    """Print what asking about the first `ask` unclear pairs would cost, or all for 0; raises as `write_review`."""
+    settings = load_settings()
+    pairs = _unclear(pairs_of(settings, duplicate_candidates(settings).rows, least))[: ask or None]
+    price = asking_price(settings, [one.pair for one in pairs])
+    cost = "unknown; set llm.prices" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
+    console.print(
+        f"Of {len(pairs):,} unclear pairs, {len(pairs) - price.questions:,} have a stored verdict. The others would be "
+        f"{price.questions:,} questions with {price.input_tokens:,} input and about {price.output_tokens:,} output "
+        f"tokens; their cost is {cost}.",
+        soft_wrap=True,
+    )
+
+
+def take_review(console: Console, file: Path, author: str | None) -> None:
+    """Take the decisions in a file, except those in force already.
+
+    Raises:
+        DecisionError: the file cannot be read, or its decisions cannot all hold; then none is taken.
+    """
+    settings = load_settings()
+    found = read_review(settings, file, **_by(author))
+    if not found.new:
+        console.print(f"{file} has no new decisions; {found.before:,} were taken before.", soft_wrap=True)
+        return
+    numbers = take(settings, [one.decision for one in found.new], [one.place for one in found.new])
+    several = f"{len(numbers):,} decisions, {numbers[0]} to {numbers[-1]}, are"
+    taken = several if len(numbers) > 1 else f"{place_of(numbers[0]).capitalize()} is"
+    before = f" {found.before:,} were taken before." if found.before else ""
+    console.print(f"{taken} taken from {file}.{before} {NEXT}", soft_wrap=True)
+
+
+def _by(author: str | None) -> dict[str, object]:
+    return {"author": author or getpass.getuser(), "date": datetime.date.today()}
+
+
+def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
+    return [one for one in pairs if one.row["verdict"] == "unclear"]
+
+
+def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> dict[Pair, Reviewed]:
+    """Ask the model about pairs, and return them with its verdicts."""
+    if not pairs:
+        return {}
+    verdicts = ask_pairs(settings, [one.pair for one in pairs], Account.of(f"review-{uuid4()}", "", settings.llm))
+    same = [one.same for one in verdicts]
+    failed = [one for one in verdicts if one.failed]
+    console.print(
+        f"The model was asked about {len(pairs):,} pairs: {same.count(True):,} are one, {same.count(False):,} are two, "
+        f"about {same.count(None) - len(failed):,} it cannot tell.",
+        soft_wrap=True,
+    )
+    if failed:
+        console.print(f"It failed about {len(failed):,}, as: {failed[0].reason}", soft_wrap=True)
+    return {one.pair: Reviewed(one.row, verdict) for one, verdict in zip(pairs, verdicts, strict=True)}
+
+
+def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
+    """Take decisions to join the pairs that are accepted, and return the others."""
+    accepted = accept(settings, pairs, **_by(author))
+    but = f"; {accepted.contradicting:,} more contradict decisions in force" if accepted.contradicting else ""
+    console.print(f"{len(accepted.taken):,} pairs are joined by decisions{but}. {NEXT}", soft_wrap=True)
+    taken = {one.names for one in accepted.taken}
+    return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
+
+
+def _left_out(found: Found, unlikely: int) -> str:
+    counts = {
+        f"{unlikely:,} that are unlikely": unlikely,
+        f"{found.outdone:,} that better partners of a name kept from being compared": found.outdone,
+        f"{found.cut:,} beyond the nearest of a name": found.cut,
+    }
+    parts = [text for text, number in counts.items() if number]
+    return f" Not written are {', '.join(parts)}." if parts else ""

@@ -1,0 +1,165 @@
+"""The review of names that may be one: the pairs that a person is shown, and the decisions that come back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.decisions import decisions_of, resolved, take
+from lightrag_dagster.pipeline.known_names import known_names
+from lightrag_dagster.pipeline.verdicts import Pair, Verdict
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.curation.decisions import Decision, Placed
+from lightrag_dagster.stages.curation.files import read_files
+from lightrag_dagster.stages.prompts.requests import NamedEntity
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import require_current
+
+COLUMNS = (
+    *("action", "name", "with", "into", "reason", "score", "verdict", "model says", "because", "found by", "likeness"),
+    *("cosine", "type of name", "type of with", "mentions of name", "mentions of with", "sources of name"),
+    *("sources of with", "description of name", "description of with"),
+)
+"""Columns of a review: five of a file of decisions, to be filled in, and the evidence, which is passed over."""
+
+_QUERY = files(__package__).joinpath("sql/review.sql").read_text("utf-8")
+_SAID = {True: "one", False: "two", None: "cannot tell"}
+_BOTH = ("", "other_")
+
+
+class Reviewed(NamedTuple):
+    """A pair of names that may be one: its row of `sql/review.sql`, and a model's verdict if it was asked."""
+
+    row: Mapping[str, Any]
+    verdict: Verdict | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The two entities, as a model is shown them."""
+        row = self.row
+        return (
+            NamedEntity(row["entity_id"], row["name"], row["type"], row["description"]),
+            NamedEntity(row["other_id"], row["other"], row["other_type"], row["other_description"]),
+        )
+
+    @property
+    def is_accepted(self) -> bool:
+        """True if a model says that both are one, or by all evidence they are likely to be, and no model objects."""
+        if self.verdict and self.verdict.same is not None:
+            return self.verdict.same
+        return bool(self.row["verdict"] == "likely")
+
+    @property
+    def reason(self) -> str:
+        """A sentence for the decision that joins the two."""
+        if self.verdict and self.verdict.same is not None:
+            return f"a language model: {self.verdict.reason or _SAID[self.verdict.same]}"
+        return f"score {self.row['score']:.2f}, found by {', '.join(self.row['found_by'])}"
+
+    @property
+    def cells(self) -> list[object]:
+        """The cells of its row in a review, without an action."""
+        row, verdict = self.row, self.verdict
+        cosine = "" if row["cosine"] is None else round(row["cosine"], 3)
+        said = ("", "") if verdict is None else (_SAID[verdict.same], verdict.reason)
+        evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
+        both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
+        told = ("; ".join(one) if isinstance(one, list) else one for one in both)
+        return ["", row["name"], row["other"], "", "", *evidence, round(row["likeness"], 3), cosine, *told]
+
+
+def pairs_of(settings: Settings, candidates: pa.Table, least: float = 1.0) -> list[Reviewed]:
+    """Return the candidates of the published snapshot to be shown, the most likely first, named as documents name them.
+
+    Args:
+        settings: The settings of the home.
+        candidates: DUPLICATE_CANDIDATES.
+        least: Unlikely pairs are shown from this score on.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    home = Home.of(settings)
+    with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
+        connection.register("candidates", candidates)
+        rows = connection.sql(_QUERY, params={"least": least}).to_arrow_table()
+    with known_names(home) as known:
+        if known is None:
+            return []
+        return [
+            Reviewed(row | {end: known.as_extracted(row[end]) for end in ("name", "other")}) for row in rows.to_pylist()
+        ]
+
+
+class FiledDecisions(NamedTuple):
+    """The decisions of a review that are new, and the number of those that are in force already."""
+
+    new: list[Placed]
+    before: int
+
+
+def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisions:
+    """Read the decisions of a file that is to be taken; `values` stand where a row has none, such as the author.
+
+    Raises:
+        DecisionError: the file cannot be read, or is not of decisions.
+        StoreError: the database refuses.
+    """
+    if not file.is_file():
+        raise DecisionError(f"there is no file {file}; `lightrag-dagster curate review {file}` writes it")
+    in_force = {one.decision.content for one in decisions_of(settings)}
+    with known_names(Home.of(settings)) as known:
+        found = []
+        for decision, place in read_files(file):
+            names = tuple(map(known.as_extracted, decision.names)) if known else decision.names
+            missing = {name: value for name, value in values.items() if getattr(decision, name) is None}
+            found.append(Placed(decision.model_copy(update=missing | {"names": names}), place))
+    new = [one for one in found if one.decision.content not in in_force]
+    return FiledDecisions(new, len(found) - len(new))
+
+
+class Accepted(NamedTuple):
+    """Joins that were taken as decisions, and the number of those that contradict decisions in force."""
+
+    taken: list[Decision]
+    contradicting: int
+
+
+def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> Accepted:
+    """Take a decision to merge each pair that is accepted; those that contradict decisions in force are left out.
+
+    Raises:
+        DecisionError: another process took a contradicting decision meanwhile.
+        StoreError: the database refuses.
+    """
+    wanted = [
+        Decision.model_validate(
+            {"action": "merge", "names": (one.row["name"], one.row["other"]), "reason": one.reason, **values}
+        )
+        for one in pairs
+        if one.is_accepted
+    ]
+    kept = _compatible(decisions_of(settings), wanted)
+    if kept:
+        take(settings, kept)
+    return Accepted(kept, len(wanted) - len(kept))
+
+
+def _compatible(before: Sequence[Placed], wanted: Sequence[Decision]) -> list[Decision]:
+    """Return the decisions that hold together with others and with those before them in the list."""
+    if not wanted:
+        return []
+    try:
+        resolved([*before, *(Placed(one, one.names[0]) for one in wanted)])
+    except DecisionError:
+        if len(wanted) == 1:
+            return []
+        half = len(wanted) // 2
+        first = _compatible(before, wanted[:half])
+        return first + _compatible([*before, *(Placed(one, one.names[0]) for one in first)], wanted[half:])
+    return list(wanted)
