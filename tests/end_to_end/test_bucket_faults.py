@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 from lightrag_dagster.settings import load_settings
 from tests.support import build
-build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}))
+build(load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), cache={"folder": sys.argv[3]}), graph=True)
 """
 FEWEST_WRITES = 60
 
@@ -129,7 +129,7 @@ def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
         assert knowledge.snapshot_id == before
         assert knowledge.query(QUESTION).retrieval.references
     # The machine of the victim comes back, or another one takes over.
-    build(elsewhere(settings, tmp_path / chance.choice(("victim", "other"))))
+    build(elsewhere(settings, tmp_path / chance.choice(("victim", "other"))), graph=True)
     assert_whole(settings, tmp_path)
 
 
@@ -147,7 +147,7 @@ def test_a_builder_killed_at_a_record_leaves_nothing_to_mend(
     with KnowledgeBase.open(settings=elsewhere(settings, tmp_path / "reader")) as knowledge:
         assert (knowledge.snapshot_id == before) is not (served and record == "records/CURRENT")
         assert knowledge.query(QUESTION).retrieval.references
-    build(elsewhere(settings, tmp_path / machine))
+    build(elsewhere(settings, tmp_path / machine), graph=True)
     assert_whole(settings, tmp_path)
 
 
