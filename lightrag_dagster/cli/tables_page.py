@@ -21,7 +21,7 @@ _INTRODUCTION = """\
 
 Made from `lightrag_dagster/schemas.py` and `spending/entries.py` by `make docs`; change the schemas, not this page.
 
-All tables except the last four are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
+All tables except the last five are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
 says so in italics. No table holds a wall clock except `raw_documents.modified_at`, so a clean build has the same rows.
 """
@@ -29,6 +29,7 @@ says so in italics. No table holds a wall clock except `raw_documents.modified_a
 _OTHERS = {
     "ledger": "One row a step of a run that asked a model: calls, tokens and dollars. In the order of the entries.",
     "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
+    "duplicate_candidates": "One row a pair of entities that may be one; from the best 20 of each.",
     "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",
     "retrieval_evaluation": "One row a snapshot, mode and metric: the mean over the questions.",
 }

@@ -82,11 +82,11 @@ class VectorReader:
         """The ids, sorted, and the unit vectors. Filled block by block, so that no second copy is ever in memory."""
         ids, _ = self._row_ids
         vectors = np.empty((len(ids), self._entry.dimensions), dtype=np.float32)
-        for block, found in self._blocks():
+        for block, found in self.blocks():
             vectors[np.searchsorted(ids, np.array(block, dtype=ids.dtype))] = _unit(found)
         return ids.astype(str).tolist(), vectors
 
-    def _blocks(self) -> Iterator[tuple[list[str], Vectors]]:
+    def blocks(self) -> Iterator[tuple[list[str], Vectors]]:
         """Yield the ids and vectors of all rows."""
         with lance_errors(self._entry.table):
             for batch in self._handle.search().select(["id", "vector"]).to_batches():
@@ -119,7 +119,7 @@ class VectorReader:
     def unusable(self) -> list[str]:
         """Return the ids of vectors with a number that is not finite, reading block by block."""
         unusable: list[str] = []
-        for ids, vectors in self._blocks():
+        for ids, vectors in self.blocks():
             unusable += [ids[row] for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1)).tolist()]
         return unusable
 

@@ -38,6 +38,7 @@ _REVISIONS = {
     "merge": 6,
     "stores": 6,
     "report": 5,
+    "duplicates": 1,
 }
 
 
@@ -213,6 +214,11 @@ class Recipes:
             chat_identity(self.settings.llm.of("judge")),
         )
 
+    @cached_property
+    def duplicate_candidates(self) -> str:
+        """Hash of the rules and weights by which names may be one."""
+        return digest(_REVISIONS["duplicates"])
+
     def by_asset(self) -> dict[str, str]:
         """Return the code version of every asset."""
         return {
@@ -230,6 +236,7 @@ class Recipes:
             "knowledge_base": self.generation,
             "published_graph": self.generation,
             "answers": self.answers,
+            "duplicate_candidates": self.duplicate_candidates,
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }

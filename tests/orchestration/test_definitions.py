@@ -31,6 +31,7 @@ UNPARTITIONED = {
     "knowledge_base",
     "published_graph",
     "answers",
+    "duplicate_candidates",
     "status_report",
     "retrieval_evaluation",
 }

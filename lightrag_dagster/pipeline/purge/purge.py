@@ -341,10 +341,12 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
 
 
 def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
-    """Forget the answers that earlier snapshots gave, and of evaluations keep the numbers."""
-    answers, evaluated = (tables.current(table, ALL_SOURCES) for table in ("answers", "evaluated_questions"))
-    if answers and answers.inputs.get("knowledge_base") != snapshot.snapshot_id:
-        (tables.home.source_table("answers", ALL_SOURCES) / "current.json").unlink()
+    """Forget answers and compared names of earlier snapshots, and of evaluations keep the numbers."""
+    for table in ("answers", "duplicate_candidates"):
+        found = tables.current(table, ALL_SOURCES)
+        if found and found.inputs.get("knowledge_base") != snapshot.snapshot_id:
+            (tables.home.source_table(table, ALL_SOURCES) / "current.json").unlink()
+    evaluated = tables.current("evaluated_questions", ALL_SOURCES)
     if evaluated:
         rows = tables.read("evaluated_questions", ALL_SOURCES, evaluated.version)
         todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)

@@ -1,0 +1,98 @@
+"""The score of each pair: a sum of all evidence with fixed weights, less what speaks for a rival.
+
+The weights were fitted on halves of three collections of names together and rounded (docs/measurements/names.md); those
+of neighbours, relations, types and cosine are set by hand, since these collections have no graph and one kind of
+vector.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lightrag_dagster.stages.curation.evidence import Evidence, Flags, Floats
+from lightrag_dagster.stages.curation.neighbours import Places
+
+LIKELY, UNCLEAR = 0.9, 0.5
+"""Least scores of a pair that is likely one, and of one that is unclear."""
+
+_START = -5.4
+_FOR = {"likeness^4": 1.5, "beginning^4": 1.5, "agreed": 1.7, "text^4": 2.2, "nearness": 1.0, "neighbours": 2.0}
+_DESCRIPTION, _DESCRIPTION_MORE, _MOST_MORE = 2.5, 2.4, 3.0
+_AGAINST = {"most_missing": 1.2, "missing": 1.6, "numbers_differ": 3.0}
+_MARKS, _RELATED, _TYPES = 1.0, 1.0, 1.0
+
+_RIVAL, _STRONG, _WEAK = 0.5, 3.0, -3.0
+"""A pair loses or wins this share of the distance to the best rival; sums are held between these two for it."""
+
+_SAME_NAME_SAYS = 3.0
+"""What equal names and their descriptions must say together, in parts of picking one of all: another entity may well
+have the same name."""
+
+_ELSE_SAYS = 0.2
+"""What descriptions or neighbours must say: likeness of names alone makes nothing likely."""
+
+
+class Verdicts(NamedTuple):
+    """A score and a verdict a pair, and whether it is shown."""
+
+    score: Floats
+    verdict: npt.NDArray[np.str_]
+    shown: Flags
+    outdone: Flags
+    unlikely: Flags
+
+
+def judge(evidence: Evidence) -> Verdicts:
+    """Score and judge all pairs; the partners of one entity are rivals."""
+    alone = _sum(evidence)
+    total = alone + _RIVAL * (
+        np.minimum(alone, _STRONG) - np.clip(_best_rival(alone, evidence.one, evidence.other), _WEAK, _STRONG)
+    )
+    score = _logistic(total)
+    held_back = np.maximum(evidence.description_says, evidence.neighbours) < _ELSE_SAYS
+    held_back |= evidence.same_name & (evidence.name_says + evidence.description_says < _SAME_NAME_SAYS)
+    score = np.where(held_back, np.minimum(score, np.float32(LIKELY - 0.001)), score)
+    verdict = np.where(score >= LIKELY, "likely", np.where(score >= UNCLEAR, "unclear", "unlikely"))
+    shown = (score >= UNCLEAR) | (evidence.rules & 1 > 0)
+    outdone = ~shown & (_logistic(alone) >= UNCLEAR)
+    return Verdicts(score, verdict, shown, outdone, ~shown & ~outdone)
+
+
+def _sum(evidence: Evidence) -> Floats:
+    total = np.full(len(evidence.one), _START, dtype=np.float32)
+    for name, weight in _FOR.items():
+        kind, _, power = name.partition("^")
+        held = np.minimum(getattr(evidence, kind), 1) ** int(power or 1)
+        total += np.float32(weight) * held
+    said = evidence.description_says
+    total += _DESCRIPTION * np.minimum(said, 1) + _DESCRIPTION_MORE * np.clip(said - 1, 0, _MOST_MORE)
+    for name, weight in _AGAINST.items():
+        total -= np.float32(weight) * np.minimum(getattr(evidence, name), 3)
+    for differs, weight in (
+        (evidence.marks_differ, _MARKS),
+        (evidence.related, _RELATED),
+        (evidence.types_differ, _TYPES),
+    ):
+        total -= np.float32(weight) * differs
+    return total.astype(np.float32)
+
+
+def _best_rival(alone: Floats, one: Places, other: Places) -> Floats:
+    """Return for each pair the best sum of another pair of one of its entities; -inf without one."""
+    places, sums = np.concatenate([one, other]), np.concatenate([alone, alone])
+    order = np.lexsort((-sums, places))
+    ordered, ranked = places[order], sums[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.empty(0, dtype=bool)
+    second = np.concatenate([[False], first[:-1]]) & ~first if len(ordered) else first
+    best, next_best = (np.full(int(places.max(initial=-1)) + 1, -np.inf, dtype=np.float32) for _ in range(2))
+    best[ordered[first]], next_best[ordered[second]] = ranked[first], ranked[second]
+
+    def rival(of: Places) -> Floats:
+        return np.where(alone >= best[of], next_best[of], best[of])
+
+    return np.maximum(rival(one), rival(other))
+
+
+def _logistic(total: npt.NDArray[np.floating]) -> Floats:
+    return (1 / (1 + np.exp(-total.astype(np.float64)))).astype(np.float32)
