@@ -19,9 +19,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 
 
-def write_review(
-    console: Console, file: Path | None, *, least: float, ask: int, accepting: bool, author: str | None
-) -> int:
+def write_review(console: Console, file: Path | None, *, ask: int, accepting: bool, author: str | None) -> int:
     """Write the pairs of names that may be one into a new file, and first join those that are accepted, if wished.
 
     The model is asked about the first `ask` of the pairs that are unclear. Return the exit code, 1 if it failed about
@@ -39,7 +37,7 @@ def write_review(
         )
     settings = load_settings()
     found = duplicate_candidates(settings)
-    shown = pairs_of(settings, found.rows, least)
+    shown = pairs_of(settings, found.rows)
     asked = _asked(console, settings, _unclear(shown)[:ask])
     pairs = [asked.get(one.pair, one) for one in shown]
     if accepting:
@@ -47,19 +45,19 @@ def write_review(
     if file:
         with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
             write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
+        left_out = _left_out(found, len(found.rows) - len(shown) + found.unlikely)
         console.print(
-            f"{len(pairs):,} pairs of names are in {file}.{_left_out(found, len(found.rows) - len(shown))} Write "
-            "`merge` or `apart` into the column `action` of those you decide about, and run `lightrag-dagster curate "
-            f"review {file} --take`.",
+            f"{len(pairs):,} pairs of names are in {file}.{left_out} Write `merge` or `apart` into the column `action` of "
+            f"those you decide about, and run `lightrag-dagster curate review {file} --take`.",
             soft_wrap=True,
         )
     return int(any(one.verdict and one.verdict.failed for one in asked.values()))
 
 
-def print_price(console: Console, *, least: float, ask: int) -> None:
+def print_price(console: Console, *, ask: int) -> None:
     """Print what asking about the first `ask` unclear pairs would cost, or all for 0; raises as `write_review`."""
     settings = load_settings()
-    pairs = _unclear(pairs_of(settings, duplicate_candidates(settings).rows, least))[: ask or None]
+    pairs = _unclear(pairs_of(settings, duplicate_candidates(settings).rows))[: ask or None]
     price = asking_price(settings, [one.pair for one in pairs])
     cost = "unknown; set llm.prices" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(

@@ -211,7 +211,6 @@ def curate_add(
 def curate_review(
     file: Annotated[Path | None, typer.Argument(help="A CSV file, for a spreadsheet.")] = None,
     take: Annotated[bool, typer.Option("--take", help="Take the decisions that the file has by now.")] = False,
-    least: Annotated[float, typer.Option(min=0, max=1, help="Also unlikely pairs, from this score on.")] = 1.0,
     ask: Annotated[int, typer.Option(min=0, help="Ask the language model about so many of the unclear pairs.")] = 0,
     price: Annotated[
         bool, typer.Option("--price", help="Only print what --ask would cost, or to ask about all.")
@@ -225,7 +224,7 @@ def curate_review(
     from lightrag_dagster.cli.review import print_price, take_review, write_review
 
     if price:
-        print_price(console(), least=least, ask=ask)
+        print_price(console(), ask=ask)
     elif file is None and (take or not accept):
         raise typer.BadParameter("give a file, such as names.csv", param_hint="FILE")
     elif take and (ask or accept):
@@ -233,7 +232,7 @@ def curate_review(
     elif file and take:
         take_review(console(), file, author)
     else:
-        raise typer.Exit(write_review(console(), file, least=least, ask=ask, accepting=accept, author=author))
+        raise typer.Exit(write_review(console(), file, ask=ask, accepting=accept, author=author))
 
 
 @curate_app.command("undo")

@@ -73,13 +73,12 @@ class Reviewed(NamedTuple):
         return ["", row["name"], row["other"], "", "", *evidence, round(row["likeness"], 3), cosine, *told]
 
 
-def pairs_of(settings: Settings, candidates: pa.Table, least: float = 1.0) -> list[Reviewed]:
+def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
     """Return the candidates of the published snapshot to be shown, the most likely first, named as documents name them.
 
     Args:
         settings: The settings of the home.
         candidates: DUPLICATE_CANDIDATES.
-        least: Unlikely pairs are shown from this score on.
 
     Raises:
         StoreError: a table is missing or damaged.
@@ -87,7 +86,7 @@ def pairs_of(settings: Settings, candidates: pa.Table, least: float = 1.0) -> li
     home = Home.of(settings)
     with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
-        rows = connection.sql(_QUERY, params={"least": least}).to_arrow_table()
+        rows = connection.sql(_QUERY).to_arrow_table()
     with known_names(home) as known:
         if known is None:
             return []

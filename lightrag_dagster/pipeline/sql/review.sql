@@ -1,4 +1,4 @@
--- The pairs of `candidates` that a person is shown, with what `entities` says of both; $least is a score.
+-- The pairs of `candidates` that a person is shown, with what `entities` says of both.
 SELECT
     c.entity_id, c.other_id, c.name, c.other, c.score, c.verdict, c.found_by, c.likeness, c.cosine,
     one.type, two.type AS other_type,
@@ -8,5 +8,5 @@ SELECT
 FROM candidates c
 JOIN entities one ON one.entity_id = c.entity_id
 JOIN entities two ON two.entity_id = c.other_id
-WHERE c.verdict <> 'unlikely' OR c.score >= $least
+WHERE c.verdict <> 'unlikely'
 ORDER BY c.score DESC, c.entity_id, c.other_id
