@@ -45,10 +45,10 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
     if file:
         with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
             write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
-        left_out = _left_out(found, len(found.rows) - len(shown) + found.unlikely)
+        unlikely = len(found.rows) - len(shown) + found.unlikely
         console.print(
-            f"{len(pairs):,} pairs of names are in {file}.{left_out} Write `merge` or `apart` into the column `action` of "
-            f"those you decide about, and run `lightrag-dagster curate review {file} --take`.",
+            f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)} Write `merge` or `apart` into the "
+            f"column `action` of those you decide about, and run `lightrag-dagster curate review {file} --take`.",
             soft_wrap=True,
         )
     return int(any(one.verdict and one.verdict.failed for one in asked.values()))
@@ -61,9 +61,8 @@ def print_price(console: Console, *, ask: int) -> None:
     price = asking_price(settings, [one.pair for one in pairs])
     cost = "unknown; set llm.prices" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(
-        f"Of {len(pairs):,} unclear pairs, {len(pairs) - price.questions:,} have a stored verdict. The others would be "
-        f"{price.questions:,} questions with {price.input_tokens:,} input and about {price.output_tokens:,} output "
-        f"tokens; their cost is {cost}.",
+        f"Unclear pairs: {len(pairs):,}; with a stored verdict: {len(pairs) - price.questions:,}. To ask about the "
+        f"others takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens; the cost is {cost}.",
         soft_wrap=True,
     )
 
@@ -77,12 +76,12 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     settings = load_settings()
     found = read_review(settings, file, **_by(author))
     if not found.new:
-        console.print(f"{file} has no new decisions; {found.before:,} were taken before.", soft_wrap=True)
+        console.print(f"{file} has no new decisions; taken before: {found.before:,}.", soft_wrap=True)
         return
     numbers = take(settings, [one.decision for one in found.new], [one.place for one in found.new])
-    several = f"{len(numbers):,} decisions, {numbers[0]} to {numbers[-1]}, are"
+    several = f"Decisions {numbers[0]} to {numbers[-1]} are"
     taken = several if len(numbers) > 1 else f"{place_of(numbers[0]).capitalize()} is"
-    before = f" {found.before:,} were taken before." if found.before else ""
+    before = f" Taken before: {found.before:,}." if found.before else ""
     console.print(f"{taken} taken from {file}.{before} {NEXT}", soft_wrap=True)
 
 
@@ -102,20 +101,20 @@ def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> d
     same = [one.same for one in verdicts]
     failed = [one for one in verdicts if one.failed]
     console.print(
-        f"The model was asked about {len(pairs):,} pairs: {same.count(True):,} are one, {same.count(False):,} are two, "
-        f"about {same.count(None) - len(failed):,} it cannot tell.",
+        f"The model says of pairs of names: one {same.count(True):,}, two {same.count(False):,}, cannot tell "
+        f"{same.count(None) - len(failed):,}.",
         soft_wrap=True,
     )
     if failed:
-        console.print(f"It failed about {len(failed):,}, as: {failed[0].reason}", soft_wrap=True)
+        console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}", soft_wrap=True)
     return {one.pair: Reviewed(one.row, verdict) for one, verdict in zip(pairs, verdicts, strict=True)}
 
 
 def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
     """Take decisions to join the pairs that are accepted, and return the others."""
     accepted = accept(settings, pairs, **_by(author))
-    but = f"; {accepted.contradicting:,} more contradict decisions in force" if accepted.contradicting else ""
-    console.print(f"{len(accepted.taken):,} pairs are joined by decisions{but}. {NEXT}", soft_wrap=True)
+    but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
+    console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but} {NEXT}", soft_wrap=True)
     taken = {one.names for one in accepted.taken}
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 

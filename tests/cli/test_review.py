@@ -1,0 +1,135 @@
+"""The command `curate review`: out to a spreadsheet, and back as decisions."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.pipeline.duplicates import duplicate_candidates
+from lightrag_dagster.settings import load_settings
+from tests.cli.test_curate import Ask, ask
+from tests.loopback import Loopback
+
+__all__ = ["ask"]
+
+FIRST = "Marta Lindqvist maintains the gauge at Halden Weir. Marta Lindqvist lives in Bergen."
+SECOND = "Marta Lindqvst maintains the gauge at Halden Weir. Marta Lindqvst joined Orrin Instruments in Bergen."
+
+
+@pytest.fixture
+def twice(ask: Ask, notes: Path) -> Ask:
+    """A knowledge base that has one person in two spellings."""
+    (notes / "first.md").write_text(FIRST)
+    (notes / "second.md").write_text(SECOND)
+    ask("run")
+    return ask
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    with file.open(encoding="utf-8-sig", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def decide(file: Path, **actions: str) -> None:
+    """Write actions into the rows that have a name, as a person does in a spreadsheet."""
+    rows = rows_of(file)
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, rows[0], delimiter=";")
+        writer.writeheader()
+        for row in rows:
+            found = [action for name, action in actions.items() if name in f"{row['name']} {row['with']}"]
+            writer.writerow(row | {"action": found[0] if found else ""})
+
+
+def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "names.csv"
+    said = twice("curate", "review", str(file))
+    rows = rows_of(file)
+    assert said.startswith(f"Pairs of names in {file}: {len(rows)}. ")
+    assert {"Marta Lindqvist", "Marta Lindqvst"} in [{row["name"], row["with"]} for row in rows]
+    assert "is there already, perhaps with decisions" in twice("curate", "review", str(file), code=2)
+    assert f"{file} has no new decisions; taken before: 0." in twice("curate", "review", str(file), "--take")
+
+    decide(file, Lindqvst="Merge")
+    said = twice("curate", "review", str(file), "--take", "--author", "Ida")
+    assert said.startswith(f"Decision 1 is taken from {file}. It takes effect with the next ")
+    (decision,) = json.loads(twice("curate", "list", "--json"))["decisions"]
+    assert (decision["action"], decision["author"]) == ("merge", "Ida")
+    assert {*decision["names"]} == {"Marta Lindqvist", "Marta Lindqvst"}
+    assert f"{file} has no new decisions; taken before: 1." in twice("curate", "review", str(file), "--take")
+    twice("run")
+    named = json.loads(twice("sql", "SELECT name FROM entities WHERE name LIKE 'Marta%'", "--format", "json"))
+    assert named == [{"name": "Marta Lindqvist"}]
+    again = tmp_path / "again.csv"
+    twice("curate", "review", str(again))
+    assert not [row for row in rows_of(again) if "Marta" in row["name"] and "Marta" in row["with"]]
+
+
+def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Path) -> None:
+    twice("curate", "review", str(tmp_path / "names.csv"))
+    decide(tmp_path / "names.csv", Lindqvst="apart")
+    twice("curate", "review", str(tmp_path / "names.csv"), "--take")
+    twice("curate", "review", str(tmp_path / "again.csv"))
+    shown = [{row["name"], row["with"]} for row in rows_of(tmp_path / "again.csv")]
+    assert {"Marta Lindqvist", "Marta Lindqvst"} not in shown
+
+
+def test_a_model_may_be_asked_for_a_price_that_is_known_before(
+    twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offline = duplicate_candidates(load_settings()).rows
+    unclear = offline["verdict"].to_pylist().count("unclear")
+    assert "llm.provider is offline" in twice("curate", "review", "--price", code=2)
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
+    said = twice("curate", "review", "--price")
+    assert said.startswith(f"Unclear pairs: {unclear}; with a stored verdict: 0. To ask about the others takes ")
+    assert not loopback.requests
+
+    file = tmp_path / "names.csv"
+    said = twice("curate", "review", str(file), "--ask", "1")
+    assert "The model says of pairs of names: one 1, two 0, cannot tell 0." in said
+    (asked,) = [row for row in rows_of(file) if row["model says"]]
+    assert (asked["model says"], asked["because"]) == ("one", "One maintains the gauge.")
+    assert f"Unclear pairs: {unclear}; with a stored verdict: 1." in twice("curate", "review", "--price")
+
+    loopback.chat = lambda body: "no"
+    said = twice("curate", "review", str(tmp_path / "more.csv"), "--ask", "9", code=1 if unclear > 1 else 0)
+    if unclear > 1:
+        assert "It failed about" in said
+
+
+def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
+    likely = [
+        {row["name"], row["other"]}
+        for row in duplicate_candidates(load_settings()).rows.to_pylist()
+        if row["verdict"] == "likely"
+    ]
+    said = twice("curate", "review", "--accept")
+    assert said.startswith(f"Pairs joined by decisions: {len(likely)}.")
+    decisions = json.loads(twice("curate", "list", "--json"))["decisions"]
+    assert [set(one["names"]) for one in decisions] == likely
+    assert all(one["reason"].startswith("score ") for one in decisions)
+    assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 0.")
+    for _ in decisions:
+        twice("curate", "undo")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "because"),
+    [
+        ((), "give a file, such as names.csv"),
+        (("--take",), "give a file, such as names.csv"),
+        (("names.csv", "--take", "--accept"), "leave out --ask and --accept"),
+        (("missing.csv", "--take"), "there is no file missing.csv"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(ask: Ask, arguments: tuple[str, ...], because: str) -> None:
+    assert because in ask("curate", "review", *arguments, code=2)
+
+
+def test_before_the_first_snapshot_there_is_nothing_to_review(ask: Ask, tmp_path: Path) -> None:
+    assert "nothing has been published" in ask("curate", "review", str(tmp_path / "names.csv"), code=2)
+    assert not (tmp_path / "names.csv").exists()
