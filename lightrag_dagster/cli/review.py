@@ -59,10 +59,10 @@ def print_price(console: Console, *, ask: int) -> None:
     settings = load_settings()
     pairs = _unclear(pairs_of(settings, duplicate_candidates(settings).rows))[: ask or None]
     price = asking_price(settings, [one.pair for one in pairs])
-    cost = "unknown; set llm.prices" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
+    cost = "an unknown price (set `llm.prices`)" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(
         f"Unclear pairs: {len(pairs):,}; with a stored verdict: {len(pairs) - price.questions:,}. To ask about the "
-        f"others takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens; the cost is {cost}.",
+        f"others takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens, and costs {cost}.",
         soft_wrap=True,
     )
 
