@@ -304,8 +304,22 @@ DUPLICATE_CANDIDATES = pa.schema(
     ]
 )
 
+COMMUNITIES = pa.schema(
+    [
+        column("community_id", pa.string(), "com- and a hash of the ids of its entities."),
+        column("level", pa.int32(), "0 for the whole graph's communities; those of level 1 are parts of them."),
+        column("parent_id", pa.string(), "The community that it is a part of.", nullable=True),
+        column("name", pa.string(), "Words that are frequent in it and rare elsewhere, the most telling first."),
+        column("size", pa.int64(), "Number of entities."),
+        column("relations", pa.int64(), "Relations between its entities."),
+        column("weight", pa.float64(), "Sum of their weights."),
+        column("entities", _TEXTS, "Ids of its entities, those with most relations first."),
+    ]
+)
+
 UNPARTITIONED_TABLES: dict[str, pa.Schema] = {
     "answers": ANSWERS,
+    "communities": COMMUNITIES,
     "duplicate_candidates": DUPLICATE_CANDIDATES,
     "evaluated_questions": EVALUATED_QUESTIONS,
     "retrieval_evaluation": RETRIEVAL_EVALUATION,
@@ -342,6 +356,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),
     "relation_evidence": ("relation_id", "chunk_id", "mention_index"),
     "answers": ("question", "mode"),
+    "communities": ("level", "community_id"),
     "duplicate_candidates": ("entity_id", "other_id"),
     "evaluated_questions": ("sequence", "mode", "question"),
     "retrieval_evaluation": ("sequence", "mode", "metric"),
