@@ -313,7 +313,7 @@ COMMUNITIES = pa.schema(
         column("size", pa.int64(), "Number of entities."),
         column("relations", pa.int64(), "Relations between its entities."),
         column("weight", pa.float64(), "Sum of their weights."),
-        column("entities", _TEXTS, "Ids of its entities, those with most relations first."),
+        column("entity_ids", _TEXTS, "Its entities, those with most relations first."),
     ]
 )
 
@@ -392,7 +392,40 @@ DOCUMENT_ELEMENTS = pa.schema(
 )
 """A view of the elements of RAW_DOCUMENTS."""
 
-VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | {"document_elements": DOCUMENT_ELEMENTS}
+ENTITY_NEIGHBOURS = pa.schema(
+    [
+        column("entity_id", pa.string(), "The entity."),
+        column("name", pa.string(), "Its display name."),
+        column("neighbour_id", pa.string(), "An entity that it has a relation with."),
+        column("neighbour", pa.string(), "Display name of neighbour_id."),
+        column("relation_id", pa.string(), "The relation."),
+        column("keywords", pa.string(), "Keywords of the relation."),
+        column("description", pa.string(), "Description of the relation."),
+        column("weight", pa.float64(), "Weight of the relation."),
+    ]
+)
+"""A view of RELATIONS, each from both of its ends."""
+
+CHANGES = pa.schema(
+    [
+        column("kind", pa.string(), "document, entity or relation."),
+        column("id", pa.string(), "doc_id, entity_id or relation_id."),
+        column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
+        column("change", pa.string(), "added, changed or removed."),
+        column("columns", _TEXTS, "Of a changed row the columns that differ, as in its table."),
+        column("before", pa.string(), "Their values before, as JSON.", nullable=True),
+        column("after", pa.string(), "Their values after, as JSON.", nullable=True),
+    ]
+)
+"""What differs between two snapshots."""
+
+DERIVED_VIEWS: dict[str, pa.Schema] = {
+    "document_elements": DOCUMENT_ELEMENTS,
+    "entity_neighbours": ENTITY_NEIGHBOURS,
+}
+"""Views over other tables of a snapshot."""
+
+VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | DERIVED_VIEWS
 """The tables of a snapshot, as analysts see them."""
 
 DESCRIPTIONS: dict[str, str] = {
@@ -407,5 +440,6 @@ DESCRIPTIONS: dict[str, str] = {
     "entity_evidence": "The mentions behind each entity, with source, document and chunk.",
     "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
     "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
+    "entity_neighbours": "Two rows a relation, one from each of its ends.",
 }
 """One sentence on each of VIEWS."""

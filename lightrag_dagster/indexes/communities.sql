@@ -32,7 +32,7 @@ named AS (
 SELECT community_id, any_value(level)::INTEGER AS level, any_value(parent_id) AS parent_id,
        coalesce(any_value(n.name), '') AS name, count(*) AS size,
        coalesce(any_value(i.relations), 0) AS relations, coalesce(any_value(i.weight), 0) AS weight,
-       list(entity_id ORDER BY e.degree DESC, entity_id) AS entities
+       list(entity_id ORDER BY e.degree DESC, entity_id) AS entity_ids
 FROM one
 JOIN entity e USING (entity_id)
 LEFT JOIN inner_relation i USING (community_id)

@@ -40,11 +40,11 @@ def test_two_groups_that_hardly_know_each_other_are_two() -> None:
     names = {one: f"the river {one}" for one in "abcd"} | {one: f"the council {one}" for one in "wxyz"}
     found = find_communities(entities_of(TWO, **names), table_of(TWO))
     assert found.schema.equals(COMMUNITIES, check_metadata=True)
-    rows = {tuple(sorted(row["entities"])): row for row in found.to_pylist()}
+    rows = {tuple(sorted(row["entity_ids"])): row for row in found.to_pylist()}
     assert rows.keys() == {tuple("abcd"), tuple("wxyz")}
     river, council = rows[tuple("abcd")], rows[tuple("wxyz")]
     assert (river["name"], council["name"]) == ("river", "council"), "`the` says nothing"
-    assert river["entities"][0] == "a", "who knows most others comes first"
+    assert river["entity_ids"][0] == "a", "who knows most others comes first"
     assert [river[name] for name in ("level", "parent_id", "size", "relations", "weight")] == [0, None, 4, 6, 6.0]
     assert river["community_id"].startswith("com-")
     assert river["community_id"] != council["community_id"]
@@ -62,7 +62,7 @@ def test_a_large_community_is_divided_into_those_of_the_next_level() -> None:
         parent = by_id.get(row["parent_id"])
         assert (parent is None) == (row["level"] == 0)
         if parent:
-            assert set(row["entities"]) < set(parent["entities"])
+            assert set(row["entity_ids"]) < set(parent["entity_ids"])
             assert row["level"] == parent["level"] + 1
     leaves = [row for row in found if row["community_id"] not in {one["parent_id"] for one in found}]
     assert sum(row["size"] for row in leaves) == 151, "every entity is in one undivided community"
