@@ -304,8 +304,22 @@ DUPLICATE_CANDIDATES = pa.schema(
     ]
 )
 
+COMMUNITIES = pa.schema(
+    [
+        column("community_id", pa.string(), "com- and a hash of the ids of its entities."),
+        column("level", pa.int32(), "0 for the whole graph's communities; those of level 1 are parts of them."),
+        column("parent_id", pa.string(), "The community that it is a part of.", nullable=True),
+        column("name", pa.string(), "Words that are frequent in it and rare elsewhere, the most telling first."),
+        column("size", pa.int64(), "Number of entities."),
+        column("relations", pa.int64(), "Relations between its entities."),
+        column("weight", pa.float64(), "Sum of their weights."),
+        column("entity_ids", _TEXTS, "Its entities, those with most relations first."),
+    ]
+)
+
 UNPARTITIONED_TABLES: dict[str, pa.Schema] = {
     "answers": ANSWERS,
+    "communities": COMMUNITIES,
     "duplicate_candidates": DUPLICATE_CANDIDATES,
     "evaluated_questions": EVALUATED_QUESTIONS,
     "retrieval_evaluation": RETRIEVAL_EVALUATION,
@@ -342,6 +356,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "entity_evidence": ("entity_id", "chunk_id", "mention_index"),
     "relation_evidence": ("relation_id", "chunk_id", "mention_index"),
     "answers": ("question", "mode"),
+    "communities": ("level", "community_id"),
     "duplicate_candidates": ("entity_id", "other_id"),
     "evaluated_questions": ("sequence", "mode", "question"),
     "retrieval_evaluation": ("sequence", "mode", "metric"),
@@ -377,7 +392,40 @@ DOCUMENT_ELEMENTS = pa.schema(
 )
 """A view of the elements of RAW_DOCUMENTS."""
 
-VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | {"document_elements": DOCUMENT_ELEMENTS}
+ENTITY_NEIGHBOURS = pa.schema(
+    [
+        column("entity_id", pa.string(), "The entity."),
+        column("name", pa.string(), "Its display name."),
+        column("neighbour_id", pa.string(), "An entity that it has a relation with."),
+        column("neighbour", pa.string(), "Display name of neighbour_id."),
+        column("relation_id", pa.string(), "The relation."),
+        column("keywords", pa.string(), "Keywords of the relation."),
+        column("description", pa.string(), "Description of the relation."),
+        column("weight", pa.float64(), "Weight of the relation."),
+    ]
+)
+"""A view of RELATIONS, each from both of its ends."""
+
+CHANGES = pa.schema(
+    [
+        column("kind", pa.string(), "document, entity or relation."),
+        column("id", pa.string(), "doc_id, entity_id or relation_id."),
+        column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
+        column("change", pa.string(), "added, changed or removed."),
+        column("columns", _TEXTS, "Of a changed row the columns that differ, as in its table."),
+        column("before", pa.string(), "Their values before, as JSON.", nullable=True),
+        column("after", pa.string(), "Their values after, as JSON.", nullable=True),
+    ]
+)
+"""What differs between two snapshots."""
+
+DERIVED_VIEWS: dict[str, pa.Schema] = {
+    "document_elements": DOCUMENT_ELEMENTS,
+    "entity_neighbours": ENTITY_NEIGHBOURS,
+}
+"""Views over other tables of a snapshot."""
+
+VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | DERIVED_VIEWS
 """The tables of a snapshot, as analysts see them."""
 
 DESCRIPTIONS: dict[str, str] = {
@@ -392,5 +440,6 @@ DESCRIPTIONS: dict[str, str] = {
     "entity_evidence": "The mentions behind each entity, with source, document and chunk.",
     "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
     "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
+    "entity_neighbours": "Two rows a relation, one from each of its ends.",
 }
 """One sentence on each of VIEWS."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lightrag_dagster.cli.exits import Commands
+from lightrag_dagster.cli.graph_commands import graph_app
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
@@ -23,6 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(graph_app)
 app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")

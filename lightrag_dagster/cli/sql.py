@@ -1,6 +1,7 @@
 """`sql`: DuckDB over the tables of a snapshot."""
 
 import os
+import re
 import resource
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, named_snapshot, refresh_snapshot
 
 _SHOWN_ROWS = 100
+_READ_TABLE = re.compile(r'(?:\bfrom|\bjoin|,)\s*"?(\w+)', re.IGNORECASE)
 
 # DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
 _PROCESS_LIMITS = 2
@@ -48,7 +50,9 @@ def run_sql(
     escape_formulas: bool = False,
     allow_external: bool = False,
 ) -> None:
-    """Print the rows of every statement, which may read `ledger` too; `csv` and `json` go to standard output alone.
+    """Print the rows of every statement; `csv` and `json` go to standard output alone.
+
+    They may read `ledger`, `changes` and `communities` too, which are made when they are asked for.
 
     Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
     they come: if a statement fails midway, the rows before that are printed.
@@ -61,7 +65,7 @@ def run_sql(
     home = Home.of(load_settings())
     tables = _tables(home, snapshot)
     with (
-        open_tables(tables, more=_of_home(home, statements), allow_external=allow_external) as connection,
+        open_tables(tables, more=_of_home(home, statements, snapshot), allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout)):
@@ -76,13 +80,22 @@ def run_sql(
             sys.stdout.flush()
 
 
-def _of_home(home: Home, statements: str) -> dict[str, pa.Table]:
-    """Return the tables that are of no snapshot, if statements may read them; raises StoreError."""
-    if "ledger" not in statements.lower():
-        return {}
-    from lightrag_dagster.spending.ledger import Ledger
+def _of_home(home: Home, statements: str, snapshot: str | None) -> dict[str, pa.Table]:
+    """Return the tables that are made when they are asked for, if statements may read them; raises as `run_sql`."""
+    asked, found = {name.lower() for name in _READ_TABLE.findall(statements)}, {}
+    if "ledger" in asked:
+        from lightrag_dagster.spending.ledger import Ledger
 
-    return {"ledger": Ledger(home.ledger).entries()}
+        found["ledger"] = Ledger(home.ledger).entries()
+    if "changes" in asked:
+        from lightrag_dagster.indexes.changes import changes_between, compared
+
+        found["changes"] = changes_between(*compared(home, after=snapshot))
+    if "communities" in asked:
+        from lightrag_dagster.pipeline.communities import communities
+
+        found["communities"] = communities(home)
+    return found
 
 
 @contextmanager

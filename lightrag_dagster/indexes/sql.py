@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
-from lightrag_dagster.indexes.views import add_elements
+from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -96,7 +96,7 @@ def open_tables(
             connection.from_arrow(rows).create_view(table)
         for table, held in (more or {}).items():
             connection.from_arrow(held).create_view(table)
-        add_elements(connection)
+        add_derived(connection)
         for setting in () if allow_external else _GUARD:
             connection.execute(setting)
         yield connection

@@ -9,7 +9,7 @@ import duckdb
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import DERIVED_VIEWS, MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 
@@ -70,9 +70,11 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
             raise StoreError(f"{generation.id} cannot be read: {one_line(error)}; run again") from error
 
 
-def add_elements(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add the view `document_elements`, tables and figures with their chunks, to a database with all other views."""
-    connection.execute(views_file.elements_sql())
+def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = DERIVED_VIEWS) -> None:
+    """Add views over other tables to a database that has these."""
+    statements = views_file.derived_sql()
+    for name in names:
+        connection.execute(statements[name])
 
 
 def build_views(generation: Generation, *, verify: bool = False) -> None:
@@ -90,7 +92,7 @@ def build_views(generation: Generation, *, verify: bool = False) -> None:
             connection.execute("USE views")
             connection.execute("BEGIN")
             create_views(connection, generation, temporary=False)
-            add_elements(connection)
+            add_derived(connection)
             for comment in views_file.comments():
                 connection.execute(comment)
             connection.execute("COMMIT")

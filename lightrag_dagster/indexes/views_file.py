@@ -9,7 +9,7 @@ from importlib.resources import files as package_files
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.schemas import DESCRIPTIONS
+from lightrag_dagster.schemas import DERIVED_VIEWS, DESCRIPTIONS
 from lightrag_dagster.schemas import VIEWS as SCHEMAS
 from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
 from lightrag_dagster.storage.snapshots.records import BuiltViews, FileFacts, read_record
@@ -47,15 +47,15 @@ def comments() -> Iterator[str]:
             yield f'COMMENT ON COLUMN {table}."{field.name}" IS {_quoted(description)}'
 
 
-def elements_sql() -> str:
-    """Return the statement that creates the view `document_elements`."""
-    return package_files(__package__).joinpath("document_elements.sql").read_text("utf-8")
+def derived_sql() -> dict[str, str]:
+    """Return for each of DERIVED_VIEWS the statement that creates it."""
+    return {name: package_files(__package__).joinpath(f"{name}.sql").read_text("utf-8") for name in DERIVED_VIEWS}
 
 
 def _tables() -> str:
     """Return a hash of the tables that the views show, independent of the folder."""
     kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]
-    return identity.digest(list(comments()), elements_sql(), kinds)
+    return identity.digest(list(comments()), derived_sql(), kinds)
 
 
 def _quoted(text: str) -> str:

@@ -304,6 +304,18 @@ class KnowledgeBase:
         ):
             return last_result(connection, statements, timeout=timeout)
 
+    def changes(self, before: str | None = None) -> "pa.Table":
+        """Return CHANGES since another snapshot, given by id or name, by default the one before this; knows no filter.
+
+        Raises:
+            StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
+        """
+        from lightrag_dagster.indexes.changes import changes_between, compared
+
+        name = None if before is None else text(before, "before")
+        with self._opened.in_use(), self.snapshot.reading():
+            return changes_between(*compared(Home.of(self.settings), name, self.snapshot_id))
+
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 

@@ -52,6 +52,14 @@ def test_back_and_forth_from_the_command_line(
     found = json.loads(ask("snapshots", "diff", "audit", "--json"))
     assert found["documents"]["changed"] == ["notes/river.md"]
     assert "Oslo" in found["entities"]["removed"]
+    said = ask("changes", "audit", "--limit", "1")
+    assert said.startswith(f"{first} → {second}: ")
+    assert "~ document notes/river.md\n    content_hash: " in said
+    assert "more; --limit prints more, --json all of them." in said
+    rows = json.loads(ask("changes", "--json"))["changes"]
+    assert {row["name"] for row in rows if row["kind"] == "entity" and row["change"] == "removed"} >= {"Oslo"}
+    counted = "SELECT kind, count(*) AS n FROM changes WHERE kind = 'document' GROUP BY kind"
+    assert ask("sql", counted, "--format", "csv") == "kind,n\ndocument,1\n"
     assert first in ask("rollback", "audit")
     assert "release" in ask("status")
     write_source(settings, "notes", {"river.md": RIVER.replace("Bergen", "Rome")})

@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes import views as views_module
-from lightrag_dagster.indexes.views import add_elements, build_views, open_tables, open_views
+from lightrag_dagster.indexes.views import add_derived, build_views, open_tables, open_views
 from lightrag_dagster.readers.elements import find_elements
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
@@ -37,7 +37,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
             ("office", 2),
             ("river", 3),
         ]
-    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements"}
+    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements", "entity_neighbours"}
     assert counts["raw_documents"] == 3
     assert counts["entities"] == 5
 
@@ -71,7 +71,7 @@ def test_elements_name_their_page_and_the_chunks_that_hold_a_part_of_them() -> N
         rows = [document | {"pages": [0, text.index("Levels")]}, plain | {"pages": None}]
         connection.register("raw_documents", pa.Table.from_pylist(rows, documents))
         connection.register("chunks", pa.Table.from_pylist(cut, chunks))
-        add_elements(connection)
+        add_derived(connection, ["document_elements"])
         found = connection.execute(
             "SELECT path, element_index, kind, caption, page, content, chunk_ids FROM document_elements ORDER BY ALL"
         ).fetchall()

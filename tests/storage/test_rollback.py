@@ -46,21 +46,3 @@ def test_who_lost_the_lock_rolls_nothing_back(years: Years) -> None:
 def test_a_name_is_not_an_id(settings: Settings, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be a name"):
         snapshots.pin(Home(settings.home), name, "gen-x")
-
-
-def test_two_snapshots_are_compared(years: Years) -> None:
-    settings, (first,) = years(1)
-    home = Home(settings.home)
-    second = build_year(settings, 2002, **{"new.txt": "Ulla Berg met Jonas Feld."})
-
-    found = snapshots.diff(home, first, second)
-
-    assert found["documents"] == (["notes/new.txt"], ["notes/river.md"], [])
-    assert "Ulla Berg" in found["entities"].added
-    assert "Station 1" in found["entities"].removed
-    back = snapshots.diff(home, second, first)
-    assert (back["relations"].added, back["relations"].removed) == (
-        found["relations"].removed,
-        found["relations"].added,
-    )
-    assert all(not any(each) for each in snapshots.diff(home, first, first).values())

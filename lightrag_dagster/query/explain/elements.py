@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import duckdb
 
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.indexes.views import add_elements, create_views
+from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.query.types import Chunk, Element
 from lightrag_dagster.storage.snapshots.generations import Generation
 
@@ -28,7 +28,7 @@ def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element
     try:
         with duckdb.connect() as connection:
             create_views(connection, generation, ["raw_documents", "chunks"], temporary=False)
-            add_elements(connection)
+            add_derived(connection, ["document_elements"])
             rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
     except duckdb.Error as error:
         raise StoreError(f"the documents of {generation.id} cannot be read: {one_line(error)}; run again") from error

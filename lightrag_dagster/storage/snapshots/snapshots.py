@@ -1,4 +1,4 @@
-"""Published snapshots: publish, list, name, roll back and compare.
+"""Published snapshots: publish, list, name and roll back.
 
 A snapshot is a generation with a manifest. `CURRENT` points to the one that readers open; replacing that file is the
 whole of publication and of rollback.
@@ -8,13 +8,11 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.resources import files as package_files
-from typing import NamedTuple
 from uuid import uuid4
 
 from pydantic import Field
 
-from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError, one_line
+from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
@@ -29,13 +27,6 @@ _log = logging.getLogger(__name__)
 
 _NAMED_PROBLEMS = 3
 
-# Table, name and hash of a row, for each kind of row that `diff` compares.
-_COMPARED = {
-    "documents": ("raw_documents", "source || '/' || path", "content_hash || status"),
-    "entities": ("entities", "name", "row_fingerprint"),
-    "relations": ("relations", "src || ' — ' || tgt", "row_fingerprint"),
-}
-
 
 class Pins(Record):
     """`pins.json`: names of snapshots."""
@@ -49,14 +40,6 @@ class Hold(Pointer):
     """`HELD`: the snapshot that a rollback holds."""
 
     mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
-
-
-class Difference(NamedTuple):
-    """Sorted names of the rows that the second of two snapshots added, changed and removed."""
-
-    added: list[str]
-    changed: list[str]
-    removed: list[str]
 
 
 def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
@@ -241,29 +224,11 @@ def release(home: Home, lock: Lock | None = None) -> Manifest:
     return latest
 
 
-def diff(home: Home, before: str, after: str) -> dict[str, Difference]:
-    """Compare the documents, entities and relations of two snapshots, given by id or name.
-
-    Raises:
-        StoreError: there is no such snapshot, or a table of it is missing or damaged.
-    """
-    import duckdb
-
-    compared = {"before": named_snapshot(home, before), "after": named_snapshot(home, after)}
-    statement = package_files(__package__).joinpath("snapshot_diff.sql").read_text(encoding="utf-8")
-    found = {}
-    with duckdb.connect() as connection:
-        for kind, (table, name, hashed) in _COMPARED.items():
-            for view, snapshot in compared.items():
-                paths = [str(path) for path in Generation(home, snapshot.snapshot_id).table_files(table)]
-                try:
-                    rows = connection.read_parquet(paths)
-                    rows.project(f"{name} AS name, {hashed} AS hash").create_view(view, replace=True)
-                except duckdb.Error as error:
-                    raise StoreError(f"{table} of {snapshot.snapshot_id} cannot be read: {one_line(error)}") from error
-            changes = connection.execute(statement).fetchall()
-            found[kind] = Difference(*([row for row, what in changes if what == one] for one in Difference._fields))
-    return found
+def previous_snapshot(home: Home, snapshot_id: str) -> Manifest | None:
+    """Return the snapshot that was published before another; None if there is none any more."""
+    listed = list_snapshots(home)
+    place = next((at for at, one in enumerate(listed) if one.snapshot_id == snapshot_id), 0)
+    return listed[place - 1] if place else None
 
 
 def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:

@@ -1,0 +1,60 @@
+"""`changes`: what differs between two snapshots, row by row."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+from lightrag_dagster.cli.snapshots import SIGNS
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
+
+_LONGEST = 200
+"""Characters of a value that are printed."""
+
+
+def show_changes(console: Console, before: str | None, after: str | None, *, limit: int, as_json: bool) -> None:
+    """Print the rows that the published snapshot and the one before it differ in, or two others.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
+    """
+    home = Home.of(load_settings())
+    refresh(home)
+    first, last = compared(home, before, after)
+    changes = changes_between(first, last)
+    if as_json:
+        rows = [row | {end: _values(row[end]) for end in ("before", "after")} for row in changes.to_pylist()]
+        print_json({"before": first.id, "after": last.id, "changes": rows})
+        return
+    console.print(f"{first.id} → {last.id}: {changes.num_rows:,} rows differ.")
+    for row in changes.slice(0, limit).to_pylist():
+        console.print(f"{SIGNS[row['change']]} {row['kind']} {row['name']}")
+        for line in _lines(row):
+            console.print(f"    {line}")
+    if changes.num_rows > limit:
+        console.print(f"{changes.num_rows - limit:,} more; --limit prints more, --json all of them.")
+
+
+def _lines(row: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each column that changed."""
+    before, after = (_values(row[end]) for end in ("before", "after"))
+    for column in row["columns"]:
+        if column in before:
+            yield f"{column}: {_text(before[column])} → {_text(after[column])}"
+        else:
+            yield f"{column}: others"
+
+
+def _values(document: str | None) -> dict[str, Any]:
+    return json.loads(document) if document else {}
+
+
+def _text(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

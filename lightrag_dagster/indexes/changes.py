@@ -1,0 +1,76 @@
+"""The rows that two snapshots differ in, and what changed in each."""
+
+from collections.abc import Iterator
+from importlib.resources import files as package_files
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.schemas import CHANGES
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, previous_snapshot, require_current
+
+
+class _Compared(NamedTuple):
+    """A table that is compared: the id and name of a row, and the columns whose values are shown."""
+
+    table: str
+    id: str
+    name: str
+    columns: tuple[str, ...]
+    hash: str = "row_fingerprint"
+
+
+_SAID = ("description", "mention_count", "chunk_count", "document_count", "sources")
+_COMPARED = {
+    "document": _Compared(
+        *("raw_documents", "doc_id", "source || '/' || path"),
+        ("status", "title", "content_hash", "content_length", "duplicate_of", "error", "author", "date", "tags"),
+        hash="md5(to_json(shown))",
+    ),
+    "entity": _Compared("entities", "entity_id", "name", ("name", "type", *_SAID, "degree")),
+    "relation": _Compared("relations", "relation_id", "src || ' — ' || tgt", ("keywords", *_SAID, "weight", "rank")),
+}
+
+
+def compared(home: Home, before: str | None = None, after: str | None = None) -> tuple[Generation, Generation]:
+    """Return two snapshots, given by id or name: the published one, and the one before it, unless given.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        StoreError: there is no such snapshot, or none before.
+    """
+    last = named_snapshot(home, after) if after else require_current(home)
+    first = named_snapshot(home, before) if before else previous_snapshot(home, last.snapshot_id)
+    if first is None:
+        raise StoreError(f"there is no snapshot before {last.snapshot_id}; `lightrag-dagster snapshots` lists them")
+    return Generation(home, first.snapshot_id), Generation(home, last.snapshot_id)
+
+
+def changes_between(before: Generation, after: Generation) -> pa.Table:
+    """Return what differs between two snapshots, sorted by kind, name and id; raises StoreError.
+
+    A row whose columns differ in places of evidence alone has `chunk_ids` as its column, without values.
+    """
+    return pa.concat_tables([CHANGES.empty_table(), *_changes(before, after)])
+
+
+def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
+    import duckdb
+
+    statement = package_files(__package__).joinpath("changes.sql").read_text("utf-8")
+    with duckdb.connect() as connection:
+        for kind, one in _COMPARED.items():
+            for view, generation in (("before", before), ("after", after)):
+                shown = ", ".join(one.columns)
+                try:
+                    rows = connection.read_parquet([str(path) for path in generation.table_files(one.table)])
+                    rows.project(
+                        f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
+                    ).create_view(view, replace=True)
+                except duckdb.Error as error:
+                    raise StoreError(f"{one.table} of {generation.id} cannot be read: {one_line(error)}") from error
+            columns = {"kind": kind, "columns": list(one.columns)}
+            yield connection.sql(statement, params=columns).to_arrow_table().cast(CHANGES)

@@ -1,0 +1,27 @@
+"""The communities of the published graph."""
+
+import pyarrow as pa
+
+from lightrag_dagster.indexes.communities import MOST_ENTITIES, find_communities
+from lightrag_dagster.pipeline.of_snapshot import of_snapshot
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+
+_REVISION = 1
+RECIPE = f"leiden-{_REVISION}-{MOST_ENTITIES}"
+
+
+def communities(home: Home) -> pa.Table:
+    """Return COMMUNITIES of the published snapshot, which are found first unless they are stored.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        SettingsError: the extra `graph` is not installed.
+        StoreError: a table of the snapshot is missing or damaged.
+    """
+    return of_snapshot(home, "communities", RECIPE, _communities)
+
+
+def _communities(generation: Generation) -> pa.Table:
+    entities = generation.read_table("entities", ["entity_id", "name", "description", "degree"])
+    return find_communities(entities, generation.read_table("relations", ["src_id", "tgt_id", "weight"]))

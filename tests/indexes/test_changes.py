@@ -1,0 +1,65 @@
+"""What differs between two snapshots, and what changed in each row."""
+
+import json
+from typing import Any
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.errors import QueryError, StoreError
+from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.schemas import CHANGES
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from tests.storage.years import Years, build_year
+
+
+def rows_by_name(home: Home, *ends: str) -> dict[tuple[str, str], dict[str, Any]]:
+    first, last = (Generation(home, one) for one in ends)
+    changes = changes_between(first, last)
+    assert changes.schema.equals(CHANGES, check_metadata=False)
+    return {(row["kind"], row["name"]): row for row in changes.to_pylist()}
+
+
+def test_added_changed_and_removed_rows_and_their_columns(years: Years) -> None:
+    settings, (first,) = years(1)
+    home = Home(settings.home)
+    second = build_year(settings, 2002, **{"new.txt": "Ulla Berg met Jonas Feld."})
+
+    found = rows_by_name(home, first, second)
+
+    assert {name: row["change"] for (kind, name), row in found.items() if kind == "document"} == {
+        "notes/new.txt": "added",
+        "notes/river.md": "changed",
+    }
+    changed = found["document", "notes/river.md"]
+    assert changed["columns"] == ["content_hash"]
+    assert json.loads(changed["before"]).keys() == json.loads(changed["after"]).keys() == {"content_hash"}
+    added = found["entity", "Ulla Berg"]
+    assert [added[name] for name in ("change", "columns", "before", "after")] == ["added", [], None, None]
+    assert found["entity", "Station 1"]["change"] == "removed"
+    met = found["entity", "Jonas Feld"]
+    assert {"mention_count", "document_count"} <= set(met["columns"])
+    assert json.loads(met["before"])["mention_count"] < json.loads(met["after"])["mention_count"]
+    back = rows_by_name(home, second, first)
+    assert {key for key, row in back.items() if row["change"] == "added"} == {
+        key for key, row in found.items() if row["change"] == "removed"
+    }
+    assert rows_by_name(home, first, first) == {}
+
+
+def test_the_published_snapshot_is_compared_with_the_one_before_it(years: Years) -> None:
+    settings, (first, second) = years(2)
+    home = Home(settings.home)
+    assert [one.id for one in compared(home)] == [first, second]
+    assert [one.id for one in compared(home, first)] == [first, second]
+    with pytest.raises(StoreError, match=f"there is no snapshot before {first}"):
+        compared(home, after=first)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        expected = changes_between(Generation(home, first), Generation(home, second))
+        assert knowledge.changes().equals(expected)
+        assert knowledge.changes(first).equals(expected)
+        with pytest.raises(QueryError, match="before takes"):
+            knowledge.changes(3)  # type: ignore[arg-type]
+        with pytest.raises(StoreError, match="gen-none"):
+            knowledge.changes("gen-none")
