@@ -417,7 +417,7 @@ CHANGES = pa.schema(
         column("after", pa.string(), "Their values after, as JSON.", nullable=True),
     ]
 )
-"""What differs between two snapshots."""
+"""The rows that two snapshots differ in."""
 
 DERIVED_VIEWS: dict[str, pa.Schema] = {
     "document_elements": DOCUMENT_ELEMENTS,

@@ -12,9 +12,9 @@ from lightrag_dagster.cli.curate import NEXT
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.pipeline.decisions import place_of, take
-from lightrag_dagster.pipeline.duplicates import Found, duplicate_candidates
+from lightrag_dagster.pipeline.duplicates import Candidates, duplicate_candidates
+from lightrag_dagster.pipeline.opinions import Pair, ask_pairs, asking_price
 from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
-from lightrag_dagster.pipeline.verdicts import Pair, ask_pairs, asking_price
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 
@@ -51,7 +51,7 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
             f"column `action` of those you decide about, and run `lightrag-dagster curate review {file} --take`.",
             soft_wrap=True,
         )
-    return int(any(one.verdict and one.verdict.failed for one in asked.values()))
+    return int(any(one.opinion and one.opinion.failed for one in asked.values()))
 
 
 def print_price(console: Console, *, ask: int) -> None:
@@ -61,7 +61,7 @@ def print_price(console: Console, *, ask: int) -> None:
     price = asking_price(settings, [one.pair for one in pairs])
     cost = "an unknown price (set `llm.prices`)" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(
-        f"Unclear pairs: {len(pairs):,}; with a stored verdict: {len(pairs) - price.questions:,}. To ask about the "
+        f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - price.questions:,}. To ask about the "
         f"others takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens, and costs {cost}.",
         soft_wrap=True,
     )
@@ -94,12 +94,12 @@ def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
 
 
 def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> dict[Pair, Reviewed]:
-    """Ask the model about pairs, and return them with its verdicts."""
+    """Ask the model about pairs, and return them with its opinions."""
     if not pairs:
         return {}
-    verdicts = ask_pairs(settings, [one.pair for one in pairs], Account.of(f"review-{uuid4()}", "", settings.llm))
-    same = [one.same for one in verdicts]
-    failed = [one for one in verdicts if one.failed]
+    opinions = ask_pairs(settings, [one.pair for one in pairs], Account.of(f"review-{uuid4()}", "", settings.llm))
+    same = [one.same for one in opinions]
+    failed = [one for one in opinions if one.failed]
     console.print(
         f"The model says of pairs of names: one {same.count(True):,}, two {same.count(False):,}, cannot tell "
         f"{same.count(None) - len(failed):,}.",
@@ -107,7 +107,7 @@ def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> d
     )
     if failed:
         console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}", soft_wrap=True)
-    return {one.pair: Reviewed(one.row, verdict) for one, verdict in zip(pairs, verdicts, strict=True)}
+    return {one.pair: Reviewed(one.row, opinion) for one, opinion in zip(pairs, opinions, strict=True)}
 
 
 def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
@@ -119,7 +119,7 @@ def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], a
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 
 
-def _left_out(found: Found, unlikely: int) -> str:
+def _left_out(found: Candidates, unlikely: int) -> str:
     counts = {
         f"{unlikely:,} that are unlikely": unlikely,
         f"{found.outdone:,} that better partners of a name kept from being compared": found.outdone,

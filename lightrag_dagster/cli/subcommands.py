@@ -211,7 +211,9 @@ def curate_add(
 def curate_review(
     file: Annotated[Path | None, typer.Argument(help="A CSV file, for a spreadsheet.")] = None,
     take: Annotated[bool, typer.Option("--take", help="Take the decisions that the file has by now.")] = False,
-    ask: Annotated[int, typer.Option(min=0, help="Ask the language model about so many of the unclear pairs.")] = 0,
+    ask: Annotated[
+        int, typer.Option(min=0, help="Ask the language model about at most this number of unclear pairs.")
+    ] = 0,
     price: Annotated[
         bool, typer.Option("--price", help="Only print what --ask would cost, or to ask about all.")
     ] = False,

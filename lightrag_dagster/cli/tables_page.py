@@ -7,8 +7,9 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.schemas import (
+    CHANGES,
+    DERIVED_VIEWS,
     DESCRIPTIONS,
-    DOCUMENT_ELEMENTS,
     MERGED_TABLES,
     SORT_KEYS,
     SOURCE_TABLES,
@@ -29,6 +30,8 @@ says so in italics. No table holds a wall clock except `raw_documents.modified_a
 _OTHERS = {
     "ledger": "One row a step of a run that asked a model: calls, tokens and dollars. In the order of the entries.",
     "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
+    "changes": "One row a document, entity or relation that differs from the snapshot before; sorted within a kind.",
+    "communities": "One row a group of entities that have more relations among each other than to others.",
     "duplicate_candidates": "One row a pair of entities that may be one; from the best 20 of each.",
     "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",
     "retrieval_evaluation": "One row a snapshot, mode and metric: the mean over the questions.",
@@ -41,15 +44,16 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
         SOURCE_TABLES,
     ),
     ("Of the merge", "Made from all accepted sources together.", MERGED_TABLES),
-    ("Tables and figures", "A view of `raw_documents.elements`.", {"document_elements": DOCUMENT_ELEMENTS}),
+    ("Views", "Other forms of these tables.", DERIVED_VIEWS),
     (
         "Of the home",
-        "Not of a snapshot: what was bought so far, for `lightrag-dagster sql` alone.",
-        {"ledger": ENTRIES},
+        "What was bought so far, and what changed since the last snapshot; for `lightrag-dagster sql` alone.",
+        {"ledger": ENTRIES, "changes": CHANGES},
     ),
     (
-        "Of questions",
-        "Made by asking the published snapshot: Parquet files in the home, below `tables/NAME/all`, and no views.",
+        "Of the published snapshot",
+        "Made from it by an asset or a command: Parquet files in the home, below `tables/NAME/all`, and no views; "
+        "`lightrag-dagster sql` knows `communities`.",
         UNPARTITIONED_TABLES,
     ),
 )

@@ -22,7 +22,7 @@ def of_snapshot(
 ) -> pa.Table:
     """Return a table of the published snapshot: the stored one, if it was made from it by this recipe, else a new one.
 
-    `inputs` are what else it depends on. Where the home cannot be written, it is made each time.
+    `inputs` are what else it depends on. If the home cannot be written, it is made each time.
 
     Raises:
         NoSnapshotError: nothing is published yet.

@@ -11,11 +11,11 @@ from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.decisions import decisions_of, resolved, take
 from lightrag_dagster.pipeline.known_names import known_names
-from lightrag_dagster.pipeline.verdicts import Pair, Verdict
+from lightrag_dagster.pipeline.opinions import Opinion, Pair
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
 from lightrag_dagster.stages.curation.files import read_files
-from lightrag_dagster.stages.prompts.requests import NamedEntity
+from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_current
@@ -33,40 +33,40 @@ _BOTH = ("", "other_")
 
 
 class Reviewed(NamedTuple):
-    """A pair of names that may be one: its row of `sql/review.sql`, and a model's verdict if it was asked."""
+    """A pair of names that may be one: its row of `sql/review.sql`, and a model's opinion if it was asked."""
 
     row: Mapping[str, Any]
-    verdict: Verdict | None = None
+    opinion: Opinion | None = None
 
     @property
     def pair(self) -> Pair:
         """The two entities, as a model is shown them."""
         row = self.row
         return (
-            NamedEntity(row["entity_id"], row["name"], row["type"], row["description"]),
-            NamedEntity(row["other_id"], row["other"], row["other_type"], row["other_description"]),
+            PairEnd(row["entity_id"], row["name"], row["type"], row["description"]),
+            PairEnd(row["other_id"], row["other"], row["other_type"], row["other_description"]),
         )
 
     @property
     def is_accepted(self) -> bool:
         """True if a model says that both are one, or by all evidence they are likely to be, and no model objects."""
-        if self.verdict and self.verdict.same is not None:
-            return self.verdict.same
+        if self.opinion and self.opinion.same is not None:
+            return self.opinion.same
         return bool(self.row["verdict"] == "likely")
 
     @property
     def reason(self) -> str:
         """A sentence for the decision that joins the two."""
-        if self.verdict and self.verdict.same is not None:
-            return f"a language model: {self.verdict.reason or _SAID[self.verdict.same]}"
+        if self.opinion and self.opinion.same is not None:
+            return f"a language model: {self.opinion.reason or _SAID[self.opinion.same]}"
         return f"score {self.row['score']:.2f}, found by {', '.join(self.row['found_by'])}"
 
     @property
     def cells(self) -> list[object]:
         """The cells of its row in a review, without an action."""
-        row, verdict = self.row, self.verdict
+        row, opinion = self.row, self.opinion
         cosine = "" if row["cosine"] is None else round(row["cosine"], 3)
-        said = ("", "") if verdict is None else (_SAID[verdict.same], verdict.reason)
+        said = ("", "") if opinion is None else (_SAID[opinion.same], opinion.reason)
         evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
         both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
         told = ("; ".join(one) if isinstance(one, list) else one for one in both)
@@ -122,14 +122,14 @@ def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisi
     return FiledDecisions(new, len(found) - len(new))
 
 
-class Accepted(NamedTuple):
+class JoinedPairs(NamedTuple):
     """Joins that were taken as decisions, and the number of those that contradict decisions in force."""
 
     taken: list[Decision]
     contradicting: int
 
 
-def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> Accepted:
+def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> JoinedPairs:
     """Take a decision to merge each pair that is accepted; those that contradict decisions in force are left out.
 
     Raises:
@@ -146,7 +146,7 @@ def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> A
     kept = _compatible(decisions_of(settings), wanted)
     if kept:
         take(settings, kept)
-    return Accepted(kept, len(wanted) - len(kept))
+    return JoinedPairs(kept, len(wanted) - len(kept))
 
 
 def _compatible(before: Sequence[Placed], wanted: Sequence[Decision]) -> list[Decision]:

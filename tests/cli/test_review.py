@@ -85,7 +85,7 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
     loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
     said = twice("curate", "review", "--price")
-    assert said.startswith(f"Unclear pairs: {unclear}; with a stored verdict: 0. To ask about the others takes ")
+    assert said.startswith(f"Unclear pairs: {unclear}; with a stored opinion: 0. To ask about the others takes ")
     assert not loopback.requests
 
     file = tmp_path / "names.csv"
@@ -93,7 +93,7 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     assert "The model says of pairs of names: one 1, two 0, cannot tell 0." in said
     (asked,) = [row for row in rows_of(file) if row["model says"]]
     assert (asked["model says"], asked["because"]) == ("one", "One maintains the gauge.")
-    assert f"Unclear pairs: {unclear}; with a stored verdict: 1." in twice("curate", "review", "--price")
+    assert f"Unclear pairs: {unclear}; with a stored opinion: 1." in twice("curate", "review", "--price")
 
     loopback.chat = lambda body: "no"
     said = twice("curate", "review", str(tmp_path / "more.csv"), "--ask", "9", code=1 if unclear > 1 else 0)

@@ -10,8 +10,8 @@ from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.errors import DecisionError, ProviderAccessError, SettingsError
 from lightrag_dagster.pipeline.decisions import decisions_of, take
+from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, ask_pairs, asking_price, parse_opinion
 from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
-from lightrag_dagster.pipeline.verdicts import AskingPrice, Verdict, ask_pairs, asking_price, parse_verdict
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -116,7 +116,7 @@ def test_accepted_pairs_are_joined_unless_a_decision_keeps_them_apart(settings: 
             ("Bergen", "Station 14", 0.95, "likely"),
         ),
     )
-    said = {0.5: Verdict(True, "so the papers say"), 0.4: Verdict(None, ""), 0.95: Verdict(False, "a town")}
+    said = {0.5: Opinion(True, "so the papers say"), 0.4: Opinion(None, ""), 0.95: Opinion(False, "a town")}
     pairs = [Reviewed(one.row, said.get(one.row["score"])) for one in pairs]
     take(settings, [Decision(action="apart", names=("Jonas Feld", "Station 14"))])
 
@@ -136,9 +136,9 @@ def test_a_verdict_is_bought_once_whatever_documents_say_later(settings: Setting
     loopback.chat = lambda body: '{"same": true, "reason": "Both lead\\nthe office."}'
     first, second = pairs_of(settings, CANDIDATES)
     assert asking_price(settings, [first.pair, second.pair]).questions == 2
-    assert ask_pairs(settings, [first.pair], ACCOUNT) == [Verdict(True, "Both lead the office.")]
+    assert ask_pairs(settings, [first.pair], ACCOUNT) == [Opinion(True, "Both lead the office.")]
     one, other = (end._replace(description="Something else.", name=end.name.upper()) for end in first.pair)
-    assert ask_pairs(settings, [(other, one), second.pair], ACCOUNT) == [Verdict(True, "Both lead the office.")] * 2
+    assert ask_pairs(settings, [(other, one), second.pair], ACCOUNT) == [Opinion(True, "Both lead the office.")] * 2
     assert len(loopback.requests) == 2
     ask_pairs(settings, [(first.pair[0], first.pair[1]._replace(type="weir"))], ACCOUNT)
     assert len(loopback.requests) == 3, "another type may be another thing"
@@ -159,7 +159,7 @@ def test_the_budget_of_a_day_bounds_verdicts_too(settings: Settings, loopback: L
 def test_what_a_model_cannot_say_is_no_verdict(settings: Settings, loopback: Loopback) -> None:
     first, second = pairs_of(settings, CANDIDATES)
     loopback.chat = lambda body: "I would rather not."
-    assert ask_pairs(settings, [first.pair], ACCOUNT) == [Verdict(None, "the model's answer cannot be used", True)]
+    assert ask_pairs(settings, [first.pair], ACCOUNT) == [Opinion(None, "the model's answer cannot be used", True)]
     loopback.script.append(Reply.error(400))
     (failed,) = ask_pairs(settings, [second.pair], ACCOUNT)
     assert failed.failed
@@ -178,13 +178,13 @@ def test_without_a_model_nobody_is_asked(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
-        ('{"same": true, "reason": "a"}', Verdict(True, "a")),
-        ('```json\n{"same": false}\n```', Verdict(False, "")),
-        ('<think>{"same": true}</think>{"same": null, "reason": 3}', Verdict(None, "")),
+        ('{"same": true, "reason": "a"}', Opinion(True, "a")),
+        ('```json\n{"same": false}\n```', Opinion(False, "")),
+        ('<think>{"same": true}</think>{"same": null, "reason": 3}', Opinion(None, "")),
         ('{"same": "yes"}', None),
         ('{"reason": "a"}', None),
         ("yes", None),
     ],
 )
-def test_a_verdict_is_an_object(text: str, verdict: Verdict | None) -> None:
-    assert parse_verdict(text) == verdict
+def test_a_verdict_is_an_object(text: str, verdict: Opinion | None) -> None:
+    assert parse_opinion(text) == verdict

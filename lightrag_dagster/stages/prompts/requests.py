@@ -151,7 +151,7 @@ def description_request(prompts: Prompts, picture: Picture, caption: str) -> Cha
     return ChatRequest("describe", (system, Message("user", user, (picture,))))
 
 
-class NamedEntity(NamedTuple):
+class PairEnd(NamedTuple):
     """An entity beside another that may be the same: its id, name, type, and the start of its description."""
 
     entity_id: str
@@ -160,7 +160,7 @@ class NamedEntity(NamedTuple):
     description: str
 
 
-def resolve_request(prompts: Prompts, first: NamedEntity, second: NamedEntity) -> ChatRequest:
+def resolve_request(prompts: Prompts, first: PairEnd, second: PairEnd) -> ChatRequest:
     """Ask whether two names are one entity, as JSON with `same` and `reason`.
 
     The answer is stored for the two names and types, in any order: other descriptions do not ask again.

@@ -1,4 +1,4 @@
-"""The verdicts of a language model on pairs of names: asked once for two names and types, and stored."""
+"""The opinions of a language model on pairs of names: asked once for two names and types, and stored."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.stages.prompts.requests import NamedEntity, resolve_request
+from lightrag_dagster.stages.prompts.requests import PairEnd, resolve_request
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 
-Pair = tuple[NamedEntity, NamedEntity]
+Pair = tuple[PairEnd, PairEnd]
 
 _ANSWER_TOKENS = 60
 """Tokens of an answer: an object with one short sentence. Not measured."""
 
 
-class Verdict(NamedTuple):
-    """A model's verdict on two names, None if it cannot tell or gave no usable answer; and its reason, or the error."""
+class Opinion(NamedTuple):
+    """A model's opinion whether two names are one, None if it cannot tell or gave no usable answer; and its reason, or the error."""
 
     same: bool | None
     reason: str
@@ -43,8 +43,8 @@ class AskingPrice(NamedTuple):
     cost_usd: float | None
 
 
-def ask_pairs(settings: Settings, pairs: Sequence[Pair], account: Account) -> list[Verdict]:
-    """Ask the model of the role `resolve` about pairs of names; stored verdicts cost nothing.
+def ask_pairs(settings: Settings, pairs: Sequence[Pair], account: Account) -> list[Opinion]:
+    """Ask the model of the role `resolve` about pairs of names; stored opinions cost nothing.
 
     Raises:
         SettingsError: there is no language model.
@@ -53,15 +53,15 @@ def ask_pairs(settings: Settings, pairs: Sequence[Pair], account: Account) -> li
     """
     requests = _requests(settings, pairs)
 
-    async def ask() -> list[Verdict]:
+    async def ask() -> list[Opinion]:
         at_once = asyncio.Semaphore(settings.llm.of("resolve").max_concurrency)
         async with open_chat_model(settings.llm, Home.of(settings), "resolve", account) as model:
 
-            async def verdict(request: ChatRequest) -> Verdict:
+            async def opinion(request: ChatRequest) -> Opinion:
                 async with at_once:
-                    return await _verdict(model, request)
+                    return await _opinion(model, request)
 
-            return await gather_or_cancel(map(verdict, requests))
+            return await gather_or_cancel(map(opinion, requests))
 
     return run_sync(ask())
 
@@ -87,15 +87,15 @@ def _requests(settings: Settings, pairs: Sequence[Pair]) -> list[ChatRequest]:
     return [resolve_request(prompts, *pair) for pair in pairs]
 
 
-async def _verdict(model: StoredChatModel, request: ChatRequest) -> Verdict:
+async def _opinion(model: StoredChatModel, request: ChatRequest) -> Opinion:
     try:
         response = await model.complete(request)
     except (PermanentProviderError, TransientProviderError) as error:
-        return Verdict(None, str(error), failed=True)
-    return parse_verdict(response.text) or Verdict(None, "the model's answer cannot be used", failed=True)
+        return Opinion(None, str(error), failed=True)
+    return parse_opinion(response.text) or Opinion(None, "the model's answer cannot be used", failed=True)
 
 
-def parse_verdict(text: str) -> Verdict | None:
+def parse_opinion(text: str) -> Opinion | None:
     """Read a model's answer, a JSON object with `same` and `reason`; None if it is something else."""
     try:
         found = read_object(text)
@@ -105,4 +105,4 @@ def parse_verdict(text: str) -> Verdict | None:
     if same is not None and not isinstance(same, bool):
         return None
     reason = found.get("reason")
-    return Verdict(same, " ".join(reason.split()) if isinstance(reason, str) else "")
+    return Opinion(same, " ".join(reason.split()) if isinstance(reason, str) else "")
