@@ -27,7 +27,7 @@ _ANSWER_TOKENS = 60
 
 
 class Opinion(NamedTuple):
-    """A model's opinion whether two names are one, None if it cannot tell or gave no usable answer; and its reason, or the error."""
+    """A model's opinion whether two names are one, None if it cannot tell or `failed`; and its reason, or the error."""
 
     same: bool | None
     reason: str
