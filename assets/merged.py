@@ -114,6 +114,7 @@ def merged(
                 summaries_failed=record.failed_summaries,
                 left_out=dict(record.inputs.left_out),
                 names_unmatched=len(record.curation.unmatched),
+                decisions_idle=len(record.curation.idle),
                 mentions_undecided=record.curation.undecided,
                 types_mapped=record.curation.mapped,
                 types_disallowed=record.curation.disallowed,

@@ -2,6 +2,7 @@
 
 import datetime
 import getpass
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
@@ -10,13 +11,16 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.pipeline.decisions import decisions_of, in_force, place_of, resolved, take, undo
-from lightrag_dagster.pipeline.known_names import KnownNames, known_names
+from lightrag_dagster.pipeline.known_names import KnownNames, in_documents, known_names
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
 """The end of the lines that tell of a decision."""
+_UNDONE = "The next `lightrag-dagster run` builds without it; `lightrag-dagster plan` shows what that costs."
+_LISTED = 20
+"""Unknown names for which the nearest are looked up."""
 
 
 def decide(console: Console, **values: object) -> None:
@@ -29,21 +33,21 @@ def decide(console: Console, **values: object) -> None:
     settings = load_settings()
     given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
     decision = check_decision("the decision", **given).decision
-    with known_names(Home.of(settings)) as known:
+    with known_names(Home.of(settings), decisions_of(settings)) as known:
         if known:
-            names = tuple(map(known.as_extracted, decision.names))
-            decision = decision.model_copy(update={"names": names})
+            decision = in_documents(known, decision)
         unknown = [] if known is None or decision.action == "add" else list(_unknown(settings, decision, known))
     (number,) = take(settings, [decision])
     console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}", soft_wrap=True)
-    for line in unknown:
+    for line in [*unknown, *_removed_whole(decisions_of(settings), place_of(number))]:
         console.print(line, soft_wrap=True)
 
 
 def undo_decision(console: Console, number: int | None) -> None:
     """Undo a decision of the table, the last one unless its number is given; raises DecisionError if there is none."""
     one = undo(load_settings(), number)
-    console.print(f"Undone is {place_of(one.number)}: {described(one.decision)}. {NEXT}", soft_wrap=True)
+    said = f"{place_of(one.number).capitalize()} is undone, that {described(one.decision)}."
+    console.print(f"{said} {_UNDONE}", soft_wrap=True)
 
 
 def list_decisions(console: Console, *, as_json: bool) -> None:
@@ -71,7 +75,7 @@ def check_decisions(console: Console) -> None:
     with known_names(Home.of(settings)) as known:
         missing = [] if known is None else list(_missing(found.decisions, found.curation.named.values(), known))
     console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
-    for line in missing:
+    for line in [*missing, *_removed_whole(found.decisions)]:
         console.print(line, soft_wrap=True)
 
 
@@ -122,10 +126,28 @@ def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Itera
 
 def _missing(decisions: Sequence[Placed], named: Collection[str], known: KnownNames) -> Iterator[str]:
     """Yield a line for each name in decisions that no document has, with the decisions that name it."""
-    for name in sorted(named):
-        if not known.is_known(name):
-            places = [one.place for one in decisions if entity_id(name) in one.decision.ids]
-            yield f"{', '.join(places)}: no document has the name “{name}”{_meant(known, name)}."
+    places = defaultdict[str, list[str]](list)
+    for one in decisions:
+        for base in dict.fromkeys(one.decision.ids):
+            places[base].append(one.place)
+    unknown = [name for name in sorted(named) if not known.is_known(name)]
+    for name in unknown[:_LISTED]:
+        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{_meant(known, name)}."
+    for name in unknown[_LISTED:]:
+        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”."
+
+
+def _removed_whole(decisions: Sequence[Placed], place: str | None = None) -> Iterator[str]:
+    """Yield a line for each entity of several names that a decision removes; of those that one place has a part in."""
+    joined = resolved(decisions).curation.joined
+    for one in decisions:
+        if one.decision.action != "remove" or len(one.decision.names) > 1:
+            continue
+        entity = joined.get(one.decision.ids[0])
+        others = {name: other.place for other in decisions for name in other.decision.names}
+        same = sorted(name for name in others if entity and joined.get(entity_id(name), entity_id(name)) == entity)
+        if len({*map(entity_id, same)}) > 1 and place in (None, one.place, *(others[name] for name in same)):
+            yield f"{one.place} removes an entity of several names: {', '.join(f'“{name}”' for name in same)}."
 
 
 def _meant(known: KnownNames, name: str) -> str:

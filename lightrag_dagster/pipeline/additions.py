@@ -20,6 +20,8 @@ CURATION = "curation"
 """The source of what people added."""
 
 _RECIPE = "decisions"
+_BETWEEN = " — "
+_CONTEXT = {True: "A relation that a person added.", False: "An entity that a person added."}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -50,11 +52,14 @@ def _tables(curation: Curation, encoding: str) -> dict[str, pa.Table]:
 
 def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) -> dict[str, dict[str, object]]:
     """Return the rows of one added entity or relation, by table."""
-    name, text = " — ".join(decision.names), decision.text or ""
-    path = name.replace("/", "_") + (f" {digest(name)[:8]}" if "/" in name else "")
-    content = f"{name}\n\n{text}" if text else name
+    name, text = _BETWEEN.join(decision.names), decision.text or ""
     is_relation = len(decision.names) == 2
-    doc_id, chunk = document_id(CURATION, path), chunk_id(content, None)
+    # Two additions never share a path, nor one a chunk with a document of the same text.
+    is_plain = "/" not in name and name.count(_BETWEEN) == is_relation
+    path = name.replace("/", "_") + ("" if is_plain else f" {digest(decision.names)[:8]}")
+    content = f"{name}\n\n{text}" if text else name
+    context = _CONTEXT[is_relation]
+    doc_id, chunk = document_id(CURATION, path), chunk_id(content, None, context)
     of_chunk = {"source": CURATION, "chunk_id": chunk, "extraction_key": digest(_RECIPE, decision.content)}
     document = {
         "source": CURATION,
@@ -76,6 +81,7 @@ def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) ->
         "path": path,
         "chunk_index": 0,
         "content": content,
+        "context": context,
         "tokens": count_tokens([content])[0],
         "char_start": 0,
         "char_end": len(content),

@@ -94,7 +94,7 @@ def undo(settings: Settings, number: int | None) -> Taken:
     """Undo a decision of the table, the last one in force unless its number is given, and return it.
 
     Raises:
-        DecisionError: there is none.
+        DecisionError: there is none, or the others held together with it, and do not without it.
         StoreError: the database refuses.
     """
     home = Home.of(settings)
@@ -102,9 +102,21 @@ def undo(settings: Settings, number: int | None) -> Taken:
     if one is None:
         what = "no decision is" if number is None else f"decision {number} is not"
         raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
+    decisions = decisions_of(settings)
+    problem = _contradiction([other for other in decisions if other.place != place_of(one.number)])
+    if problem and not _contradiction(decisions):
+        raise DecisionError(f"decision {one.number} cannot be undone before others: without it, {problem}")
     with DecisionStore(home.decisions) as store:
         store.undo(one.number)
     return one
+
+
+def _contradiction(decisions: Sequence[Placed]) -> str | None:
+    try:
+        resolve(decisions)
+    except DecisionError as error:
+        return str(error)
+    return None
 
 
 def copy_decisions(home: Home, copy: Home) -> None:

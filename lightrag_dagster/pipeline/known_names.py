@@ -8,6 +8,8 @@ import duckdb
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.stages.curation.decisions import Decision, Placed
+from lightrag_dagster.stages.curation.resolving import resolve
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
@@ -38,16 +40,28 @@ SELECT name FROM (
 class KnownNames:
     """The names of a merge, as documents have them and as they are displayed."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, removed: Iterable[str]) -> None:
-        """Take a database with the tables of a generation, and the ids of names whose mentions it lacks."""
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, removed: Iterable[str], decisions: Sequence[Placed] = ()
+    ) -> None:
+        """Take a database with the tables of a generation, ids of names whose mentions it lacks, and decisions."""
         self._connection = connection
+        curation = resolve(decisions)
+        self._given = {entity_id(one.decision.into) for one in decisions if one.decision.into}
+        self._parts = {curation.joined.get(one.into_id, one.into_id) for one in curation.splits}
+        self._joined = curation.joined
         connection.execute(_NAMES)
         names = connection.execute("SELECT DISTINCT name FROM extracted ORDER BY name").fetchall()
         self._ids = {entity_id(name) for (name,) in names}.union(removed)
 
-    def as_extracted(self, name: str) -> str:
-        """Return a name as documents have it, of one that is only displayed; any other name as it is."""
-        if entity_id(name) in self._ids:
+    def as_extracted(self, name: str, *, renamed: bool = False) -> str:
+        """Return a name as documents have it, of one that is only displayed; any other name as it is.
+
+        No document has the name of a part that a decision splits off: it stays. So does one that a decision gave, if
+        the entity is to be `renamed`: the new name comes after it.
+        """
+        base = entity_id(name)
+        is_part = self._joined.get(base, base) in self._parts
+        if base in self._ids or is_part or (renamed and base in self._given):
             return name
         found = self._connection.execute(_OF_DISPLAYED, {"name": name}).fetchone()
         return str(found[0]) if found else name
@@ -63,8 +77,13 @@ class KnownNames:
 
 
 @contextmanager
-def known_names(home: Home) -> Iterator[KnownNames | None]:
-    """Give the names of the newest merge; None before the first one. Raises StoreError in the block."""
+def known_names(home: Home, decisions: Sequence[Placed] = ()) -> Iterator[KnownNames | None]:
+    """Give the names of the newest merge, as decisions in force change them; None before the first merge.
+
+    Raises:
+        DecisionError: the decisions cannot all hold.
+        StoreError: the merge is damaged, in the block as well.
+    """
     try:
         generation = generations.newest(home)
         removed = generation.record().curation.removed
@@ -72,4 +91,11 @@ def known_names(home: Home) -> Iterator[KnownNames | None]:
         yield None
         return
     with open_tables(generation, _TABLES) as connection:
-        yield KnownNames(connection, removed)
+        yield KnownNames(connection, removed, decisions)
+
+
+def in_documents(known: KnownNames, decision: Decision) -> Decision:
+    """Return a decision with its names as documents have them, as far as they do."""
+    renamed = decision.action == "rename" or (decision.action == "merge" and decision.into is not None)
+    names = tuple(known.as_extracted(name, renamed=renamed) for name in decision.names)
+    return decision.model_copy(update={"names": names})

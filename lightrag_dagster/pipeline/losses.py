@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -119,6 +120,12 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
             f"{len(names):,} names in decisions are in no document, as {named}; `lightrag-dagster curate check` says "
             "which decisions, and the nearest names"
         )
+    if curation.idle:
+        named = ", ".join(curation.idle[:_NAMED]) + (" and others" if len(curation.idle) > _NAMED else "")
+        yield (
+            f"{len(curation.idle):,} parts or relations in decisions are in no document, as {named}; "
+            "`lightrag-dagster curate list` shows the decisions"
+        )
     if curation.undecided:
         yield (
             f"{curation.undecided:,} mentions fit several `split` decisions of their name, and keep it; make their "
@@ -133,6 +140,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     if before is None or after is None:
         return {}
     tables, gone = SourceTables(home), before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
+    gone -= {CURATION}  # additions that people took back
     versions = {source: tables.current("raw_documents", source) for source in sorted(gone)}
     return {source: version.rows if version else 0 for source, version in versions.items()}
 

@@ -6,13 +6,14 @@ snapshot, and summaries whose descriptions have not changed. If nothing changed,
 
 import logging
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Collection, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.aio import run_sync
@@ -313,10 +314,31 @@ def _effect(curation: Curation, decided: "Decided", merged: "Merged", types: Typ
         written=[WrittenRecord(**asdict(one)) for one in curation.written],
         unmatched=decided.unmatched,
         removed=decided.removed,
+        idle=_idle(curation, decided, merged),
         undecided=decided.undecided,
         mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
         disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in types.allowed),
     )
+
+
+def _idle(curation: Curation, decided: "Decided", merged: "Merged") -> list[str]:
+    """Return the parts that no mention was split off to, and the relations in decisions that no document has."""
+    texts = {one.id for one in curation.written}
+    parts = {entity: one.into for one in curation.splits if (entity := curation.entity_of(one.into_id))}
+    lost = [f"“{into}”" for entity, into in parts.items() if entity not in _among(merged.entities, "entity_id", parts)]
+    relations = {one: ends for one, ends in curation.relations.items() if one in texts | curation.removed}
+    known = _among(merged.relations, "relation_id", relations) | decided.removed_relations
+    lost += [f"“{src}” — “{tgt}”" for one, (src, tgt) in relations.items() if one not in known]
+    return sorted(lost)
+
+
+def _among(paths: Sequence[Path], column: str, wanted: Collection[str]) -> set[str]:
+    """Return those of some ids that are in a column of Parquet files."""
+    found = set[str]()
+    for path in paths if wanted else ():
+        ids = read_parquet(path, [column])[column]
+        found.update(ids.filter(pc.is_in(ids, pa.array(sorted(wanted), pa.string()))).to_pylist())
+    return found
 
 
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.decisions import decisions_of, resolved, take
-from lightrag_dagster.pipeline.known_names import known_names
+from lightrag_dagster.pipeline.known_names import in_documents, known_names
 from lightrag_dagster.pipeline.opinions import Opinion, Pair
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
@@ -87,7 +87,7 @@ def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
     with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
         rows = connection.sql(_QUERY).to_arrow_table()
-    with known_names(home) as known:
+    with known_names(home, decisions_of(settings)) as known:
         if known is None:
             return []
         return [
@@ -111,13 +111,14 @@ def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisi
     """
     if not file.is_file():
         raise DecisionError(f"there is no file {file}; `lightrag-dagster curate review {file}` writes it")
-    in_force = {one.decision.content for one in decisions_of(settings)}
-    with known_names(Home.of(settings)) as known:
+    decisions = decisions_of(settings)
+    in_force = {one.decision.content for one in decisions}
+    with known_names(Home.of(settings), decisions) as known:
         found = []
         for decision, place in read_files(file):
-            names = tuple(map(known.as_extracted, decision.names)) if known else decision.names
             missing = {name: value for name, value in values.items() if getattr(decision, name) is None}
-            found.append(Placed(decision.model_copy(update=missing | {"names": names}), place))
+            signed = decision.model_copy(update=missing)
+            found.append(Placed(in_documents(known, signed) if known else signed, place))
     new = [one for one in found if one.decision.content not in in_force]
     return FiledDecisions(new, len(found) - len(new))
 

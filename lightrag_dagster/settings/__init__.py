@@ -173,6 +173,11 @@ class Settings(BaseSettings):
     def _has_todays_names(cls, values: dict[str, object]) -> dict[str, object]:
         return with_todays_names(values)
 
+    @field_validator("curation", mode="before")
+    @classmethod
+    def _is_unset_if_empty(cls, place: object) -> object:
+        return place or None  # an empty path would be the working folder
+
     @field_validator("database")
     @classmethod
     def _is_postgres(cls, url: SecretStr | None) -> SecretStr | None:

@@ -68,13 +68,101 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     [last, *_] = json.loads(ask("curate", "list", "--json"))["decisions"][::-1]
     assert (last["place"], last["names"]) == ("decision 8", ["Halden Weir"]), "as documents have it"
     for number in range(8, 0, -1):
-        assert ask("curate", "undo").startswith(f"Undone is decision {number}: ")
+        assert ask("curate", "undo").startswith(f"Decision {number} is undone, that ")
     ask("run")
     assert ask("sql", "select * from entities order by all") == before
     ask("gc")
     assert len(taken(Home(Path(os.environ["LIGHTRAG_HOME"])))) == 8, "gc touches no decision, undone or not"
     assert "no decision is in force" in ask("curate", "undo", code=2)
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
+
+
+def test_a_part_that_was_split_off_is_addressed_by_its_name(ask: Ask, notes: Path) -> None:
+    (notes / "old").mkdir()
+    (notes / "old" / "flood.md").write_text(FLOOD.replace("2021", "1987"))
+    ask("curate", "split", "Halden Weir", "Halden Weir (1987)", "--path", "old/*")
+    ask("run")
+    shown = "select name, type from entities where name like 'Halden%' order by name"
+    assert [row["name"] for row in found(ask, shown)] == ["Halden Weir", "Halden Weir (1987)"]
+    said = ask("curate", "retype", "Halden Weir (1987)", "ruin")
+    assert said.startswith("Decision 2: “Halden Weir (1987)” is of type ruin.")
+    assert "joins what decision 1 splits" in ask("curate", "merge", "Halden Weir", "Halden Weir (1987)", code=2)
+    ask("run")
+    assert [row["type"] for row in found(ask, shown)] == ["location", "ruin"]
+    ask("curate", "rename", "Halden Weir (1987)", "The old weir")
+    ask("run")
+    ask("curate", "undo", "2")
+    assert ask("curate", "remove", "The old weir").startswith("Decision 4: “The old weir” is removed.")
+    ask("run")
+    assert [row["name"] for row in found(ask, shown)] == ["Halden Weir"]
+    ask("run")
+    assert "hold together." in ask("curate", "check")
+
+
+def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None:
+    ask("curate", "rename", "Halden Weir", "Weir B")
+    ask("run")
+    ask("curate", "rename", "Weir B", "Weir C")
+    ask("run")
+    assert [row["name"] for row in found(ask, "select name from entities where name like '%Weir%'")] == ["Weir C"]
+    ask("curate", "merge", "Halden Weir", "Weir C", "--into", "Weir C")
+    problem = ask("curate", "undo", "2", code=2)
+    assert "decision 2 cannot be undone before others: without it, decision 1 and decision 3 give one enti" in problem
+    ask("curate", "undo")
+    assert ask("curate", "undo").startswith("Decision 2 is undone, that “Weir B” is called “Weir C”. The next ")
+
+
+def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
+    ask("run")
+    ask("curate", "remove", "Bergen")
+    said = ask("curate", "merge", "Bergen", "Orrin Instruments", "--into", "Orrin Instruments")
+    removed = "decision 1 removes an entity of several names: “Bergen”, “Orrin Instruments”."
+    assert said.endswith(removed)
+    assert ask("curate", "check").endswith(removed)
+
+
+def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
+    ask("curate", "split", "Halden Weir", "Another weir", "--source", "nosuch")
+    ask("curate", "describe", "Halden Weir", "They never met.", "--with", "Bergen")
+    ask("curate", "remove", "Priya Nair", "--with", "Bergen")
+    ask("curate", "remove", "Jonas Feld", "--with", "Station 14")
+    said = ask("run")
+    assert (
+        "3 parts or relations in decisions are in no document, as “Another weir”, “Halden Weir” — “Bergen”, "
+        "“Priya Nair” — “Bergen”; `lightrag-dagster curate list` shows the decisions"
+    ) in said
+    for _ in range(3):
+        ask("curate", "undo")
+    ask("curate", "undo")
+    ask("curate", "split", "Halden Weir", "Another weir", "--source", "notes")
+    assert "in no document" not in ask("run")
+
+
+def test_additions_have_places_and_chunks_of_their_own(ask: Ask, notes: Path) -> None:
+    (notes / "tiny.md").write_text("Marlow Quince of Steinfeld")
+    ask("run")
+    before = found(ask, "select name, type from entities order by all")
+    ask("curate", "add", "Marlow Quince of Steinfeld", "--type", "project")
+    ask("curate", "add", "Alpha — Beta")
+    ask("curate", "add", "Alpha", "--with", "Beta")
+    ask("run")
+    after = found(ask, "select name, type from entities order by all")
+    added = [row for row in after if row not in before]
+    assert [row for row in before if row not in after] == []
+    assert {row["name"] for row in added} == {"Marlow Quince of Steinfeld", "Alpha — Beta", "Alpha", "Beta"}
+    assert "undo it by `lightrag-dagster curate undo`" in ask("purge", "curation", "--yes", code=2)
+
+
+def test_additions_that_were_taken_back_leave_no_text(ask: Ask, notes: Path) -> None:
+    (notes / "gone.md").write_text("Ulla Berg met Jonas Feld.")
+    ask("curate", "add", "Zebra", "--text", "ZEBRATEXT")
+    ask("run")
+    ask("curate", "undo")
+    (notes / "gone.md").unlink()
+    assert "curation is no longer a source" not in ask("run", "--accept-deletes")
+    ask("purge", "notes/gone.md", "--yes")
+    home = Path(os.environ["LIGHTRAG_HOME"])
+    assert not list(home.glob("tables/*/curation/*.parquet"))
 
 
 def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is_done(
@@ -105,6 +193,8 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
         (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
         (("rename", "One", " "), "rename has an empty name"),
         (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),
+        (("remove", ""), "a decision names an entity"),
+        (("remove", "One", "--author", "\udcff"), "holds a character that no text has"),
         (("remove", "One", "--with", "one"), "'One' and 'one' are one entity"),
     ],
 )

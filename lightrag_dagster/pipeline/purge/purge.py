@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.errors import OlderFormatError, SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
+from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.pipeline.purge.decided import erase_undone, refuse_while_decided
@@ -35,6 +36,7 @@ from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import Manifest, Record, read_record
 from lightrag_dagster.storage.snapshots.snapshots import (
+    current_snapshot,
     held_snapshot,
     list_snapshots,
     pin,
@@ -87,6 +89,11 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
     for name in names:
         source, _, path = name.partition("/")
+        if source == CURATION and (path or CURATION in _published_sources(home)):
+            raise SourceError(
+                f"{name} is what people added; undo it by `lightrag-dagster curate undo`, and run `lightrag-dagster run`; "
+                "any purge then removes its text"
+            )
         if source not in sources:
             earlier = _earlier_sources(home)
             if unfinished.get(source) != set() and source not in earlier:
@@ -145,6 +152,11 @@ def _united(some: set[str], others: set[str]) -> set[str]:
 def _unfinished(home: Home) -> Gone:
     found = read_record(home.purging, Unfinished)
     return found.gone if found else {}
+
+
+def _published_sources(home: Home) -> set[str]:
+    current = current_snapshot(home)
+    return set(current.inputs.sources) if current else set()
 
 
 def _earlier_sources(home: Home) -> set[str]:
@@ -256,6 +268,9 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
         responses.erase(unused[0])
         vectors.erase(unused[1])
     undone = erase_undone(home)
+    if CURATION not in snapshot.inputs.sources:  # all additions are undone
+        for table in SOURCE_TABLES:
+            home.files.remove_folder(home.source_table(table, CURATION))
     _forget_records(home, gone, snapshot)
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)

@@ -5,10 +5,11 @@ speaks of the whole entity that the name belongs to after all merges and renames
 """
 
 import datetime
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.errors import DecisionError
@@ -29,6 +30,7 @@ _ALLOWED: dict[Action, set[str]] = {
     "split": {"into", "sources", "paths", "types"},
     "add": {"type", "text", "keywords"},
 }
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types")
 
 
@@ -57,11 +59,22 @@ class Decision(BaseModel):
     author: str | None = None
     date: datetime.date | None = None
 
+    @field_validator("names", "into", "type", mode="after")
+    @classmethod
+    def _on_one_line(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if isinstance(value, tuple):
+            return tuple(" ".join(one.split()) for one in value)
+        return None if value is None else " ".join(value.split())
+
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         action, number = self.action, len(self.names)
-        if any(not name.strip() for name in (*self.names, *([] if self.into is None else [self.into]))):
+        named = (*self.names, *([] if self.into is None else [self.into]))
+        if any(not name.strip() for name in named):
             raise ValueError(f"{action} has an empty name")
+        texts = (*named, self.type, self.text, self.keywords, self.reason, self.author, *self.sources, *self.paths)
+        for text in (*texts, *self.types):
+            _require_text(text)
         if number > _MOST_NAMES.get(action, number):
             raise ValueError(f"{action} takes at most {_MOST_NAMES[action]} names, not {number}")
         if number < 2 and (action == "apart" or (action == "merge" and self.into is None)):
@@ -85,7 +98,17 @@ class Decision(BaseModel):
     @property
     def content(self) -> str:
         """A hash of what it decides, without author, date and reason."""
-        return digest(self.model_dump(mode="json", include={"action", "names", *_VALUES}))
+        names = self.names if self.action == "add" else self.ids
+        return digest(self.action, names, self.model_dump(mode="json", include=set(_VALUES)))
+
+
+def _require_text(text: str | None) -> None:
+    if text is None:
+        return
+    if not text.strip():
+        raise ValueError("a value is blank")
+    if _NO_TEXT.search(text):
+        raise ValueError(f"{text[:60]!r} holds a character that no text has")
 
 
 class Placed(NamedTuple):
@@ -107,6 +130,8 @@ def check_decision(place: str, **values: object) -> Placed:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
         message = first["msg"].removeprefix("Value error, ")
+        if first["loc"] == ("names",):
+            name, message = "", "a decision names an entity"
         raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
 
 

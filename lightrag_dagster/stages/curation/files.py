@@ -33,39 +33,52 @@ def read_files(place: Path) -> list[Placed]:
     """
     if not place.exists():
         raise DecisionError(f"{place}, the setting `curation`, is missing; make it, or unset the setting")
-    if place.is_file() and place.suffix.lower() not in _SUFFIXES:
+    if not place.is_dir() and place.suffix.lower() not in _SUFFIXES:
         raise DecisionError(f"{place} is not a file of decisions; name it .yaml or .csv")
-    files = sorted(one for one in place.rglob("*") if one.is_file()) if place.is_dir() else [place]
+    files = sorted(one for one in place.rglob("*") if not one.is_dir()) if place.is_dir() else [place]
     return [decision for file in files if file.suffix.lower() in _SUFFIXES for decision in _read(file, place)]
 
 
 def _read(file: Path, place: Path) -> Iterator[Placed]:
     name = str(Path(place.name) / file.relative_to(place)) if place.is_dir() else file.name
     try:
+        if not file.is_file():  # a link to nowhere, or a pipe that would never end
+            raise DecisionError(f"{file} is not a file; remove it")
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise DecisionError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise DecisionError(f"{file} cannot be read: {one_line(error)}; save it as UTF-8") from error
     return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
 
 
 def _of_yaml(text: str, name: str) -> Iterator[Placed]:
+    # The base loader takes every value for text: `no` and 010 are names, too.
     try:
-        root = yaml.compose(text, yaml.SafeLoader)
-        entries = yaml.safe_load(text) or []
+        root = yaml.compose(text, yaml.BaseLoader)
+        entries = yaml.load(text, yaml.BaseLoader)
     except yaml.YAMLError as error:
         raise DecisionError(f"{name} is not valid YAML: {yaml_mistake(error)}") from None
-    if not isinstance(entries, list) or root is None:
-        if root is None:
-            return
+    except RecursionError:
+        raise DecisionError(f"{name} is nested too deeply; a decision is a mapping of texts and lists") from None
+    if root is None:
+        return
+    if not isinstance(entries, list):
         raise DecisionError(f"{name} is not a list of decisions; begin each with `- merge: …` or another action")
     for node, entry in zip(root.value, entries, strict=True):
-        yield _of_mapping(entry, f"{name}:{node.start_mark.line + 1}")
+        place = f"{name}:{node.start_mark.line + 1}"
+        keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise DecisionError(f"{place}: the decision has {twice[0]!r} twice; write it once")
+        yield _of_mapping(entry, place)
 
 
 def _of_mapping(entry: object, place: str) -> Placed:
     if not isinstance(entry, dict):
         raise DecisionError(f"{place}: a decision is a mapping, as `merge: [Acme, ACME Inc]`")
     values = dict(entry)
+    if nested := [key for key, value in values.items() if not _is_text(value)]:
+        raise DecisionError(f"{place}: {nested[0]} takes a text, or a list of texts")
     actions = [action for action in ACTIONS if action in values]
     if len(actions) != 1:
         raise DecisionError(f"{place}: a decision has one of {', '.join(ACTIONS)}, not {len(actions)} of them")
@@ -82,26 +95,41 @@ def _of_mapping(entry: object, place: str) -> Placed:
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","  # as spreadsheets of many countries write it
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    columns = [column.strip() for column in rows.fieldnames or ()]
-    rows.fieldnames = columns
-    if missing := [column for column in ("action", "name") if column not in columns]:
-        raise DecisionError(f"{name}:1: there is no column {missing[0]!r}; the first line names the columns")
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        columns = [column.strip().lower() for column in rows.fieldnames or ()]
+        rows.fieldnames = columns
+        if missing := [column for column in ("action", "name") if column not in columns]:
+            raise DecisionError(f"{name}:1: there is no column {missing[0]!r}; the first line names the columns")
+        yield from _of_rows(rows, name)
+    except csv.Error as error:
+        raise DecisionError(f"{name}:{rows.line_num}: it is not valid CSV: {error}") from None
+
+
+def _of_rows(rows: "csv.DictReader[str]", name: str) -> Iterator[Placed]:
     for row in rows:
         values = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
         place = f"{name}:{rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
-        if not (action := values.get("action", "")):
+        if not (action := values.get("action", "").lower()):
             continue  # a row of a review that nobody decided
-        names = tuple(value for value in (values.get("name"), values.get("with")) if value)
+        if any(row.get(None, ())):
+            raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
+        other = values.get("with", "")
+        others = other.split(";") if action in ("merge", "apart") else [other]
+        names = tuple(value.strip() for value in (values.get("name", ""), *others) if value.strip())
         lists = {one: tuple(part.strip() for part in values.get(one, "").split(";") if part.strip()) for one in _LISTS}
         given = {column: values[column] for column in _COLUMNS if values.get(column)}
-        yield check_decision(place, **given | lists, action=action.lower(), names=names)
+        yield check_decision(place, **given | lists, action=action, names=names)
 
 
 def _cell(value: str) -> str:
     """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
     value = value.strip()
     return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
 
 
 def _as_list(value: object) -> Sequence[str]:

@@ -23,6 +23,7 @@ class SplitRule:
 
     entity_id: str
     into_id: str
+    into: str
     sources: tuple[str, ...]
     paths: tuple[str, ...]
     types: tuple[str, ...]
@@ -51,6 +52,9 @@ class Curation:
     added: tuple[Decision, ...] = ()
     named: dict[str, str] = field(default_factory=dict)
     """Names that must be in the documents, by the id that each has without decisions."""
+
+    relations: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Relations that decisions speak of, with the names of both ends."""
 
     def entity_of(self, base_id: str) -> str | None:
         """Return the entity of a name, by the id that the name has without decisions; None if it is removed."""
@@ -89,6 +93,7 @@ class _Resolving:
             seen[one.decision.content] = one.place
             self._by_action[one.decision.action].append(one)
         self._keys: dict[str, str] = {}
+        self._relations: dict[str, tuple[str, str]] = {}
         self._links: dict[str, list[tuple[str, str]]] = defaultdict(list)
         """Id of a name → ids that it is joined with, and the place that says so."""
         self._steps: dict[str, dict[str, Placed]] = defaultdict(dict)
@@ -107,6 +112,7 @@ class _Resolving:
             written=tuple(sorted(written, key=lambda one: (one.id, one.column))),
             added=tuple(one.decision for one in self._added(removed)),
             named=self._named(),
+            relations=self._relations,
         )
 
     def _of(self, *actions: Action) -> Iterator[Placed]:
@@ -122,8 +128,12 @@ class _Resolving:
             self._links[other].append((ids[0], one.place))
         if decision.into is not None:
             for base in ids[:-1]:
-                if base != ids[-1] or len(ids) == 2:
-                    self._steps[base].setdefault(decision.into, one)
+                if base != ids[-1] or len({*ids}) == 1:
+                    steps = self._steps[base]
+                    # Of several decisions that give the name, the one that shows it does not depend on places.
+                    steps[decision.into] = min(
+                        one, steps.get(decision.into, one), key=lambda each: each.decision.content
+                    )
 
     def _id(self, name: str) -> str:
         base = entity_id(name)
@@ -164,9 +174,10 @@ class _Resolving:
 
     def _last_name(self, members: Iterable[str]) -> Placed | None:
         """Return the decision that gives a group its name: the one whose name is not given another one."""
-        steps = {
-            (entity_id(into), into): one for member in members for into, one in self._steps.get(member, {}).items()
-        }
+        steps: dict[tuple[str, str], Placed] = {}
+        for into, one in (step for member in members for step in self._steps.get(member, {}).items()):
+            key = (entity_id(into), into)
+            steps[key] = min(one, steps.get(key, one), key=lambda each: each.decision.content)
         last = {step: one for step, one in steps.items() if not self._leads_on(step)}
         if steps and not last:
             (first, second, *_) = sorted({one.place for one in steps.values()}) * 2
@@ -189,10 +200,17 @@ class _Resolving:
                 decision = given.decision
                 yield WrittenText(self._groups[members[0]], "name", str(decision.into), decision.sources)
         given_names = {self._groups[members[0]] for members in self._members if self._last_name(members)}
-        for decision, _ in self._of("split"):
-            entity = self._entity(str(decision.into))
+        parts: dict[str, Placed] = {}
+        for one in sorted(self._of("split"), key=lambda each: each.decision.content):
+            before = parts.setdefault(self._entity(str(one.decision.into)), one)
+            if before.decision.into != one.decision.into and self._entity(str(one.decision.into)) not in given_names:
+                first, second = sorted((before, one), key=lambda each: each.place)
+                raise DecisionError(
+                    f"{first.place} and {second.place} spell one name as {first.decision.into!r} and as "
+                    f"{second.decision.into!r}; remove one of them"
+                )
+        for entity, (decision, _) in parts.items():
             if entity not in given_names:
-                given_names.add(entity)
                 yield WrittenText(entity, "name", str(decision.into), decision.sources)
 
     def _entity(self, name: str) -> str:
@@ -208,7 +226,9 @@ class _Resolving:
             joining = self._reached(entity_id(decision.names[0])).get(entity_id(decision.names[1]))
             by = f"; {joining} makes them one" if joining else ""
             raise DecisionError(f"{place}: {decision.names[0]!r} and {decision.names[1]!r} are one entity{by}")
-        return relation_id(*ends)
+        relation = relation_id(*ends)
+        self._relations[relation] = (decision.names[0], decision.names[1])
+        return relation
 
     def _removed(self) -> Iterator[tuple[str, str]]:
         for decision, place in self._of("remove"):
@@ -224,7 +244,7 @@ class _Resolving:
             before, elsewhere = found.setdefault((subject, column), (text, place))
             if place != elsewhere:
                 raise DecisionError(
-                    f"{elsewhere} and {place} give one {column} twice, {before!r} and {text!r}; remove one of them"
+                    f"{elsewhere} and {place} give two {column}s, {before!r} and {text!r}; remove one of them"
                 )
             yield WrittenText(subject, column, text, decision.sources)
 
@@ -265,7 +285,7 @@ class _Resolving:
                 joining = self._reached(base)[entity_id(into)]
                 raise DecisionError(f"{joining} joins what {place} splits; remove one of them")
             types = tuple(one.lower() for one in decision.types)
-            yield SplitRule(base, entity_id(into), decision.sources, decision.paths, types)
+            yield SplitRule(base, entity_id(into), into, decision.sources, decision.paths, types)
 
     def _named(self) -> dict[str, str]:
         """Return the names that must be in the documents: all except those that decisions make."""

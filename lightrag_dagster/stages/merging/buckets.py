@@ -128,10 +128,14 @@ class Workspace:
 
 
 class Dealt(NamedTuple):
-    """A call of `deal`, which begins the names of its files, and the ids of those names that decisions name."""
+    """A call of `deal`, which begins the names of its files, and ids of those names and relations that decisions name.
+
+    `named` are names as they are without decisions, `removed` relations that are removed.
+    """
 
     call: str
     named: frozenset[str]
+    removed: frozenset[str]
 
 
 def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
@@ -186,7 +190,8 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> Dealt:
                 f" TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
                 f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
             )
-    return Dealt(call, named)
+        removed = {str(one) for (one,) in connection.execute("FROM removed_relation").fetchall()}
+    return Dealt(call, named, frozenset(removed))
 
 
 def group_entities(space: Workspace, bucket: int) -> None:

@@ -54,11 +54,13 @@ class Decided(NamedTuple):
     """The effect of decisions on names.
 
     `unmatched` are names in decisions that no document has, `removed` the ids of names in documents that stand for
-    removed entities, `undecided` the number of mentions that fit several splits of a name.
+    removed entities, `removed_relations` those of removed relations in documents, `undecided` the number of mentions
+    that fit several splits of a name.
     """
 
     unmatched: list[str]
     removed: list[str]
+    removed_relations: frozenset[str]
     undecided: int
 
 
@@ -158,8 +160,11 @@ def open_merge(
         engine.map(partial(buckets.group_entities, space), space.buckets)
         engine.map(partial(buckets.group_relations, space), space.buckets)
         named = frozenset[str]().union(*(one.named for one in dealt))
+        relations = frozenset[str]().union(*(one.removed for one in dealt))
         removed = sorted(one for one in named if curation.entity_of(one) is None)
-        yield Merge(space, settings, engine, previous, Decided(curation.unmatched(named), removed, undecided))
+        yield Merge(
+            space, settings, engine, previous, Decided(curation.unmatched(named), removed, relations, undecided)
+        )
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

@@ -20,6 +20,7 @@ _LOST = {
     "responses.sqlite": "its answers are then paid for again",
     "vectors.sqlite": "its vectors are then paid for again",
     "batches.sqlite": "batches that are open at the provider are then forgotten, and paid for again",
+    "decisions.sqlite": "the next run then publishes without the decisions of people in it",
     "ledger.sqlite": "nothing is paid for again, and budgets count from zero",
 }
 """File of a home → the price of moving it away."""
@@ -76,7 +77,7 @@ def _next_step(error: BaseException, *, broken: bool) -> str:
     if isinstance(error, sqlite3.Error):
         # Extended result codes keep the primary one in the low byte; errors of the module itself have none.
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; move it away and run again")
+        return _SQLITE_ERRORS.get(code, f"cannot be used: {error}; check the disk, then run again")
     state = getattr(error, "sqlstate", None) or ""
     reason = one_line(Exception(error))[:_LONGEST_MESSAGE]
     if (broken and not state) or state.startswith(("08", "28", "3D", "57")):

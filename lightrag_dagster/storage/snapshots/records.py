@@ -124,6 +124,9 @@ class CurationRecord(Record):
     written: list[WrittenRecord] = []
     unmatched: list[str] = Field(default=[], description="Names in decisions that no document has")
     removed: list[str] = Field(default=[], description="Ids of names in documents whose entity is removed")
+    idle: list[str] = Field(
+        default=[], description="Splits, and relations in decisions, that nothing in documents fits"
+    )
     undecided: int = Field(default=0, description="Mentions that fit several splits of their name, which they keep")
     mapped: int = Field(default=0, description="Mentions whose type stands for another")
     disallowed: int = Field(default=0, description="Mentions whose type is not allowed")

@@ -1,5 +1,6 @@
 """Files of decisions: YAML and CSV, with errors that name file and line."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,23 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.yaml", "- add: A\n  with: B\n  type: x", "a.yaml:1: add does not take 'type' of a relation"),
         ("a.yaml", "- add: A\n  keywords: x", "a.yaml:1: add does not take 'keywords' of an entity"),
         ("a.yaml", "- remove: A\n  date: tomorrow", "a.yaml:1: date: Input should be a valid date"),
+        ("a.yaml", "- remove: A\n  date: 2024-02-30", "a.yaml:1: date: Input should be a valid date"),
+        ("a.yaml", "- merge: [[A, B]]", "a.yaml:1: merge takes a text, or a list of texts"),
+        ("a.yaml", "- remove: A\n  remove: B", "a.yaml:1: the decision has 'remove' twice; write it once"),
+        ("a.yaml", '- remove: "A\\ud800"', r"a.yaml:1: 'A\ud800' holds a character that no text has"),
+        ("a.yaml", "- retype: A\n  type: ' '", "a.yaml:1: a value is blank"),
+        ("a.yaml", "- remove: []", "a.yaml:1: a decision names an entity"),
         ("a.yaml", "- [", "a.yaml is not valid YAML: line "),
+        ("a.yaml", "[" * 5000, "a.yaml is nested too deeply"),
+        ("a.yaml", "~", "a.yaml is not a list of decisions"),
+        ("a.yaml", "0", "a.yaml is not a list of decisions"),
+        (
+            "a.csv",
+            "action,name,text\ndescribe,A,Old bridge, built 1890\n",
+            "a.csv:2: there are more cells than columns",
+        ),
+        ("a.csv", 'action,name\nremove,"A\nremove,B\n', "it is not valid CSV: unexpected end of data"),
+        ("a.csv", f"action,name\nremove,{'A' * 200_000}\n", "a.csv:1: it is not valid CSV: field larger than"),
         ("a.csv", "name\nA", "a.csv:1: there is no column 'action'; the first line names the columns"),
         ("a.csv", "action,name\nrename,A\n", "a.csv:2: rename needs 'into'"),
         ("a.csv", "action,name\njoin,A\n", "a.csv:2: action: Input should be 'merge', 'apart'"),
@@ -130,6 +147,32 @@ def test_what_is_missing_or_no_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DecisionError, match="save it as UTF-8"):
         read_files(tmp_path)
+
+
+def test_what_yaml_takes_for_something_else_is_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("- merge: [no, 010, 12:30, null]\n  into: 1e3\n- retype: yes\n  type: off\n")
+    first, second = (one.decision for one in read_files(tmp_path))
+    assert (first.names, first.into) == (("no", "010", "12:30", "null"), "1e3")
+    assert (second.names, second.type) == (("yes",), "off")
+
+
+def test_blanks_and_line_breaks_around_names_are_none_of_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('Action,Name,With\nremove," Corley\n Bridge ",Halden Weir\nmerge,A,B; C\n')
+    assert [one.decision.names for one in read_files(tmp_path)] == [("Corley Bridge", "Halden Weir"), ("A", "B", "C")]
+
+
+def test_what_is_no_file_is_refused_rather_than_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("- remove: A")
+    with pytest.raises(DecisionError, match=r"names\.txt is not a file of decisions; name it \.yaml or \.csv"):
+        read_files(tmp_path / "names.txt")
+    assert read_files(tmp_path) == [], "beside others it may be a note"
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    with pytest.raises(DecisionError, match=r"gone\.yaml is not a file; remove it"):
+        read_files(tmp_path)
+    (tmp_path / "gone.yaml").unlink()
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DecisionError, match=r"pipe\.csv is not a file; remove it"):
+        read_files(tmp_path / "pipe.csv")
 
 
 def test_semicolons_separate_cells_where_the_header_has_them(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_names_that_are_merged_into_none_have_the_id_of_the_first() -> None:
         ([apart("A", "a")], "line 1: 'A' and 'a' are spellings of one name; `curate split` takes it apart"),
         (
             [describe("x", "A"), describe("y", "a")],
-            "line 1 and line 2 give one description twice, 'x' and 'y'; remove one of them",
+            "line 1 and line 2 give two descriptions, 'x' and 'y'; remove one of them",
         ),
         ([remove("A"), describe("x", "A")], "line 1 removes what line 2 gives a description; remove one of them"),
         ([remove("A"), {"action": "add", "names": ("A",)}], "line 1 removes what line 2 adds; remove one of them"),
@@ -105,12 +105,32 @@ def test_names_that_are_merged_into_none_have_the_id_of_the_first() -> None:
             "line 2 splits 'B', which line 1 splits off; split the first name",
         ),
         ([split("A", "B", types=["x"]), merge("A", "B")], "line 2 joins what line 1 splits; remove one of them"),
+        (
+            [split("A", "K Town", types=["x"]), split("B", "K TOWN", types=["x"])],
+            "line 1 and line 2 spell one name as 'K Town' and as 'K TOWN'; remove one of them",
+        ),
     ],
 )
 def test_a_contradiction_names_both_places(decisions: list[dict[str, object]], message: str) -> None:
     with pytest.raises(DecisionError) as raised:
         resolve(decide(*decisions))
     assert str(raised.value) == message
+
+
+def test_places_shape_nothing() -> None:
+    same_name = [rename("B", "E"), rename("B", "E") | {"sources": ("s",)}, merge("B", "C", into="E")]
+    forth, back = (resolve(decide(*order)) for order in (same_name, same_name[::-1]))
+    assert forth == back
+
+
+def test_a_name_may_be_spelt_another_way_by_a_merge_of_its_spellings() -> None:
+    curation = resolve(decide(merge("halden weir", "Halden Weir", into="HALDEN WEIR")))
+    assert names_of(curation) == {entity_id("Halden Weir"): "HALDEN WEIR"}
+
+
+def test_spellings_of_a_name_are_the_same_decision() -> None:
+    with pytest.raises(DecisionError, match="line 1 and line 2 are the same decision"):
+        resolve(decide(remove("KR"), remove("kr")))
 
 
 def test_a_removed_relation_is_that_of_the_entities_that_its_ends_became() -> None:

@@ -22,6 +22,9 @@ SELECT relation_id(src_id, tgt_id) AS relation_id, * FROM (
     LEFT JOIN split_chunk t ON m.chunk_id = t.chunk_id AND b.base_id = t.base_id
 );
 
+CREATE TEMP TABLE removed_relation AS
+SELECT DISTINCT relation_id FROM relation_evidence SEMI JOIN removed ON relation_id = id;
+
 -- Not conditions of the joins: they let DuckDB join all names with all names first.
 DELETE FROM entity_evidence WHERE entity_id IS NULL;
 DELETE FROM relation_evidence

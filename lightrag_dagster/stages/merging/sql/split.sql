@@ -3,7 +3,7 @@
 CREATE TEMP MACRO fits(rule, mention) AS
     (len(rule.sources) = 0 OR list_contains(rule.sources, mention.source))
     AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: mention.path GLOB one)) > 0)
-    AND (len(rule.types) = 0 OR coalesce(list_contains(rule.types, mention.type), false));
+    AND (len(rule.types) = 0 OR coalesce(list_has_any(rule.types, [mention.type, mapped_type(mention.type)]), false));
 
 CREATE TEMP TABLE judged_mention AS
 WITH mentioned AS (
