@@ -32,7 +32,7 @@ RULES = ("name", "acronym", "words", "order", "vectors")
 
 _NEAREST = 10
 _IN_MEMORY = 5_000
-_VARIABLES = {"longest": 4_000, "words": 64, "block": 30, "rarest": 6, "beside": 4, "most": MOST_PAIRS}
+_VARIABLES = {"longest": 4_000, "words": 64, "always": 8, "block": 30, "rarest": 6, "beside": 4, "most": MOST_PAIRS}
 
 Apart = Collection[tuple[str, str]]
 

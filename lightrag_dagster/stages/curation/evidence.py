@@ -88,6 +88,9 @@ def collect(
     keys = np.array([name_key(name) for name in names.tolist()], dtype=object)
     begun = np.array([text[:_COMPARED_CHARACTERS].casefold() for text in descriptions.tolist()], dtype=object)
     typed = ~np.isin(types.astype(str), _NO_TYPES)
+    compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
+    # Words that were only joined or divided agree.
+    whole = np.maximum((compact - np.float32(0.9)) / np.float32(0.1), np.float32(0))
     cosine = _cosines(vectors, one, other) if vectors is not None else None
     return Evidence(
         one=one,
@@ -95,12 +98,12 @@ def collect(
         rules=kept["rules"],
         likeness=np.maximum(
             _alike(ordered, one, other, Indel.normalized_similarity),
-            _alike(folded["compact"], one, other, Indel.normalized_similarity),
+            compact,
         ),
         beginning=_alike(folded["compact"], one, other, JaroWinkler.normalized_similarity),
-        agreed=_filled(agreed["agreed"]),
-        missing=_filled(agreed["missing"]) / np.float32(bits),
-        most_missing=_filled(agreed["most_missing"]) / np.float32(bits),
+        agreed=np.maximum(_filled(agreed["agreed"]), whole),
+        missing=_filled(agreed["missing"]) * (1 - whole) / np.float32(bits),
+        most_missing=_filled(agreed["most_missing"]) * (1 - whole) / np.float32(bits),
         marks_differ=agreed["marks_differ"].astype(bool),
         same_name=(keys[one] == keys[other]).astype(bool),
         name_says=_common(name_words, one, other) / np.float32(bits),
