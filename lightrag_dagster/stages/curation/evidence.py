@@ -22,6 +22,8 @@ Flags = npt.NDArray[np.bool_]
 
 _TILE = 50_000
 _NAME_WORDS = 12
+_LEAST_ENTITIES = 1_000
+"""In a small knowledge base every word is rare: to pick one out of all says at least as much as here."""
 _COMPARED_CHARACTERS = 200
 _SAMPLE = 2_000
 _NO_TYPES = ("", "unknown", "other")
@@ -61,6 +63,9 @@ class Evidence:
     """The cosine above that of two entities at random; 0 to 1, and 0 without vectors."""
     neighbours: Floats
     """What the neighbours in the graph say that both have."""
+    together: Floats
+    """Share of the chunks of the entity with fewer that mention the other one too: what one text says of two names is
+    the same text twice, and mostly of two things."""
     related: Flags
     """Whether a relation joins the two."""
     types_differ: Flags
@@ -79,7 +84,7 @@ def collect(
     agreed = connection.sql("FROM agreed").fetchnumpy()
     folded = connection.sql("SELECT text, compact FROM name ORDER BY n").fetchnumpy()
     ordered = np.array([" ".join(sorted(text.split())) for text in folded["text"]], dtype=object)
-    bits = np.log2(max(entities.num_rows, 2))
+    bits = np.log2(max(entities.num_rows, _LEAST_ENTITIES))
     name_words, words, numbers = (_matrix(connection, entities.num_rows, of) for of in _WORDS)
     graph = _neighbours(entities, relations)
     names, descriptions, types = (
@@ -115,6 +120,7 @@ def collect(
         if cosine is None or vectors is None
         else _above_chance(cosine, vectors),
         neighbours=_common(graph, one, other) / np.float32(bits),
+        together=_together(entities, one, other),
         related=_joined(graph, one, other),
         types_differ=((types[one] != types[other]) & typed[one] & typed[other]).astype(bool),
     )
@@ -160,6 +166,21 @@ def _neighbours(entities: pa.Table, relations: pa.Table | None) -> Any:
     degrees = np.bincount(other, minlength=rows)
     bits = np.log2(np.float32(max(rows, 2)) / np.maximum(degrees, 1)).astype(np.float32)
     return csr_array((np.maximum(bits[other], np.float32(0.01)), (one, other)), shape=(rows, rows))
+
+
+def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
+    from scipy.sparse import csr_array
+
+    if "chunk_ids" not in entities.column_names:
+        return np.zeros(len(one), dtype=np.float32)
+    lists = entities["chunk_ids"].combine_chunks()
+    holders, chunks = lists.value_parent_indices().to_numpy(), lists.flatten().dictionary_encode().indices.to_numpy()
+    shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
+    matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
+    sizes = np.bincount(holders, minlength=entities.num_rows)
+    least = np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
+    share: Floats = _common(matrix, one, other) / least
+    return share
 
 
 def _places_of(ids: Any, wanted: Any) -> npt.NDArray[np.int64]:

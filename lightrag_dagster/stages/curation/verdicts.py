@@ -1,8 +1,8 @@
 """The score of each pair: a sum of all evidence with fixed weights, less what speaks for a rival.
 
 The weights were fitted on halves of three collections of names together and rounded (docs/measurements/names.md); those
-of neighbours, relations, types and cosine are set by hand, since these collections have no graph and one kind of
-vector.
+of neighbours, relations, types, cosine and common chunks are set by hand, since these collections have no graph, no
+chunks and one kind of vector.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,12 @@ LIKELY, UNCLEAR = 0.9, 0.5
 
 _START = -5.3
 _FOR = {"likeness^4": 1.4, "beginning^4": 1.6, "agreed": 1.6, "text^4": 2.3, "nearness": 1.0, "neighbours": 2.0}
+_OF_TEXTS = ("text", "nearness", "neighbours")
 _DESCRIPTION, _DESCRIPTION_MORE, _MOST_MORE = 2.2, 1.8, 3.0
 """What descriptions say counts so much up to picking one of all, and so much from there to _MOST_MORE times more."""
 _AGAINST = {"most_missing": 1.4, "missing": 1.4, "numbers_differ": 2.8}
 _MARKS, _RELATED, _TYPES = 0.8, 1.0, 1.0
+_TOGETHER = 2.0
 
 _STRONG, _WEAK = 2.0, -3.0
 """A pair wins or loses the distance to its best rival, for which sums are held between these two."""
@@ -34,8 +36,7 @@ _SAME_NAME_SAYS = 3.0
 have the same name."""
 
 _ELSE_SAYS = 0.2
-"""What descriptions or neighbours must say: likeness of names alone makes nothing likely."""
-
+"""What descriptions or neighbours of different chunks must say: likeness of names alone makes nothing likely."""
 
 _LEAST_LIKENESS, _LEAST_AGREED = 0.5, 0.3
 """What names must have in common, unless one is the acronym of the other: a description alone makes nothing likely."""
@@ -58,7 +59,8 @@ def judge(evidence: Evidence) -> Verdicts:
         np.minimum(alone, _STRONG) - np.clip(_best_rival(alone, evidence.one, evidence.other), _WEAK, _STRONG)
     )
     score = _logistic(total)
-    held_back = np.maximum(evidence.description_says, evidence.neighbours) < _ELSE_SAYS
+    says = np.maximum(evidence.description_says, evidence.neighbours) * (1 - evidence.together)
+    held_back = (says < _ELSE_SAYS) | evidence.marks_differ
     held_back |= (evidence.likeness < _LEAST_LIKENESS) & (evidence.agreed < _LEAST_AGREED) & (evidence.rules & 2 == 0)
     held_back |= evidence.same_name & (evidence.name_says + evidence.description_says < _SAME_NAME_SAYS)
     score = np.where(held_back, np.minimum(score, np.float32(LIKELY - 0.001)), score)
@@ -73,8 +75,11 @@ def _sum(evidence: Evidence) -> Floats:
     for name, weight in _FOR.items():
         kind, _, power = name.partition("^")
         held = np.minimum(getattr(evidence, kind), 1) ** int(power or 1)
+        if kind in _OF_TEXTS:
+            held = held * (1 - evidence.together)
         total += np.float32(weight) * held
-    said = evidence.description_says
+    total -= np.float32(_TOGETHER) * evidence.together
+    said = evidence.description_says * (1 - evidence.together)
     total += _DESCRIPTION * np.minimum(said, 1) + _DESCRIPTION_MORE * np.clip(said - 1, 0, _MOST_MORE)
     for name, weight in _AGAINST.items():
         total -= np.float32(weight) * np.minimum(getattr(evidence, name), 3)

@@ -1,6 +1,6 @@
 -- The words of names and descriptions, case, accents and punctuation folded, with what each is worth: a word that one
--- in 2^b entities has says b bits. Of a description the rarest words count, and none that is in the entity's own name;
--- of words that always come together in many, as a country and its code do, the first one.
+-- in 2^b entities has says b bits. Of a description the rarest words count, but no stop word, and none that is in the
+-- entity's own name; of words that always come together in many, as a country and its code do, the first one.
 
 CREATE TEMP MACRO words_of(text) AS
     regexp_extract_all(replace(strip_accents(lower(text)), 'ß', 'ss'), '[\p{L}\p{M}\p{N}]+');
@@ -68,4 +68,5 @@ SELECT
 FROM said
 INNER JOIN counted USING (of_name, word)
 ANTI JOIN (SELECT n, word, false AS of_name FROM said WHERE of_name) AS own USING (n, word, of_name)
+ANTI JOIN (SELECT word, false AS of_name FROM stop_word) AS of_no_topic USING (word, of_name)
 QUALIFY of_name OR row_number() OVER (PARTITION BY n, of_name ORDER BY held_by, w) <= getvariable('words');
