@@ -33,7 +33,7 @@ class Settled(NamedTuple):
     removed: frozenset[str]
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Rows of DUPLICATE_CANDIDATES, and the numbers of pairs that met and are not among them."""
 
     rows: pa.Table
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     snapshot_id: str
 
 
-def duplicate_candidates(settings: Settings) -> Found:
+def duplicate_candidates(settings: Settings) -> Candidates:
     """Return the names of the published snapshot that may be one, found and stored first unless they are stored.
 
     Raises:
@@ -61,7 +61,7 @@ def duplicate_candidates(settings: Settings) -> Found:
     inputs, fingerprint = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
     if known and _of_same(known, inputs, fingerprint) and not tables.has_lost(known):
-        return Found(
+        return Candidates(
             tables.read(TABLE, ALL_SOURCES, known.version),
             cut=int(known.inputs["cut"]),
             outdone=int(known.inputs["outdone"]),
@@ -72,7 +72,7 @@ def duplicate_candidates(settings: Settings) -> Found:
     return find_duplicates(settings)
 
 
-def find_duplicates(settings: Settings) -> Found:
+def find_duplicates(settings: Settings) -> Candidates:
     """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
     home = Home.of(settings)
     snapshot, settled = require_current(home), _settled(in_force(settings))
@@ -89,7 +89,7 @@ def find_duplicates(settings: Settings) -> Found:
         inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
         fingerprint=Recipes.of(settings).duplicate_candidates,
     )
-    return Found(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
+    return Candidates(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
 
 
 def _of_same(known: TableVersion, inputs: dict[str, str], fingerprint: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.pipeline.decisions import take
-from lightrag_dagster.pipeline.duplicates import Found, duplicate_candidates
+from lightrag_dagster.pipeline.duplicates import Candidates, duplicate_candidates
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
@@ -28,7 +28,7 @@ def make(tmp_path: Path) -> Make:
     return make
 
 
-def pairs(found: Found) -> dict[tuple[str, str], dict[str, Any]]:
+def pairs(found: Candidates) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (row["name"], row["other"]) if row["name"] < row["other"] else (row["other"], row["name"]): row
         for row in found.rows.to_pylist()

@@ -1,6 +1,6 @@
-"""What speaks for and against two entities being one, as numbers, for all pairs that met.
+"""Evidence for and against two entities being one, as numbers, for all pairs that met.
 
-What a word says is counted in bits, and compared with those that pick one entity out of all, so that the same evidence
+A word counts by the bits that it says, compared with those that pick one entity out of all, so that the same evidence
 counts as much in a small knowledge base as in a large one.
 """
 
@@ -30,7 +30,7 @@ _NO_TYPES = ("", "unknown", "other")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PairEvidence:
     """Pairs of places of entities, and one number a pair of each kind of evidence."""
 
     one: Places
@@ -43,17 +43,17 @@ class Evidence:
     agreed: Floats
     """Share of the words of a name, by what they say, that the other name has; of the name of which it is less."""
     missing: Floats
-    """What the words say that the other name lacks; of the name of which it is less. In parts of picking one of all."""
+    """Bits of the words that the other name lacks; of the name of which it is less. In parts of picking one of all."""
     most_missing: Floats
     """The same of the one word that says most."""
     marks_differ: Flags
-    """Whether one name has a number or a single letter that the other lacks, even as an initial."""
+    """True if one name has a number or a single letter that the other lacks, even as an initial."""
     same_name: Flags
-    """Whether the names have one key, as of two entities that a decision split."""
+    """True if the names have one key, as of two entities that a decision split."""
     name_says: Floats
-    """What the words say that both names have."""
+    """Bits of the words that both names have."""
     description_says: Floats
-    """What the words say that both descriptions have and neither name."""
+    """Bits of the words that both descriptions have and neither name."""
     numbers_differ: Floats
     """Share of the numbers of the shorter description that the other lacks; 0 if one has none."""
     text: Floats
@@ -62,18 +62,18 @@ class Evidence:
     nearness: Floats
     """The cosine above that of two entities at random; 0 to 1, and 0 without vectors."""
     neighbours: Floats
-    """What the neighbours in the graph say that both have."""
+    """Bits of the neighbours in the graph that both have."""
     together: Floats
     """Share of the chunks of the entity with fewer that mention the other one too: what one text says of two names is
     the same text twice, and mostly of two things."""
     related: Flags
-    """Whether a relation joins the two."""
+    """True if a relation joins the two."""
     types_differ: Flags
 
 
 def collect(
     connection: duckdb.DuckDBPyConnection, entities: pa.Table, relations: pa.Table | None, vectors: Numbers | None
-) -> Evidence:
+) -> PairEvidence:
     """Collect the evidence of the pairs in the table `kept`, in order, whose entities are in order of their ids."""
     from rapidfuzz.distance import Indel, JaroWinkler  # slow to import
 
@@ -97,7 +97,7 @@ def collect(
     # Words that were only joined or divided agree.
     whole = np.maximum((compact - np.float32(0.9)) / np.float32(0.1), np.float32(0))
     cosine = _cosines(vectors, one, other) if vectors is not None else None
-    return Evidence(
+    return PairEvidence(
         one=one,
         other=other,
         rules=kept["rules"],

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.stages.curation.evidence import Evidence, Flags, Floats
+from lightrag_dagster.stages.curation.evidence import Flags, Floats, PairEvidence
 from lightrag_dagster.stages.curation.neighbours import Places
 
 LIKELY, UNCLEAR = 0.9, 0.5
@@ -20,7 +20,7 @@ _START = -5.3
 _FOR = {"likeness^4": 1.4, "beginning^4": 1.6, "agreed": 1.6, "text^4": 2.3, "nearness": 1.0, "neighbours": 2.0}
 _OF_TEXTS = ("text", "nearness", "neighbours")
 _DESCRIPTION, _DESCRIPTION_MORE, _MOST_MORE = 2.2, 1.8, 3.0
-"""What descriptions say counts so much up to picking one of all, and so much from there to _MOST_MORE times more."""
+"""Weights of the bits of descriptions: up to picking one of all, and from there to _MOST_MORE times more."""
 _AGAINST = {"most_missing": 1.4, "missing": 1.4, "numbers_differ": 2.8}
 _MARKS, _RELATED, _TYPES = 0.8, 1.0, 1.0
 _TOGETHER = 2.0
@@ -32,14 +32,14 @@ _SCALE = 2.0
 """The sum that makes a score of 0.73."""
 
 _SAME_NAME_SAYS = 3.0
-"""What equal names and their descriptions must say together, in parts of picking one of all: another entity may well
+"""Bits that equal names and descriptions must say together, in parts of picking one of all: another entity may well
 have the same name."""
 
 _ELSE_SAYS = 0.2
-"""What descriptions or neighbours of different chunks must say: likeness of names alone makes nothing likely."""
+"""Bits that descriptions or neighbours of different chunks must say: likeness of names alone makes nothing likely."""
 
 _LEAST_LIKENESS, _LEAST_AGREED = 0.5, 0.3
-"""What names must have in common, unless one is the acronym of the other: a description alone makes nothing likely."""
+"""Likeness that names must have, unless one is the acronym of the other: a description alone makes nothing likely."""
 
 
 class Verdicts(NamedTuple):
@@ -52,7 +52,7 @@ class Verdicts(NamedTuple):
     unlikely: Flags
 
 
-def judge(evidence: Evidence) -> Verdicts:
+def judge(evidence: PairEvidence) -> Verdicts:
     """Score and judge all pairs; the partners of one entity are rivals."""
     alone = _sum(evidence)
     total = alone + (
@@ -70,7 +70,7 @@ def judge(evidence: Evidence) -> Verdicts:
     return Verdicts(score, verdict, shown, outdone, ~shown & ~outdone)
 
 
-def _sum(evidence: Evidence) -> Floats:
+def _sum(evidence: PairEvidence) -> Floats:
     total = np.full(len(evidence.one), _START, dtype=np.float32)
     for name, weight in _FOR.items():
         kind, _, power = name.partition("^")
