@@ -77,7 +77,7 @@ def find_duplicates(settings: Settings) -> Candidates:
     home = Home.of(settings)
     snapshot, settled = require_current(home), _settled(in_force(settings))
     generation = fetched(home, snapshot.snapshot_id)
-    entities = generation.read_table("entities", ["entity_id", "name", "type", "description"])
+    entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
     relations = generation.read_table("relations", ["src_id", "tgt_id"])
     entities = entities.filter(pc.invert(pc.is_in(entities["entity_id"], pa.array(settled.removed, pa.string()))))
     compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs)

@@ -26,7 +26,7 @@ from lightrag_dagster.models.batch.ledger import COLLECTED, Batch, BatchLedger
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.decisions import take, undo
 from lightrag_dagster.pipeline.purge import purge as purging
-from lightrag_dagster.schemas import ANSWERS, EVALUATED_QUESTIONS
+from lightrag_dagster.schemas import ANSWERS, DUPLICATE_CANDIDATES, EVALUATED_QUESTIONS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.curation.decisions import Decision
@@ -372,6 +372,10 @@ def test_evaluations_keep_their_numbers_and_no_answer_of_an_earlier_snapshot(
     answers = {field.name: [] if pa.types.is_list(field.type) else "Quollmark" for field in ANSWERS}
     old = pa.Table.from_pylist([answers], ANSWERS)
     tables.write("answers", ALL_SOURCES, old, inputs={"knowledge_base": "gen-before"}, fingerprint="a")
+    no_pairs = DUPLICATE_CANDIDATES.empty_table()
+    tables.write(
+        "duplicate_candidates", ALL_SOURCES, no_pairs, inputs={"knowledge_base": "gen-before"}, fingerprint="a"
+    )
     purge(settings, monkeypatch, "notes/secret.md")
     left = tables.read("evaluated_questions", ALL_SOURCES)
     assert dict(zip(left["snapshot_id"].to_pylist(), left["answer"].to_pylist(), strict=True)) == {
@@ -380,6 +384,7 @@ def test_evaluations_keep_their_numbers_and_no_answer_of_an_earlier_snapshot(
     }
     assert left["recall"].to_pylist() == [1.0, 1.0]
     assert tables.current("answers", ALL_SOURCES) is None
+    assert tables.current("duplicate_candidates", ALL_SOURCES) is None
 
 
 @pytest.mark.long

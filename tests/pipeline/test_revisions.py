@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.revisions import of_answers, of_documents, of_merge
+from tests.pipeline.revisions import of_answers, of_documents, of_merge, of_names
 from tests.test_floors import product
 
 GOLDEN = Path(__file__).parent / "revisions" / "golden.json"
@@ -62,6 +62,7 @@ OF_STAGES: Mapping[str, Output] = {
     "merge": of_merge.merge,
     "stores": of_merge.stores,
     "report": of_merge.status_report,
+    "duplicates": of_names.duplicates,
 }
 REVISIONS = {stage: Revision(RECIPES, "_REVISIONS", stage, output) for stage, output in OF_STAGES.items()} | {
     "offline_answers": Revision(RULES, "_RULES_VERSION", None, of_answers.offline_answers),

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.stages.curation.neighbours import Numbers, near_pairs
 from lightrag_dagster.storage.duckdb import in_memory, spilling
@@ -32,7 +33,7 @@ RULES = ("name", "acronym", "words", "order", "vectors")
 
 _NEAREST = 10
 _IN_MEMORY = 5_000
-_VARIABLES = {"longest": 4_000, "words": 64, "block": 30, "rarest": 6, "beside": 4, "most": MOST_PAIRS}
+_VARIABLES = {"longest": 4_000, "words": 64, "always": 8, "block": 30, "rarest": 6, "beside": 4, "most": MOST_PAIRS}
 
 Apart = Collection[tuple[str, str]]
 
@@ -55,7 +56,7 @@ def compare(
     """Find the entities that may be one.
 
     Args:
-        entities: `entity_id`, `name`, `type` and `description`, in any order.
+        entities: `entity_id`, `name`, `type` and `description`, in any order, and `chunk_ids` if they have chunks.
         relations: `src_id` and `tgt_id`, each a pair of entities; none unless given.
         vectors: The vector of each entity, in order of their rows; zeros where there is none.
         apart: Pairs of ids that are known to be two, which are left out.
@@ -81,11 +82,9 @@ def compare(
         "type": one["type"],
         "other_type": other["type"],
         "found_by": _found_by(evidence.rules[shown]),
-        "likeness": pa.array(evidence.likeness[shown].round(4).astype(np.float64)),
-        "cosine": pa.nulls(len(shown), pa.float64())
-        if evidence.cosine is None
-        else pa.array(evidence.cosine[shown].round(4).astype(np.float64)),
-        "score": pa.array(verdicts.score[shown].round(4).astype(np.float64)),
+        "likeness": _rounded(evidence.likeness[shown]),
+        "cosine": pa.nulls(len(shown), pa.float64()) if evidence.cosine is None else _rounded(evidence.cosine[shown]),
+        "score": _rounded(verdicts.score[shown]),
         "verdict": pa.array(verdicts.verdict[shown].tolist(), pa.string()),
     }
     return Compared(
@@ -110,6 +109,7 @@ def _meet(
     kept_apart = pa.table({"entity_id": [one for one, _ in apart], "other_id": [other for _, other in apart]})
     views = {
         "given": entities.select(["entity_id", "name", "type", "description"]).append_column("n", numbers),
+        "stop_word": pa.table({"word": sorted(stop_words())}),
         "near": pa.table({"a": near[0], "b": near[1]}),
         "apart": kept_apart.cast(pa.schema([("entity_id", pa.string()), ("other_id", pa.string())])),
     }
@@ -130,6 +130,11 @@ def _database(rows: int) -> Iterator[duckdb.DuckDBPyConnection]:
         else:
             folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
             yield opened.enter_context(spilling(Path(folder)))
+
+
+def _rounded(numbers: npt.NDArray[np.float32]) -> pa.Array:
+    # Processors differ in the last digits.
+    return pa.array(np.round(numbers.astype(np.float64), 4))
 
 
 def _found_by(rules: npt.NDArray[np.uint8]) -> pa.Array:

@@ -1,6 +1,6 @@
-"""What speaks for and against two entities being one, as numbers, for all pairs that met.
+"""Evidence for and against two entities being one, as numbers, for all pairs that met.
 
-What a word says is counted in bits, and compared with those that pick one entity out of all, so that the same evidence
+A word counts by the bits that it says, compared with those that pick one entity out of all, so that the same evidence
 counts as much in a small knowledge base as in a large one.
 """
 
@@ -22,13 +22,15 @@ Flags = npt.NDArray[np.bool_]
 
 _TILE = 50_000
 _NAME_WORDS = 12
+_LEAST_ENTITIES = 1_000
+"""In a small knowledge base every word is rare: to pick one out of all says at least as much as here."""
 _COMPARED_CHARACTERS = 200
 _SAMPLE = 2_000
 _NO_TYPES = ("", "unknown", "other")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PairEvidence:
     """Pairs of places of entities, and one number a pair of each kind of evidence."""
 
     one: Places
@@ -41,17 +43,17 @@ class Evidence:
     agreed: Floats
     """Share of the words of a name, by what they say, that the other name has; of the name of which it is less."""
     missing: Floats
-    """What the words say that the other name lacks; of the name of which it is less. In parts of picking one of all."""
+    """Bits of the words that the other name lacks; of the name of which it is less. In parts of picking one of all."""
     most_missing: Floats
     """The same of the one word that says most."""
     marks_differ: Flags
-    """Whether one name has a number or a single letter that the other lacks, even as an initial."""
+    """True if one name has a number or a single letter that the other lacks, even as an initial."""
     same_name: Flags
-    """Whether the names have one key, as of two entities that a decision split."""
+    """True if the names have one key, as of two entities that a decision split."""
     name_says: Floats
-    """What the words say that both names have."""
+    """Bits of the words that both names have."""
     description_says: Floats
-    """What the words say that both descriptions have and neither name."""
+    """Bits of the words that both descriptions have and neither name."""
     numbers_differ: Floats
     """Share of the numbers of the shorter description that the other lacks; 0 if one has none."""
     text: Floats
@@ -60,15 +62,18 @@ class Evidence:
     nearness: Floats
     """The cosine above that of two entities at random; 0 to 1, and 0 without vectors."""
     neighbours: Floats
-    """What the neighbours in the graph say that both have."""
+    """Bits of the neighbours in the graph that both have."""
+    together: Floats
+    """Share of the chunks of the entity with fewer that mention the other one too: what one text says of two names is
+    the same text twice, and mostly of two things."""
     related: Flags
-    """Whether a relation joins the two."""
+    """True if a relation joins the two."""
     types_differ: Flags
 
 
 def collect(
     connection: duckdb.DuckDBPyConnection, entities: pa.Table, relations: pa.Table | None, vectors: Numbers | None
-) -> Evidence:
+) -> PairEvidence:
     """Collect the evidence of the pairs in the table `kept`, in order, whose entities are in order of their ids."""
     from rapidfuzz.distance import Indel, JaroWinkler  # slow to import
 
@@ -79,7 +84,7 @@ def collect(
     agreed = connection.sql("FROM agreed").fetchnumpy()
     folded = connection.sql("SELECT text, compact FROM name ORDER BY n").fetchnumpy()
     ordered = np.array([" ".join(sorted(text.split())) for text in folded["text"]], dtype=object)
-    bits = np.log2(max(entities.num_rows, 2))
+    bits = np.log2(max(entities.num_rows, _LEAST_ENTITIES))
     name_words, words, numbers = (_matrix(connection, entities.num_rows, of) for of in _WORDS)
     graph = _neighbours(entities, relations)
     names, descriptions, types = (
@@ -88,19 +93,22 @@ def collect(
     keys = np.array([name_key(name) for name in names.tolist()], dtype=object)
     begun = np.array([text[:_COMPARED_CHARACTERS].casefold() for text in descriptions.tolist()], dtype=object)
     typed = ~np.isin(types.astype(str), _NO_TYPES)
+    compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
+    # Words that were only joined or divided agree.
+    whole = np.maximum((compact - np.float32(0.9)) / np.float32(0.1), np.float32(0))
     cosine = _cosines(vectors, one, other) if vectors is not None else None
-    return Evidence(
+    return PairEvidence(
         one=one,
         other=other,
         rules=kept["rules"],
         likeness=np.maximum(
             _alike(ordered, one, other, Indel.normalized_similarity),
-            _alike(folded["compact"], one, other, Indel.normalized_similarity),
+            compact,
         ),
         beginning=_alike(folded["compact"], one, other, JaroWinkler.normalized_similarity),
-        agreed=_filled(agreed["agreed"]),
-        missing=_filled(agreed["missing"]) / np.float32(bits),
-        most_missing=_filled(agreed["most_missing"]) / np.float32(bits),
+        agreed=np.maximum(_filled(agreed["agreed"]), whole),
+        missing=_filled(agreed["missing"]) * (1 - whole) / np.float32(bits),
+        most_missing=_filled(agreed["most_missing"]) * (1 - whole) / np.float32(bits),
         marks_differ=agreed["marks_differ"].astype(bool),
         same_name=(keys[one] == keys[other]).astype(bool),
         name_says=_common(name_words, one, other) / np.float32(bits),
@@ -112,6 +120,7 @@ def collect(
         if cosine is None or vectors is None
         else _above_chance(cosine, vectors),
         neighbours=_common(graph, one, other) / np.float32(bits),
+        together=_together(entities, one, other),
         related=_joined(graph, one, other),
         types_differ=((types[one] != types[other]) & typed[one] & typed[other]).astype(bool),
     )
@@ -157,6 +166,21 @@ def _neighbours(entities: pa.Table, relations: pa.Table | None) -> Any:
     degrees = np.bincount(other, minlength=rows)
     bits = np.log2(np.float32(max(rows, 2)) / np.maximum(degrees, 1)).astype(np.float32)
     return csr_array((np.maximum(bits[other], np.float32(0.01)), (one, other)), shape=(rows, rows))
+
+
+def _together(entities: pa.Table, one: Places, other: Places) -> Floats:
+    from scipy.sparse import csr_array
+
+    if "chunk_ids" not in entities.column_names:
+        return np.zeros(len(one), dtype=np.float32)
+    lists = entities["chunk_ids"].combine_chunks()
+    holders, chunks = lists.value_parent_indices().to_numpy(), lists.flatten().dictionary_encode().indices.to_numpy()
+    shape = (entities.num_rows, int(chunks.max(initial=0)) + 1)
+    matrix = csr_array((np.ones(len(chunks), dtype=np.float32), (holders, chunks)), shape=shape)
+    sizes = np.bincount(holders, minlength=entities.num_rows)
+    least = np.maximum(np.minimum(sizes[one], sizes[other]), 1).astype(np.float32)
+    share: Floats = _common(matrix, one, other) / least
+    return share
 
 
 def _places_of(ids: Any, wanted: Any) -> npt.NDArray[np.int64]:

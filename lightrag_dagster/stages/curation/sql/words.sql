@@ -1,5 +1,6 @@
 -- The words of names and descriptions, case, accents and punctuation folded, with what each is worth: a word that one
--- in 2^b entities has says b bits. Of a description the rarest words count, and none that is in the entity's own name.
+-- in 2^b entities has says b bits. Of a description the rarest words count, but no stop word, and none that is in the
+-- entity's own name; of words that always come together in many, as a country and its code do, the first one.
 
 CREATE TEMP MACRO words_of(text) AS
     regexp_extract_all(replace(strip_accents(lower(text)), 'ß', 'ss'), '[\p{L}\p{M}\p{N}]+');
@@ -42,8 +43,18 @@ counted AS (
     SELECT
         *,
         (row_number() OVER (ORDER BY of_name, word) - 1)::INTEGER AS w,
-        regexp_full_match(word, '\d+') AS is_number
-    FROM (SELECT of_name, word, count(*)::INTEGER AS held_by FROM said GROUP BY ALL)
+        regexp_full_match(word, '\d+') AS is_number,
+        NOT of_name AND held_by > getvariable('always')
+        AND row_number() OVER (PARTITION BY of_name, held_by, held ORDER BY word) > 1 AS is_said
+    FROM (
+        SELECT
+            of_name,
+            word,
+            count(*)::INTEGER AS held_by,
+            bit_xor(hash(n)) AS held
+        FROM said
+        GROUP BY ALL
+    )
 )
 
 SELECT
@@ -53,8 +64,9 @@ SELECT
     word,
     is_number,
     held_by,
-    log2(getvariable('entities') / held_by)::FLOAT AS bits
+    CASE WHEN is_said THEN 0 ELSE log2(getvariable('entities') / held_by) END::FLOAT AS bits
 FROM said
 INNER JOIN counted USING (of_name, word)
 ANTI JOIN (SELECT n, word, false AS of_name FROM said WHERE of_name) AS own USING (n, word, of_name)
+ANTI JOIN (SELECT word, false AS of_name FROM stop_word) AS of_no_topic USING (word, of_name)
 QUALIFY of_name OR row_number() OVER (PARTITION BY n, of_name ORDER BY held_by, w) <= getvariable('words');
