@@ -7,8 +7,8 @@ from lightrag_dagster.pipeline.of_snapshot import of_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 
-_REVISION = 1
-RECIPE = f"leiden-{_REVISION}-{MOST_ENTITIES}"
+RECIPE = f"Leiden, of at most {MOST_ENTITIES}"
+"""A name of the method; another one finds all communities again."""
 
 
 def communities(home: Home) -> pa.Table:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.pipeline.duplicates import duplicate_candidates
-from lightrag_dagster.settings import load_settings
 from tests.cli.test_curate import Ask, ask
 from tests.loopback import Loopback
 
@@ -16,13 +14,15 @@ __all__ = ["ask"]
 
 FIRST = "Marta Lindqvist maintains the gauge at Halden Weir. Marta Lindqvist lives in Bergen."
 SECOND = "Marta Lindqvst maintains the gauge at Halden Weir. Marta Lindqvst joined Orrin Instruments in Bergen."
+THIRD = "The Heron Logger measures the level at Station 14. Orrin Instruments built the Heron Logger."
+FOURTH = "Heron Loggers stand in Oslo. Jonas Feld repaired the Heron Loggers in March."
 
 
 @pytest.fixture
 def twice(ask: Ask, notes: Path) -> Ask:
-    """A knowledge base that has one person in two spellings."""
-    (notes / "first.md").write_text(FIRST)
-    (notes / "second.md").write_text(SECOND)
+    """A knowledge base that has one person in two spellings, and a thing that is named in the plural, too."""
+    for number, text in enumerate((FIRST, SECOND, THIRD, FOURTH)):
+        (notes / f"{number}.md").write_text(text)
     ask("run")
     return ask
 
@@ -79,13 +79,11 @@ def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Pat
 def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offline = duplicate_candidates(load_settings()).rows
-    unclear = offline["verdict"].to_pylist().count("unclear")
     assert "llm.provider is offline" in twice("curate", "review", "--price", code=2)
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
     loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
     said = twice("curate", "review", "--price")
-    assert said.startswith(f"Unclear pairs: {unclear}; with a stored opinion: 0. To ask about the others takes ")
+    assert said.startswith("Unclear pairs: 1; with a stored opinion: 0. To ask about the others takes ")
     assert not loopback.requests
 
     file = tmp_path / "names.csv"
@@ -93,28 +91,27 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     assert "The model says of pairs of names: one 1, two 0, cannot tell 0." in said
     (asked,) = [row for row in rows_of(file) if row["model says"]]
     assert (asked["model says"], asked["because"]) == ("one", "One maintains the gauge.")
-    assert f"Unclear pairs: {unclear}; with a stored opinion: 1." in twice("curate", "review", "--price")
+    assert "Unclear pairs: 1; with a stored opinion: 1." in twice("curate", "review", "--price")
 
+    said = twice("curate", "review", str(tmp_path / "again.csv"), "--ask", "1")
+    assert len(loopback.requests) == 1, "the opinion is stored"
+
+    cache = tmp_path / "home" / "responses.sqlite"
+    cache.unlink()
     loopback.chat = lambda body: "no"
-    said = twice("curate", "review", str(tmp_path / "more.csv"), "--ask", "9", code=1 if unclear > 1 else 0)
-    if unclear > 1:
-        assert "It failed about" in said
+    said = twice("curate", "review", str(tmp_path / "more.csv"), "--ask", "9", code=1)
+    assert "It failed about 1, first by this: the model's answer cannot be used" in said
 
 
 def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
-    likely = [
-        {row["name"], row["other"]}
-        for row in duplicate_candidates(load_settings()).rows.to_pylist()
-        if row["verdict"] == "likely"
-    ]
-    said = twice("curate", "review", "--accept")
-    assert said.startswith(f"Pairs joined by decisions: {len(likely)}.")
-    decisions = json.loads(twice("curate", "list", "--json"))["decisions"]
-    assert [set(one["names"]) for one in decisions] == likely
-    assert all(one["reason"].startswith("score ") for one in decisions)
+    assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 1.")
+    (decision,) = json.loads(twice("curate", "list", "--json"))["decisions"]
+    assert {*decision["names"]} == {"Marta Lindqvist", "Marta Lindqvst"}
+    assert decision["reason"].startswith("score ")
     assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 0.")
-    for _ in decisions:
-        twice("curate", "undo")
+    file = tmp_path / "names.csv"
+    twice("curate", "review", str(file))
+    assert [{row["name"], row["with"]} for row in rows_of(file)] == [{"Heron Logger", "Heron Loggers"}]
 
 
 @pytest.mark.parametrize(
