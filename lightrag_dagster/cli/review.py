@@ -46,9 +46,9 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
         with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
             write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
         unlikely = len(found.rows) - len(shown) + found.unlikely
+        decide = f" Write `merge` or `apart` into the column `action` of those you decide about, and run {_take(file)}."
         console.print(
-            f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)} Write `merge` or `apart` into the "
-            f"column `action` of those you decide about, and run `lightrag-dagster curate review {file} --take`.",
+            f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}",
             soft_wrap=True,
         )
     return int(any(one.opinion and one.opinion.failed for one in asked.values()))
@@ -79,10 +79,15 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
         console.print(f"{file} has no new decisions; taken before: {found.before:,}.", soft_wrap=True)
         return
     numbers = take(settings, [one.decision for one in found.new], [one.place for one in found.new])
-    several = f"Decisions {numbers[0]} to {numbers[-1]} are"
-    taken = several if len(numbers) > 1 else f"{place_of(numbers[0]).capitalize()} is"
+    taken, when = f"{place_of(numbers[0]).capitalize()} is", NEXT
+    if len(numbers) > 1:
+        taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
     before = f" Taken before: {found.before:,}." if found.before else ""
-    console.print(f"{taken} taken from {file}.{before} {NEXT}", soft_wrap=True)
+    console.print(f"{taken} taken from {file}.{before} {when}", soft_wrap=True)
+
+
+def _take(file: Path) -> str:
+    return f"`lightrag-dagster curate review {file} --take`"
 
 
 def _by(author: str | None) -> dict[str, object]:

@@ -91,8 +91,8 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         source, _, path = name.partition("/")
         if source == CURATION and (path or CURATION in _published_sources(home)):
             raise SourceError(
-                f"{name} is what people added; undo it by `lightrag-dagster curate undo`, and `lightrag-dagster run`; any "
-                "purge then removes its text"
+                f"{name} is what people added; undo it by `lightrag-dagster curate undo`, and `lightrag-dagster run`, "
+                "and any purge removes its text"
             )
         if source not in sources:
             earlier = _earlier_sources(home)
