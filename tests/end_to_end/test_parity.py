@@ -394,13 +394,14 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 
 
 def contexts(settings: Settings) -> list[str]:
-    """Return what questions find in the whole snapshot, and in one source."""
+    """Return what questions find in the whole snapshot, and in one of its sources."""
     keywords = Keywords(low_level=("Jonas Feld", "Ulla Berg"), high_level=("flood", "office"))
     with KnowledgeBase.open(settings=settings) as knowledge:
+        held = sorted(knowledge.manifest.inputs.sources)
         return [
             knowledge.context("Who leads the office in Bergen?", mode=mode, filters=filters, keywords=keywords)
             for mode in ("fusion", "mix")
-            for filters in (Filters(), Filters(sources="notes"))
+            for filters in (Filters(), *(Filters(sources=source) for source in held[:1]))
         ]
 
 
