@@ -397,7 +397,7 @@ def contexts(settings: Settings) -> list[str]:
     """Return what questions find in the whole snapshot, and in one of its sources."""
     keywords = Keywords(low_level=("Jonas Feld", "Ulla Berg"), high_level=("flood", "office"))
     with KnowledgeBase.open(settings=settings) as knowledge:
-        held = sorted(knowledge.manifest.inputs.sources)
+        held = sorted(knowledge.sql("SELECT DISTINCT source FROM raw_documents")["source"].to_pylist())
         return [
             knowledge.context("Who leads the office in Bergen?", mode=mode, filters=filters, keywords=keywords)
             for mode in ("fusion", "mix")
