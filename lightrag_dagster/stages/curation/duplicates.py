@@ -65,8 +65,9 @@ def compare(
     from lightrag_dagster.stages.curation.verdicts import judge
 
     order = np.argsort(entities["entity_id"].to_numpy(zero_copy_only=False), kind="stable")
-    entities = entities.take(order)
-    vectors = vectors[order] if vectors is not None and len(vectors) else None
+    if (order[1:] < order[:-1]).any():  # else a copy of all vectors would be in memory
+        entities, vectors = entities.take(order), vectors if vectors is None else vectors[order]
+    vectors = vectors if vectors is not None and len(vectors) else None
     near = near_pairs(vectors, _NEAREST) if vectors is not None else (_NONE, _NONE)
     with _database(entities.num_rows) as connection:
         met = _meet(connection, entities, near, apart)
