@@ -119,7 +119,8 @@ def _checked(name: object, argument: str) -> str:
         raise QueryError(f"{argument} is empty; give the name of an entity, or a part of it")
     if len(asked) > _MOST_CHARACTERS:
         raise QueryError(
-            f"{argument} has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up; shorten it"
+            f"{argument} has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up; "
+            "shorten it"
         )
     return asked
 

@@ -18,8 +18,9 @@ _WORD = re.compile(r"\S+")
 def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") -> Span:
     """Return the span of the sentences in which a name of each group is, the names nearest to each other.
 
-    A statement that was taken from the text word by word is quoted itself. One name alone is quoted with the sentences right behind that have it as well. If the sentences are too long, the
-    words around the names are quoted; if no name is in the text, its first words.
+    A statement that was taken from the text word by word is quoted itself. One name alone is quoted with the sentences
+    right behind that have it as well. If the sentences are too long, the words around the names are quoted; if no name
+    is in the text, its first words.
     """
     if 0 < len(statement) <= MOST and (at := text.find(statement)) >= 0:
         return _stripped(text, (at, at + len(statement)))
