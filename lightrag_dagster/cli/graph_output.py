@@ -40,9 +40,9 @@ def print_choice(console: Console, found: Choice, as_json: bool) -> None:
     if found.matches:
         rows = [(one.name, one.type, f"{one.passages:,}", _fit(one), one.entity_id) for one in found.matches]
         columns = ("entity", "type", "passages", "fits", "id")
-        if len({one.name for one in found.matches}) == len(rows):
-            columns, rows = columns[:-1], [row[:-1] for row in rows]  # the names will do to choose one
-        print_table(console, columns, rows, wrap=("entity", "type", "fits"))
+        # The names will do to choose one, unless two are equal.
+        shown = len(columns) - (len({one.name for one in found.matches}) == len(rows))
+        print_table(console, columns[:shown], [row[:shown] for row in rows], wrap=("entity", "type", "fits"))
     else:
         console.print(f"No entity is called {found.name!r}, or like it.")
     if found.left_out:
@@ -131,7 +131,7 @@ def _print_quote(console: Console, quote: Quote, indent: str = "  ") -> None:
     pages = "" if quote.page is None else f", page {quote.page}"
     if quote.page is not None and (quote.page_end or quote.page) != quote.page:
         pages = f", pages {quote.page}–{quote.page_end}"
-    others = f", and {quote.places - 1:,} more places" if quote.places > 1 else ""
+    others = f"; places: {quote.places:,}" if quote.places > 1 else ""
     console.print(f"{indent}{quote.date or 'undated'}  {quote.source}/{quote.path}{pages}{others}")
     console.print(f"{indent}  “{_line(quote.text)}”")
 

@@ -1,7 +1,7 @@
 -- The entities that a name may mean, each by the name of it that fits best. Ranks: 1 the same, 2 the beginning, 3 words in
 -- it, 4 similar. The digits of similar names must be the same, since Station 14 is not Station 15.
 WITH near AS (
-    SELECT entity_id, name, passages, mentioned, words,
+    SELECT entity_id, name, passages, mentioned, words, digits,
            CASE WHEN fold = $fold THEN 1
                 WHEN starts_with(words, $words) THEN 2
                 WHEN contains(' ' || words, ' ' || $words) OR ($within AND contains(words, $words))
@@ -21,10 +21,10 @@ comparable AS (
     )
     FROM near
     WHERE rank < 4
-    OR (length($words) > 2 AND regexp_replace(words, '[^0-9]', '', 'g') = regexp_replace($words, '[^0-9]', '', 'g'))
+    OR (length($words) > 2 AND digits = $digits)
 ),
 judged AS (
-    SELECT * EXCLUDE (parts, words),
+    SELECT * EXCLUDE (parts, words, digits),
            CASE rank
                WHEN 1 THEN 1.0
                WHEN 4 THEN coalesce(list_max(list_transform(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.arguments import shown, text
-from lightrag_dagster.query.graph.statements import folded, in_words
+from lightrag_dagster.query.graph.statements import digits_in, folded, in_words
 from lightrag_dagster.query.graph.types import Choice, Kind, Match
 from lightrag_dagster.query.snapshot import Snapshot
 
@@ -55,7 +55,9 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
     asked = _checked(name, argument)
     if (row := _with_id(seen.graph, asked)) is not None:
         return row, ()
-    matches, found = _named(seen, asked, LIKE, _CHOICES)
+    matches, found = _called(seen, asked)
+    if not matches:
+        matches, found = _named(seen, asked, LIKE, _CHOICES)
     if not matches:
         raise _unknown(seen, asked)
     best = [one for one in matches if one.kind == matches[0].kind]
@@ -66,13 +68,27 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
     return row, () if meant.kind in _WHOLE else (f"no entity is called {shown(asked)}; meant is {shown(meant.name)}",)
 
 
+def _called(seen: Snapshot, asked: str) -> tuple[tuple[Match, ...], int]:
+    """Return the best entities that are called just so, and the number of all."""
+    (fold,) = folded(pa.array([asked], pa.string())).to_pylist()
+    return _best(seen, seen.statements.rows("same", fold=fold, most=_EXAMINED).to_pylist(), _CHOICES)
+
+
 def _named(seen: Snapshot, asked: str, least: float, limit: int) -> tuple[tuple[Match, ...], int]:
     """Return the best entities that a name may mean, and the number of all."""
     fold = folded(pa.array([asked], pa.string()))
-    (fold_text,), (words,) = fold.to_pylist(), in_words(fold).to_pylist()
-    values = {"fold": fold_text, "words": words, "within": bool(_WITHOUT_SPACES.fullmatch(words))}
-    # Entities of just this name come in one order here, in another one by their displayed names.
-    rows = seen.statements.rows("find", **values, least=least, most=max(limit, _EXAMINED)).to_pylist()
+    columns = {"fold": fold, "words": in_words(fold), "digits": digits_in(fold)}
+    values = {name: column[0].as_py() for name, column in columns.items()}
+    within = bool(_WITHOUT_SPACES.fullmatch(values["words"]))
+    found = seen.statements.rows("find", **values, within=within, least=least, most=max(limit, _EXAMINED))
+    return _best(seen, found.to_pylist(), limit)
+
+
+def _best(seen: Snapshot, rows: list[dict[str, Any]], limit: int) -> tuple[tuple[Match, ...], int]:
+    """Return the first entities found, and the number of all.
+
+    Those of just the name asked for come in one order from the database, and in another one by their displayed names.
+    """
     if not rows:
         return (), 0
     kept = rows[: max(limit, rows[0]["same"])]

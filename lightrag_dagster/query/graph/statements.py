@@ -69,8 +69,10 @@ class Statements:
                 cursor.register("unnamed_end", _unnamed(cursor))
                 names = cursor.sql(_sql("names")).to_arrow_table()
                 folds = folded(names["name"])
-                found = names.append_column("fold", folds).append_column("words", in_words(folds))
-                cursor.register("folded_name", found)
+                columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
+                for name, column in columns.items():
+                    names = names.append_column(name, column)
+                cursor.register("folded_name", names)
                 cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")
                 cursor.execute("CREATE OR REPLACE TABLE dated_document AS FROM seen_document WHERE date IS NOT NULL")
             self._made = True
@@ -114,6 +116,11 @@ def in_words(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return folded texts as letters, digits and single spaces; those with neither letter nor digit stay."""
     words = pc.utf8_trim_whitespace(pc.replace_substring_regex(folds, r"[^\p{L}\p{N}]+", " "))
     return pc.if_else(pc.equal(pc.utf8_length(words), 0), folds, words)
+
+
+def digits_in(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return the digits of texts: Station 14 is no misspelt Station 15."""
+    return pc.replace_substring_regex(folds, r"\P{Nd}+", "")
 
 
 def _unnamed(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
