@@ -59,7 +59,7 @@ def entity(
 def neighbours(
     name: _Name,
     filters: "Filters",
-    hops: Annotated[int, typer.Option(min=1, help="How far away they may be.")] = 1,
+    hops: Annotated[int, typer.Option(min=1, help="The furthest that they may be.")] = 1,
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 50,
     snapshot: _Snapshot = None,
     as_json: _Json = False,

@@ -18,7 +18,7 @@ class GraphQuestions:
     """The methods of a knowledge base that ask its graph: no model is called, and filters bound all that is shown.
 
     A name is that of one entity: as it is displayed, or an alias, in any case and without regard to accents. If no
-    entity is called so, the one that begins with it, holds its words or is spelt alike is taken, with a note. Where
+    entity is called so, the one that begins with it, holds its words or is spelt alike is taken, with a note. If
     several fit, an error lists them with their ids, which are accepted as names.
     """
 

@@ -119,7 +119,7 @@ def in_words(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def digits_in(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return the digits of texts: Station 14 is no misspelt Station 15."""
+    """Return the digits of texts: Station 14 is not a misspelt Station 15."""
     return pc.replace_substring_regex(folds, r"\P{Nd}+", "")
 
 

@@ -153,7 +153,7 @@ class PathStep(Brief):
 class GraphPath(Brief):
     """A path: the shortest by `hops`, or by `weight` the one with the smallest `length`, the sum of 1 / weight.
 
-    Of equal ones it is the first, compared by the ids of their entities from the start. `length` is null if a relation
+    It is the first of equal ones, compared by the ids of their entities from the start. `length` is null if a relation
     on it has no weight above 0.
     """
 

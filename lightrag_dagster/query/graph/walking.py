@@ -76,7 +76,7 @@ def lengths_from(strengths: csr_array, start: int) -> Distances:
 def walk(graph: Adjacency, start: int, left: Distances, costs: Distances | None) -> list[tuple[int, int]]:
     """Return the relation and the entity of each step from `start` to the entity from which `left` was measured.
 
-    Of the steps on a shortest path, each goes to the entity with the smallest id. `costs` are those of the relations;
+    Each step goes to the entity with the smallest id of those on a shortest path. `costs` are those of the relations;
     without them each is 1.
     """
     steps, here = list[tuple[int, int]](), start

@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,11 +130,11 @@ def of_graph(knowledge: KnowledgeBase, filters: Filters) -> Iterator[str]:
         with suppress_refusal() as refused:
             yield repr(knowledge.entity(part, filters=filters))
         yield "".join(refused)
-    first = next(iter(known), None)
     for one in known:
         yield json.dumps(knowledge.entity(one, filters=filters, limit=100).to_dict())
+    for one, other in pairwise(list(known)[:4]):
         yield json.dumps(knowledge.neighbours(one, 3, filters=filters, limit=100).to_dict())
-        yield json.dumps(knowledge.path(first or one, one, filters=filters, limit=5).to_dict())
+        yield json.dumps(knowledge.path(one, other, filters=filters, limit=5).to_dict())
 
 
 @contextmanager
@@ -150,13 +150,13 @@ def suppress_refusal() -> Iterator[list[str]]:
 def matched(knowledge: KnowledgeBase, filters: Filters, words: Sequence[str]) -> list[str]:
     """Return those of some words for which an entity is found by them, or with them in a name."""
     found = []
-    for word in map(str.strip, words):
-        for asked in (word, word[:-1], f"{word[:1]}{word[2:]}", f"Marta {word}", f"{word} Instruments"):
-            names = [f"{one.name} {one.matched}".lower() for one in knowledge.find(asked, filters=filters).matches]
-            found += [word for one in names if word in one]
+    for number, word in enumerate(map(str.strip, words)):
+        names = [f"{one.name} {one.matched}".lower() for one in knowledge.find(word, filters=filters).matches]
+        found += [word for one in names if word in one]
+        if number % 9 == 0:
             with suppress_refusal() as refused:
-                knowledge.entity(asked, filters=filters)
-            found += [word for said in refused if word in said.lower().replace(asked.lower(), "")]
+                knowledge.entity(f"{word} Instruments", filters=filters)
+            found += [word for said in refused if said.lower().count(word) > 1]
     return found
 
 

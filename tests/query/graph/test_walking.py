@@ -44,14 +44,13 @@ def simple_paths(edges: dict[tuple[int, int], float], here: int, end: int, passe
 def test_distances_and_paths(weights: Weights, start: int, end: int) -> None:
     with TemporaryDirectory() as folder:
         graph = graph_with(Path(folder), weights)
-        edges = {
-            tuple(sorted(ends)): cost for ends, cost in zip(graph.endpoints.tolist(), costs_of(graph), strict=True)
-        }
+        costs = costs_of(graph).tolist()
+        edges = {(min(ends), max(ends)): cost for ends, cost in zip(graph.endpoints.tolist(), costs, strict=True)}
 
         def length(path: list[int]) -> float:
-            return sum(edges[min(ends), max(ends)] for ends in pairwise(path))
+            return float(sum(edges[min(ends), max(ends)] for ends in pairwise(path)))
 
-        every = simple_paths(edges, start, end, ())  # type: ignore[arg-type]
+        every = simple_paths(edges, start, end, ())
         hops, lengths = hops_from(graph, end), lengths_from(strengths_of(graph), end)
         assert hops[start] == min((len(path) - 1 for path in every), default=np.inf)
         assert lengths[start] == pytest.approx(min(map(length, every), default=np.inf))
