@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
-from lightrag_dagster.errors import QueryError
+from lightrag_dagster.errors import ClosedError, QueryError
 from lightrag_dagster.pipeline.decisions import take
 from lightrag_dagster.query.graph.finding import LIKE
 from lightrag_dagster.settings import load_settings
@@ -213,3 +214,13 @@ def test_a_name_written_by_people_is_found_where_it_is_shown(tmp_path: Path) -> 
         assert [(one.name, one.kind) for one in knowledge.find("Jonas Feld").matches] == [("The Captain", "alias")]
         assert knowledge.find("the captain", filters=OFFICE).matches == ()
         assert [one.kind for one in knowledge.find("Jonas Feld", filters=OFFICE).matches] == ["exact"]
+
+
+def test_threads_may_ask_at_once(knowledge: KnowledgeBase) -> None:
+    with KnowledgeBase.open(settings=knowledge.settings) as fresh, ThreadPoolExecutor(8) as threads:
+        asked = [None, OFFICE] * 8
+        found = list(threads.map(lambda filters: fresh.entity("Priya Nair", filters=filters).to_dict(), asked))
+    assert found[::2] == [knowledge.entity("Priya Nair").to_dict()] * 8
+    assert found[1::2] == [knowledge.entity("Priya Nair", filters=OFFICE).to_dict()] * 8
+    with pytest.raises(ClosedError):
+        fresh.find("Bergen")
