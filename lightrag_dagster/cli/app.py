@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lightrag_dagster.cli import graph
 from lightrag_dagster.cli.exits import Commands
+from lightrag_dagster.cli.filter_options import with_filters
 from lightrag_dagster.cli.graph_commands import graph_app
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
 
 if TYPE_CHECKING:
+    from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.question import QueryOptions
 
 app = typer.Typer(
@@ -162,22 +165,14 @@ def try_recipe(
 
 
 @app.command()
+@with_filters
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
+    filters: "Filters",
     snapshot: _Snapshot = None,
     mode: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
     ] = None,
-    source: Annotated[list[str] | None, typer.Option(help="Search only this source (repeatable).")] = None,
-    path: Annotated[list[str] | None, typer.Option(help="Search only paths like 2024/* (repeatable).")] = None,
-    media_type: Annotated[list[str] | None, typer.Option(help="Search only e.g. text/html (repeatable).")] = None,
-    document: Annotated[list[str] | None, typer.Option(help="Search only this doc_id (repeatable).")] = None,
-    author: Annotated[list[str] | None, typer.Option(help="Search only this author (repeatable).")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Search only this tag (repeatable).")] = None,
-    language: Annotated[list[str] | None, typer.Option(help="Search only this language, e.g. de (repeatable).")] = None,
-    modified_since: Annotated[str | None, typer.Option(help="Only files modified since, like 2026-01-31.")] = None,
-    dated_since: Annotated[str | None, typer.Option(help="Only documents of this date or a later one.")] = None,
-    dated_until: Annotated[str | None, typer.Option(help="Only documents of this date or an older one.")] = None,
     low_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds entities (repeatable).")] = None,
     high_level: Annotated[list[str] | None, typer.Option(help="A keyword that finds relations (repeatable).")] = None,
     top_k: Annotated[
@@ -198,23 +193,11 @@ def query(
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
-    from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {
         "mode": mode,
-        "filters": Filters(
-            sources=source,
-            paths=path,
-            media_types=media_type,
-            documents=document,
-            authors=author,
-            tags=tag,
-            languages=language,
-            modified_since=modified_since,
-            dated_since=dated_since,
-            dated_until=dated_until,
-        ),
+        "filters": filters,
         "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
         "top_k": top_k,
         "chunk_top_k": chunk_top_k,
@@ -224,6 +207,10 @@ def query(
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
     ask(console(soft_wrap=True, quotes=True), question, options, output, picture, snapshot)
+
+
+for command in graph.COMMANDS:
+    app.command()(command)
 
 
 @app.command()

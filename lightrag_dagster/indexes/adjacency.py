@@ -92,6 +92,11 @@ class MappedTable:
         """Return the ids of some rows, in the order given."""
         return self.ids[rows].astype(str).tolist()  # type: ignore[no-any-return]
 
+    def values(self, column: str) -> npt.NDArray[Any]:
+        """Return the numbers of a column, in order of rows."""
+        numbers: npt.NDArray[Any] = self.rows.column(column).to_numpy()
+        return numbers
+
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
         # Slices, not `Table.take`, which first copies all batches of a text column into one.

@@ -15,6 +15,7 @@ from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
+from lightrag_dagster.query.graph.questions import GraphQuestions
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
@@ -47,7 +48,7 @@ class Prepared:
         return f"Prepared({self.retrieval!r}, {messages} messages)"
 
 
-class KnowledgeBase:
+class KnowledgeBase(GraphQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
     Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the
@@ -55,7 +56,8 @@ class KnowledgeBase:
     method raises ClosedError.
 
     Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. If there are no hits,
-    texts are an apology that ends in `[no-context]`, and no model is called. Methods that begin with `a` are for code
+    texts are an apology that ends in `[no-context]`, and no model is called. `find`, `entity`, `neighbours` and `path`
+    ask the graph, without a model. Methods that begin with `a` are for code
     that runs in an event loop, and do the same in a thread.
 
     Example:

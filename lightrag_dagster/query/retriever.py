@@ -62,6 +62,15 @@ class Retriever:
         given = without_blanks(question.keywords or Keywords())
         return given if given != Keywords() else self._asking.keywords(question.text)
 
+    @contextmanager
+    def view(self, filters: Filters) -> Iterator[Snapshot]:
+        """Yield the filtered view of the snapshot for the block; the snapshot itself without a filter."""
+        if filters == Filters():
+            yield self._snapshot
+            return
+        with self._scopes.view(filters) as view:
+            yield view
+
     def close(self, timeout: float | None = None) -> None:
         """End the threads that search, in at most `timeout` seconds, and close the views of filters."""
         self._searchers.shutdown(cancel_futures=True, timeout=timeout)
@@ -97,10 +106,9 @@ class Retriever:
 
     @contextmanager
     def _view(self, filters: Filters, trace: Trace) -> Iterator[Snapshot]:
-        """Yield the filtered view of the snapshot for the block."""
         with ExitStack() as opened:
             with trace.step("filter"):
-                view = opened.enter_context(self._scopes.view(filters)) if filters != Filters() else self._snapshot
+                view = opened.enter_context(self.view(filters))
             yield view
 
     def _count(self, text: str) -> int:

@@ -23,6 +23,8 @@ from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from lightrag_dagster.query.graph.statements import Statements
+
 _BLOCK = 64
 
 
@@ -58,6 +60,8 @@ class Snapshot:
 
     def close(self) -> None:
         """Free the memory and the mark; the snapshot cannot be used again."""
+        if "statements" in self.__dict__:
+            self.statements.close()
         if self.mark is not None:
             self.mark.close()
         for table in self.vectors.values():
@@ -79,6 +83,20 @@ class Snapshot:
         from lightrag_dagster.query.modes.transitions import transitions_of
 
         return transitions_of(self.graph)
+
+    @cached_property
+    def statements(self) -> "Statements":
+        """The mentions that may be seen, for questions to the graph. Opened when first asked for."""
+        from lightrag_dagster.query.graph.statements import open_statements  # here, as retrieval needs no DuckDB
+
+        return open_statements(self.generation)
+
+    @cached_property
+    def strengths(self) -> "csr_array":
+        """The matrix of 1 / weight of relations; see `walking.strengths_of`. Made when first asked for."""
+        from lightrag_dagster.query.graph.walking import strengths_of
+
+        return strengths_of(self.graph)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.manifest.snapshot_id})"

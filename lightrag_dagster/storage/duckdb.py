@@ -1,11 +1,13 @@
 """DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work."""
 
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
@@ -49,6 +51,14 @@ def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
         define_macros(connection)
         yield connection
+
+
+def bound(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a database for questions take little memory, and spill the rest into a folder that is its own."""
+    connection.execute("SET memory_limit = '512MB'")
+    # Databases of one process would write the same files into a folder that they share.
+    spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
+    connection.execute("SET temp_directory = $1", [str(spilled)])
 
 
 def define_macros(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,11 +1,8 @@
 """The evidence in the documents that a filter allows, and the rows merged from it."""
 
-import tempfile
 from collections.abc import Sequence
 from importlib.resources import files as package_files
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import duckdb
 import numpy as np
@@ -15,9 +12,11 @@ import pyarrow as pa
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
+from lightrag_dagster.query.graph.statements import Statements
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.curation.resolving import WrittenText
 from lightrag_dagster.stages.merging.evidence import merge_evidence
+from lightrag_dagster.storage.duckdb import bound
 from lightrag_dagster.storage.snapshots.records import WrittenRecord
 
 _WRITTEN_TEXT = pa.schema(
@@ -33,6 +32,8 @@ class Evidence:
     relation_chunks: Lists
     weights: npt.NDArray[np.float64]
     """The weight of every relation; 0 without allowed evidence."""
+    statements: Statements
+    """The allowed mentions, for questions to the graph."""
 
     def __init__(
         self,
@@ -47,10 +48,7 @@ class Evidence:
         `written` are the names, types and descriptions that people wrote for rows of the generation.
         """
         self._connection, self._graph, self.settings = connection, graph, settings
-        connection.execute("SET memory_limit = '512MB'")
-        # A folder of its own, since databases of one process would write the same files there.
-        spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
-        connection.execute("SET temp_directory = $1", [str(spilled)])
+        bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
         tables: dict[str, MappedTable] = {
@@ -59,6 +57,7 @@ class Evidence:
             "chunk": graph.chunks,
         }
         self._written = _visible(connection, written, settings) if written else ()
+        self.statements = Statements(connection, {one.id: one.text for one in self._written if one.column == "name"})
         keeps_first = settings.chunk_limit_method == "KEEP"
         ids = {kind: table.rows.column(0) for kind, table in tables.items()}
         place_chunks(connection, ids, keeps_first=keeps_first)

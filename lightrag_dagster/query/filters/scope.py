@@ -25,6 +25,7 @@ from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.filters.allowed import allowed_documents
 from lightrag_dagster.query.filters.evidence import Evidence, lists_of
 from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.graph.statements import Statements
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 from lightrag_dagster.storage.duckdb import define_macros
 
@@ -44,6 +45,11 @@ class View(Snapshot):
     """A snapshot as if it held the allowed documents alone."""
 
     evidence: Evidence = field(kw_only=True)
+
+    @cached_property
+    def statements(self) -> Statements:
+        """The allowed mentions."""
+        return self.evidence.statements
 
     def close(self) -> None:
         """Free the allowed vectors and the evidence; the rest belongs to the whole snapshot."""
@@ -143,6 +149,9 @@ class _Rebuilt(MappedTable):
     """Columns that follow from all allowed rows."""
     kept: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Rows rebuilt before, by id: a merge takes a tenth of a second, however few rows it makes."""
+
+    def values(self, column: str) -> npt.NDArray[Any]:
+        return self.numbers[column]
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         described = self.described[rows]

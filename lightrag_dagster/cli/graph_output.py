@@ -1,0 +1,176 @@
+"""Answers of the graph on the terminal, or as JSON."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+
+from rich.console import Console
+
+from lightrag_dagster.cli import terminal
+from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.query.graph.types import (
+    Choice,
+    Connection,
+    GraphPath,
+    Match,
+    Neighbour,
+    Neighbourhood,
+    Profile,
+    Quote,
+)
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.stages.merging.summaries import SEPARATOR
+
+_BRIEF = 160
+"""Most characters of a description beside others; JSON has it whole."""
+
+_WAYS = {"hops": "shortest", "weight": "strongest"}
+
+
+def asking(snapshot: str | None) -> AbstractContextManager[KnowledgeBase]:
+    """Open a snapshot, the published one unless named; raises as `KnowledgeBase.open`."""
+    return KnowledgeBase.open(snapshot_id=snapshot)
+
+
+def print_choice(console: Console, found: Choice, as_json: bool) -> None:
+    """Print the entities that a name may mean."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if found.matches:
+        rows = [(one.name, one.type, f"{one.passages:,}", _fit(one), one.entity_id) for one in found.matches]
+        columns = ("entity", "type", "passages", "fits", "id")
+        # The names will do to choose one, unless two are equal.
+        shown = len(columns) - (len({one.name for one in found.matches}) == len(rows))
+        print_table(console, columns[:shown], [row[:shown] for row in rows], wrap=("entity", "type", "fits"))
+    else:
+        console.print(f"No entity is called {found.name!r}, or like it.")
+    if found.left_out:
+        console.print(f"{found.left_out:,} more; --limit prints them.")
+    _print_notes(found.notes)
+
+
+def print_profile(console: Console, found: Profile, as_json: bool) -> None:
+    """Print all about one entity."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    _print_title(console, found)
+    console.print(f"passages: {found.passages:,}, in {', '.join(found.sources)}; relations: {found.degree:,}")
+    console.print(f"\n{_joined(found.description)}")
+    if found.aliases:
+        console.print("\nAlso called", style="bold")
+        for alias in found.aliases:
+            console.print(f"  {alias.name} ({f'{alias.passages:,}' if alias.passages else 'in no mention of its own'})")
+        _print_rest(console, found.aliases_left_out)
+    console.print("\nEvidence, newest first", style="bold")
+    for quote in found.evidence:
+        _print_quote(console, quote)
+    _print_rest(console, found.evidence_left_out)
+    if found.neighbours:
+        console.print("\nNeighbours, by weight", style="bold")
+        for one in found.neighbours:
+            console.print(_neighbour(one))
+        _print_rest(console, found.neighbours_left_out)
+    _print_notes(found.notes)
+
+
+def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -> None:
+    """Print the entities around one."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    _print_title(console, found)
+    for distance, count in enumerate(found.counts, 1):
+        near = [one for one in found.neighbours if one.distance == distance]
+        console.print(f"\n{_hops(distance)}: {count:,}", style="bold")
+        for one in near:
+            console.print(_neighbour(one, through=distance > 1))
+        _print_rest(console, count - len(near))
+    if not found.counts:
+        console.print("no relation leads anywhere")
+    _print_notes(found.notes)
+
+
+def print_connection(console: Console, found: Connection, as_json: bool) -> None:
+    """Print the paths between two entities."""
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if found.components:
+        sizes = " and ".join(f"{size:,}" for size in found.components)
+        console.print(f"No path leads from {found.src} to {found.tgt}: they are in parts of {sizes} entities.")
+    for names, paths in _same(found.paths):
+        length = "" if paths[0].length is None else f", 1 / weight in sum {paths[0].length:.3g}"
+        ways = " and ".join(_WAYS[one.by] for one in paths)
+        console.print(f"{ways}: {_hops(paths[0].hops)}{length}", style="bold")
+        console.print(f"{' → '.join(names)}")
+        for step in paths[0].steps:
+            console.print(f"\n  {step.src} — {step.tgt} (weight {step.weight:g}): {_brief(step.description)}")
+            for quote in step.evidence:
+                _print_quote(console, quote, "    ")
+            _print_rest(console, step.evidence_left_out, "    ")
+        console.print()
+    _print_notes(found.notes)
+
+
+def _same(paths: Sequence[GraphPath]) -> Iterable[tuple[tuple[str, ...], list[GraphPath]]]:
+    """Return the paths by their entities, each once."""
+    grouped: dict[tuple[str, ...], list[GraphPath]] = {}
+    for one in paths:
+        ids = tuple(step.relation_id for step in one.steps)
+        grouped.setdefault(ids, []).append(one)
+    return [(group[0].names, group) for group in grouped.values()]
+
+
+def _print_title(console: Console, found: Profile | Neighbourhood) -> None:
+    console.print(f"{found.name} ({found.type}), {found.entity_id}", style="bold")
+
+
+def _print_quote(console: Console, quote: Quote, indent: str = "  ") -> None:
+    pages = "" if quote.page is None else f", page {quote.page}"
+    if quote.page is not None and (quote.page_end or quote.page) != quote.page:
+        pages = f", pages {quote.page}–{quote.page_end}"
+    others = f"; places: {quote.places:,}" if quote.places > 1 else ""
+    console.print(f"{indent}{quote.date or 'undated'}  {quote.source}/{quote.path}{pages}{others}")
+    console.print(f"{indent}  “{_line(quote.text)}”")
+
+
+def _print_rest(console: Console, left_out: int, indent: str = "  ") -> None:
+    if left_out:
+        console.print(f"{indent}… and {left_out:,} more")
+
+
+def _print_notes(notes: Iterable[str]) -> None:
+    for note in notes:
+        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
+
+
+def _fit(match: Match) -> str:
+    if match.kind in ("exact", "id") or match.matched == match.name:
+        return match.kind
+    return f"{match.kind}: {match.matched}"
+
+
+def _neighbour(one: Neighbour, *, through: bool = False) -> str:
+    by = f", by {one.through}" if through else ""
+    return f"  {one.weight:g}  {one.name} ({one.type}){by}: {_brief(one.description)}"
+
+
+def _hops(number: int) -> str:
+    return f"{number:,} hop{'s' if number != 1 else ''}"
+
+
+def _brief(text: str) -> str:
+    """Return the begin of a description: its first part, shortened."""
+    line = _line(text.split(SEPARATOR)[0])
+    return line if len(line) <= _BRIEF else f"{line[: _BRIEF - 1].rpartition(' ')[0]} …"
+
+
+def _joined(text: str) -> str:
+    """Return a description with its parts on lines of their own."""
+    return "\n".join(_line(part) for part in text.split(SEPARATOR))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,28 @@
+-- Every name of every entity, with the number of passages that use it, and of those that mention the entity. As in the
+-- merge, the ends of relations count only for an entity that has no mentions of its own. Registered before: written_name,
+-- unnamed_end.
+WITH ending AS (
+    SELECT coalesce(src_id, u.entity_id) AS entity_id, src AS name, chunk_id
+    FROM said_of_relation LEFT JOIN unnamed_end u ON src_id IS NULL AND src = u.name
+    UNION ALL
+    SELECT coalesce(tgt_id, u.entity_id), tgt, chunk_id
+    FROM said_of_relation LEFT JOIN unnamed_end u ON tgt_id IS NULL AND tgt = u.name
+),
+said AS (
+    SELECT entity_id, name, chunk_id, true AS own FROM said_of_entity
+    UNION ALL SELECT entity_id, name, chunk_id, false FROM ending
+),
+counted AS (
+    SELECT entity_id, name,
+           count(DISTINCT chunk_id) FILTER (own) AS own_passages, count(DISTINCT chunk_id) AS all_passages
+    FROM said GROUP BY ALL
+),
+named AS (
+    SELECT entity_id, name,
+           if(sum(own_passages) OVER (PARTITION BY entity_id) > 0, own_passages, all_passages) AS passages
+    FROM counted
+    UNION ALL
+    SELECT entity_id, name, 0 FROM written_name w
+    SEMI JOIN counted USING (entity_id) ANTI JOIN counted c ON c.entity_id = w.entity_id AND c.name = w.name
+)
+SELECT entity_id, name, passages, sum(passages) OVER (PARTITION BY entity_id) AS mentioned FROM named
