@@ -1,10 +1,12 @@
-"""Commands about the graph: its communities, and what changed in it."""
+"""Commands about the graph: its communities, what changed in it, and its exports."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, get_args
 
 import typer
 
 from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.settings import ExportFormat
 
 graph_app = typer.Typer()
 
@@ -34,3 +36,21 @@ def communities(
     from lightrag_dagster.cli.communities import show_communities
 
     show_communities(console(), level=level, limit=limit, as_json=as_json)
+
+
+@graph_app.command()
+def export(
+    form: Annotated[
+        ExportFormat, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(get_args(ExportFormat))}.")
+    ],
+    folder: Annotated[Path | None, typer.Argument(help="A new folder; exports/latest of the home if left out.")] = None,
+    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a folder.")] = None,
+) -> None:
+    """Write the published snapshot for other programs; all of it: it knows no filter."""
+    from lightrag_dagster.cli.export import export as write
+
+    if snapshot and folder is None:
+        raise typer.BadParameter(
+            "the home has the exports of the published snapshot; name a folder", param_hint="FOLDER"
+        )
+    write(console(), form, folder, snapshot)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -99,6 +99,9 @@ CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
 
 
+ExportFormat = Literal["tables", "graphml", "neo4j"]
+
+
 class Settings(BaseSettings):
     """Everything that can be configured; docs/settings.md is made from this class."""
 
@@ -161,6 +164,11 @@ class Settings(BaseSettings):
         default=None,
         description="A YAML or CSV file of decisions about names, or a folder of such files; `lightrag-dagster curate` "
         "keeps others in the database.",
+    )
+    exports: tuple[ExportFormat, ...] = Field(
+        default=(),
+        description="Formats that the asset `exports` writes the published snapshot in: tables (Parquet files and a "
+        "DuckDB file), graphml (Gephi, networkx), neo4j (CSV for `neo4j-admin`).",
     )
     questions: Path | None = Field(
         default=None,

@@ -1,0 +1,41 @@
+"""`export`: the published snapshot for other programs."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from lightrag_dagster.pipeline.exports.exports import Exported, export_published, export_to
+from lightrag_dagster.settings import ExportFormat, load_settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
+
+_MEGABYTE = 1_000_000
+
+
+def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: str | None) -> None:
+    """Write a snapshot in one format into a folder; without one, the published snapshot into the home.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        StoreError: there is no such snapshot, or the folder has files, or the disk refuses.
+    """
+    home = Home.of(load_settings())
+    refresh(home)
+    if folder is None:
+        generation, exports = export_published(home, [form])
+        written, place = exports.formats[form], home.root / "exports" / "latest" / form
+    else:
+        manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
+        generation, place = manifest.snapshot_id, folder
+        written = export_to(Generation(home, manifest.snapshot_id), form, folder)
+    _print(console, generation, place, written)
+
+
+def _print(console: Console, snapshot: str, place: Path, written: Exported) -> None:
+    console.print(f"{snapshot} is in {place}, {written.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
+    for name, rows in written.rows.items():
+        console.print(f"  {name}: {rows:,} rows", soft_wrap=True)
+    for note in written.notes:
+        console.print(f"note: {note}", soft_wrap=True)
