@@ -4,10 +4,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lightrag_dagster.pipeline.exports.exports import Exported, export_published, export_to
+from lightrag_dagster.pipeline.exports.exports import export_published, export_to, place_of
 from lightrag_dagster.settings import ExportFormat, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.snapshots.exported import Export
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
 
@@ -24,16 +25,17 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
     home = Home.of(load_settings())
     refresh(home)
     if folder is None:
-        generation, exports = export_published(home, [form])
-        written, place = exports.formats[form], home.root / "exports" / "latest" / form
+        exports = export_published(home, [form])
+        generation, written = exports.snapshot_id, exports.formats[form]
+        place = place_of(home, generation, form)
     else:
         manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
-        generation, place = manifest.snapshot_id, folder
+        generation, place = manifest.snapshot_id, str(folder)
         written = export_to(Generation(home, manifest.snapshot_id), form, folder)
     _print(console, generation, place, written)
 
 
-def _print(console: Console, snapshot: str, place: Path, written: Exported) -> None:
+def _print(console: Console, snapshot: str, place: str, written: Export) -> None:
     console.print(f"{snapshot} is in {place}, {written.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
     for name, rows in written.rows.items():
         console.print(f"  {name}: {rows:,} rows", soft_wrap=True)

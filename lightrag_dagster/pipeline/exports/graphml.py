@@ -11,7 +11,7 @@ from typing import Any
 from lxml import etree
 
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.exports.written import Written
+from lightrag_dagster.pipeline.exports.written import GRAPH_ALONE, Written
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 FILE = "graph.graphml"
@@ -34,7 +34,7 @@ _EDGE = {
 }
 """Attribute → its type, and the column that it is taken from."""
 
-_BATCH = 10_000
+_BATCH = 2_048
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\ufffd"
 
@@ -48,10 +48,11 @@ def write_graphml(generation: Generation, folder: Path) -> Written:
         StoreError: a table is missing or damaged.
         OSError: the disk refuses.
     """
-    path, lost = folder / FILE, 0
+    lost = 0
     with (
         open_tables(generation, ["entities", "relations"]) as connection,
-        etree.xmlfile(str(path), encoding="utf-8") as file,
+        (folder / FILE).open("wb") as stream,
+        etree.xmlfile(stream, encoding="utf-8") as file,
     ):
         file.write_declaration()
         with file.element("graphml", nsmap={None: _NAMESPACE}):
@@ -75,7 +76,7 @@ def write_graphml(generation: Generation, folder: Path) -> Written:
                             lost += dropped
                         counts[-1] += batch.num_rows
     note = f"characters that XML cannot hold, written as U+FFFD: {lost:,}"
-    return Written({path: sum(counts)}, (note,) if lost else ())
+    return Written({FILE: sum(counts)}, (GRAPH_ALONE, note) if lost else (GRAPH_ALONE,))
 
 
 def _element(kind: str, row: dict[str, Any]) -> tuple[etree._Element, int]:

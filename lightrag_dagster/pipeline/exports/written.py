@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+
+RECIPE = "1"
+"""Revision of what is written: exports of another one are made again."""
+
+GRAPH_ALONE = "entities and relations alone; documents, passages and evidence are in the format tables"
+"""Note of the formats of a graph."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """An export: its files, the rows of each, and sentences about what the format cannot hold."""
+    """An export: the rows of each of its tables, by name of the file, and sentences about what it does not hold."""
 
-    rows: Mapping[Path, int]
+    rows: Mapping[str, int]
     notes: tuple[str, ...] = ()
-
-    @property
-    def bytes(self) -> int:
-        """Size of its files."""
-        return sum(path.stat().st_size for path in self.rows)
