@@ -19,7 +19,7 @@ _NOTE = "the tables alone: not the vectors, and not the graph database"
 def write_tables(generation: Generation, folder: Path) -> Written:
     """Write every table and view into an empty folder: a Parquet file each, and all of them into one database.
 
-    DuckDB 1.0 and later can open it. What does not fit into the memory of a database spills beside the folder.
+    DuckDB 1.0 and later can open it. Rows that do not fit into the memory of a database spill beside the folder.
 
     Raises:
         StoreError: a table is missing or damaged.
