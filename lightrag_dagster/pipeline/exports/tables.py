@@ -19,7 +19,7 @@ _NOTE = "the tables alone: not the vectors, and not the graph database"
 def write_tables(generation: Generation, folder: Path) -> Written:
     """Write every table and view into an empty folder: a Parquet file each, and all of them into one database.
 
-    DuckDB 1.0 and later can open it. Rows that do not fit into the memory of a database spill beside the folder.
+    DuckDB 1.1 and later can read it. Rows that do not fit into the memory of a database spill beside the folder.
 
     Raises:
         StoreError: a table is missing or damaged.
@@ -31,7 +31,7 @@ def write_tables(generation: Generation, folder: Path) -> Written:
         connection.execute("SET TimeZone = 'UTC'")
         create_views(connection, generation, temporary=False)
         add_derived(connection)
-        # The oldest format, which every version reads.
+        # The oldest format; 1.0 itself fails on columns of lists that are null in every row.
         connection.execute(f"ATTACH '{_quoted(folder / DATABASE)}' AS exported (STORAGE_VERSION 'v1.0.0')")
         for table in VIEWS:
             connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
