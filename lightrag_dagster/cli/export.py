@@ -24,12 +24,12 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
     """
     home = Home.of(load_settings())
     refresh(home)
+    manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
     if folder is None:
         exports = export_published(home, [form])
         generation, written = exports.snapshot_id, exports.formats[form]
         place = place_of(home, generation, form)
     else:
-        manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
         generation, place = manifest.snapshot_id, str(folder)
         written = export_to(Generation(home, manifest.snapshot_id), form, folder)
     _print(console, generation, place, written)

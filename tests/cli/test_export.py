@@ -70,3 +70,13 @@ def test_into_the_home_and_of_an_older_snapshot(
     assert code == 0
     assert said.startswith(f"{first} is in old, ")
     assert "2001" in Path("old/entities.csv").read_text()
+
+
+def test_without_a_home_none_is_made(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "none"))
+    code, said, errors = command(capfd, monkeypatch, "export", "tables")
+    assert (code, said) == (2, "")
+    assert "nothing has been published" in errors
+    assert not (tmp_path / "none").exists()

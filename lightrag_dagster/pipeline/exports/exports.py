@@ -80,7 +80,6 @@ def export_published(home: Home, formats: Sequence[ExportFormat]) -> Exports:
         BuilderLockedError: another process builds.
         StoreError: as `export_to`, or the index is damaged.
     """
-    require_current(home)  # before a lock makes the folder of a home that is none
     with building(home, _LOCK_SECONDS):
         generation = Generation(home, require_current(home).snapshot_id)
         index, folder = read_exports(home), home.exports / generation.id

@@ -50,7 +50,7 @@ def latest(home: Home) -> str:
 def test_nothing_is_exported_before_a_publication(settings: Settings) -> None:
     with pytest.raises(NoSnapshotError):
         export_published(Home.of(settings), FORMATS)
-    assert not settings.home.exists()
+    assert not Home.of(settings).exports.exists()
 
 
 def test_the_published_snapshot_is_written_once_and_its_predecessor_goes(years: Years) -> None:
