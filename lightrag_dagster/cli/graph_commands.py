@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 import typer
 
 from lightrag_dagster.cli.terminal import console
-from lightrag_dagster.settings import ExportFormat
+from lightrag_dagster.core.export_formats import ExportFormat
 
 graph_app = typer.Typer()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import yaml
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -20,6 +20,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
@@ -97,9 +98,6 @@ __all__ = [
 
 CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
 CONFIG_FILE = "lightrag.yaml"
-
-
-ExportFormat = Literal["tables", "graphml", "neo4j"]
 
 
 class Settings(BaseSettings):

@@ -11,12 +11,12 @@ from uuid import uuid4
 
 import duckdb
 
+from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.pipeline.exports.graphml import write_graphml
 from lightrag_dagster.pipeline.exports.neo4j import write_neo4j
 from lightrag_dagster.pipeline.exports.tables import write_tables
 from lightrag_dagster.pipeline.exports.written import RECIPE, Written
-from lightrag_dagster.settings import ExportFormat
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
