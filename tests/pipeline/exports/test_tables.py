@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.exports.tables import DATABASE, write_tables
+from lightrag_dagster.pipeline.exports.tables import DATABASE, _group_rows, write_tables
 from lightrag_dagster.schemas import DESCRIPTIONS, MERGED_TABLES, SOURCE_TABLES, VIEWS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -58,3 +58,14 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
     generation.path("relations.parquet").unlink()
     with pytest.raises(StoreError, match=r"relations\.parquet"):
         write_tables(generation, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "rows"), [([], 122_880), ([100, 300], 122_880), ([20_000], 2_048), ([5_000], 12_288), ([10**6], 2_048)]
+)
+def test_groups_of_long_documents_have_fewer_rows(lengths: list[int], rows: int) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE raw_documents (content VARCHAR)")
+        for length in lengths:
+            connection.execute("INSERT INTO raw_documents VALUES (repeat('x', $1))", [length])
+        assert _group_rows(connection) == rows
