@@ -5,6 +5,7 @@ from lightrag_dagster.assets.chunks import chunks
 from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.documents import raw_documents
 from lightrag_dagster.assets.duplicate_candidates import duplicate_candidates
+from lightrag_dagster.assets.exports import exports
 from lightrag_dagster.assets.extractions import extractions
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
 from lightrag_dagster.assets.knowledge_base import knowledge_base
@@ -29,6 +30,6 @@ PUBLICATION = [
 ]
 """Assets over all sources: the decisions of people, the published snapshot, its parts and its additions."""
 
-ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, duplicate_candidates, status_report]
+ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, duplicate_candidates, exports, status_report]
 
 __all__ = ["ASSETS", "INGESTION", "PUBLICATION"]

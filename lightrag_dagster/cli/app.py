@@ -10,7 +10,6 @@ import typer
 from lightrag_dagster.cli import graph
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.graph_commands import graph_app
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
@@ -27,7 +26,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(graph_app)
 app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")

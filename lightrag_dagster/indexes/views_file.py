@@ -38,10 +38,10 @@ def record(generation: Generation) -> None:
         generation.write_record(VIEWS_RECORD, found)
 
 
-def comments() -> Iterator[str]:
-    """Yield a statement for the comment on each view and each of its columns."""
+def comments(kind: str = "VIEW") -> Iterator[str]:
+    """Yield a statement for the comment on each view, or table of its name, and each of its columns."""
     for table, schema in SCHEMAS.items():
-        yield f"COMMENT ON VIEW {table} IS {_quoted(DESCRIPTIONS[table])}"
+        yield f"COMMENT ON {kind} {table} IS {_quoted(DESCRIPTIONS[table])}"
         for field in schema:
             description = (field.metadata or {})[b"description"].decode()
             yield f'COMMENT ON COLUMN {table}."{field.name}" IS {_quoted(description)}'

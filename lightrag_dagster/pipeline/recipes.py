@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
+from lightrag_dagster.pipeline.exports.written import RECIPE as EXPORTS
 from lightrag_dagster.readers import LIBRARIES, RECOGNISER
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
@@ -237,6 +238,7 @@ class Recipes:
             "published_graph": self.generation,
             "answers": self.answers,
             "duplicate_candidates": self.duplicate_candidates,
+            "exports": digest(EXPORTS),
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }

@@ -20,6 +20,7 @@ from pydantic_settings import (
     YamlConfigSettingsSource,
 )
 
+from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
@@ -161,6 +162,11 @@ class Settings(BaseSettings):
         default=None,
         description="A YAML or CSV file of decisions about names, or a folder of such files; `lightrag-dagster curate` "
         "keeps others in the database.",
+    )
+    exports: tuple[ExportFormat, ...] = Field(
+        default=(),
+        description="Formats that the asset `exports` writes the published snapshot in: tables (Parquet files and a "
+        "DuckDB file), graphml (Gephi, networkx), neo4j (CSV for `neo4j-admin`).",
     )
     questions: Path | None = Field(
         default=None,

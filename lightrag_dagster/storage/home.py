@@ -6,6 +6,8 @@ FORMAT                                number of this layout, as `storage.home_fo
 CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, names of snapshots
+exports/<id>/<format>/                the exports of a snapshot; `exports/latest` is a link, not of a bucket
+exports.json                          the snapshot whose exports are whole, and their formats
 collected.json                        last garbage collection, and since when it removes by itself
 purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
@@ -181,6 +183,16 @@ class Home:
     def collected(self) -> Path:
         """The last garbage collection; missing before the first one."""
         return self.root / "collected.json"
+
+    @property
+    def exports(self) -> Path:
+        """Folder of the exports of snapshots."""
+        return self.root / "exports"
+
+    @property
+    def exported(self) -> Path:
+        """Index of the exports that are whole; missing before the first ones."""
+        return self.root / "exports.json"
 
     @property
     def failures(self) -> Path:

@@ -62,6 +62,8 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli.graph",
         "lightrag_dagster.cli.subcommands",
         "lightrag_dagster.cli.terminal",
+        "lightrag_dagster.core",
+        "lightrag_dagster.core.export_formats",
         "lightrag_dagster.errors",
         "lightrag_dagster.query",
         "lightrag_dagster.query.modes",

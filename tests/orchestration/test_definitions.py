@@ -32,6 +32,7 @@ UNPARTITIONED = {
     "published_graph",
     "answers",
     "duplicate_candidates",
+    "exports",
     "status_report",
     "retrieval_evaluation",
 }

@@ -23,6 +23,7 @@ from lightrag_dagster.storage.home import Home, bucket_uri
 from lightrag_dagster.storage.home_format import Format
 
 _FORMAT = "FORMAT"
+_EXPORTS = "exports.json"
 _BATCHES = "batches"
 _BLOCK = 256
 """Files that are copied between two reports of progress."""
@@ -116,13 +117,13 @@ class Contents:
         self._store(_FORMAT, found.model_dump_json(exclude_none=True).encode())
 
     def names(self) -> dict[str, int]:
-        """Return name → bytes of all files except FORMAT and the views of a home on disk."""
+        """Return name → bytes of all files except FORMAT, exports, and the views of a home on disk."""
         places = (*POINTERS, "accepted") if self.flat else (RECORDS,)
         found = self.machine.list(_BATCHES)
         for folder in (*places, *DATA, "lance"):
             found |= self.place.list(folder)
         sizes = {key.removeprefix(f"{RECORDS}/"): one.size for key, one in found.items()}
-        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, *OF_THIS_HOME)}
+        return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, _EXPORTS, *OF_THIS_HOME)}
 
     def records(self) -> dict[str, bytes]:
         """Return record → content, except FORMAT."""

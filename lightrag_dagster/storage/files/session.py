@@ -24,7 +24,7 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "FORMAT")
+POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "exports.json", "FORMAT")
 """Records of the home itself."""
 
 _RANKS = (
@@ -34,6 +34,7 @@ _RANKS = (
     "pins.json",
     "purging.json",
     "collected.json",
+    "exports.json",
     "NEWEST",
     "HELD",
     "CURRENT",

@@ -1,4 +1,4 @@
-"""Garbage collection of generations, table versions and vector versions that no retained snapshot uses.
+"""Garbage collection of generations, exports, table and vector versions that no retained snapshot uses.
 
 A generation, and a vector table, is written under the builder's lock, which the collection holds; a table version under
 the lock of its source. Between storing a file and recording the version that names it no other process can tell that it
@@ -18,6 +18,7 @@ from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import source_lock
 from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, find_unused
 from lightrag_dagster.storage.snapshots.readers import is_read
@@ -49,6 +50,7 @@ class Garbage:
     sizes: dict[Path, int] = field(default_factory=dict, repr=False)
     skipped: list[str] = field(default_factory=list)
     generations: list[str] = field(default_factory=list)
+    exports: list[str] = field(default_factory=list)
     versions: dict[str, list[Path]] = field(default_factory=dict)
     vector_tables: list[str] = field(default_factory=list)
     vectors: list[VectorFiles] = field(default_factory=list)
@@ -107,8 +109,10 @@ def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Gar
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
+        forget_exports(home, garbage.exports)
         home.files.push()
-        for folder in (home.scratch, *map(home.generation, garbage.generations)):
+        exports = (home.exports / name for name in garbage.exports)
+        for folder in (home.scratch, *map(home.generation, garbage.generations), *exports):
             home.files.remove_folder(folder)
         drop_tables(home, garbage.vector_tables)
         for table in garbage.vectors:
@@ -125,10 +129,12 @@ def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
     """
     try:
         stored = {
-            folder: home.files.list_folder(folder) for folder in (home.generations, home.lance, home.root / "tables")
+            folder: home.files.list_folder(folder)
+            for folder in (home.generations, home.exports, home.lance, home.root / "tables")
         }
         sizes = {path: one.size for found in stored.values() for path, one in found.items()}
         garbage = Garbage(retained, sizes, generations=garbage_generations(home, retained))
+        garbage.exports = sorted(exported_snapshots(home) - retained.keys())
         _add_vectors(home, garbage, stored[home.lance])
         _add_versions(home, garbage, stored[home.root / "tables"])
     except OSError as error:
@@ -136,6 +142,7 @@ def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
             f"{error.filename or home.name} cannot be read: {error.strerror or error}; try again"
         ) from error
     gone = {home.generation(name) for name in garbage.generations}
+    gone |= {home.exports / name for name in garbage.exports}
     gone |= {home.lance / f"{table}.lance" for table in garbage.vector_tables}
     garbage._whole = [path for path in sizes if not gone.isdisjoint(path.parents)]
     return garbage

@@ -1,0 +1,82 @@
+"""`export` as a person uses it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import networkx as nx
+import pytest
+
+from lightrag_dagster.pipeline.exports.written import GRAPH_ALONE
+from tests.cli.test_cli import command
+from tests.storage.years import Years, build_year
+
+Export = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def export(published_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Export:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    return lambda *arguments: command(capfd, monkeypatch, "export", *arguments)
+
+
+def test_a_folder_of_its_own_and_what_it_does_not_hold(export: Export, published_home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it's [new]" / "graph"
+    code, said, errors = export("graphml", str(folder))
+    assert (code, errors) == (0, "")
+    (snapshot,) = (path.name for path in published_home.glob("generations/gen-*"))
+    first, rows, note = said.splitlines()
+    assert first.startswith(f"{snapshot} is in {folder}, 0.")
+    graph = nx.read_graphml(folder / "graph.graphml")
+    assert rows == f"  graph.graphml: {len(graph.nodes) + len(graph.edges)} rows"
+    assert note == f"note: {GRAPH_ALONE}"
+    assert not (published_home / "exports").exists()
+
+    code, said, errors = export("graphml", str(folder))
+    assert (code, said) == (2, "")
+    assert errors == f"error: {folder} is there already; name a folder that is not there yet\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "FORMAT"),
+        (("xlsx",), "graphml"),
+        (("graphml", "--snapshot", "gen-1"), "name a folder"),
+        (("graphml", "out", "--snapshot", "nowhere"), "nowhere"),
+    ],
+)
+def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...], says: str) -> None:
+    code, said, errors = export(*arguments)
+    assert (code, said) == (2, "")
+    assert says in errors
+    assert not Path("out").exists()
+
+
+def test_into_the_home_and_of_an_older_snapshot(
+    years: Years, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, (first,) = years(1)
+    second = build_year(settings, 2002)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
+    code, said, errors = command(capfd, monkeypatch, "export", "tables")
+    assert (code, errors) == (0, "")
+    latest = settings.home / "exports" / "latest" / "tables"
+    assert said.startswith(f"{second} is in {latest}, ")
+    with duckdb.connect(latest / "knowledge_base.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM raw_documents").fetchall() == [(2,)]
+    assert command(capfd, monkeypatch, "export", "tables")[1] == said
+    code, said, _ = command(capfd, monkeypatch, "export", "neo4j", "old", "--snapshot", first)
+    assert code == 0
+    assert said.startswith(f"{first} is in old, ")
+    assert "2001" in Path("old/entities.csv").read_text()
+
+
+def test_without_a_home_none_is_made(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "none"))
+    code, said, errors = command(capfd, monkeypatch, "export", "tables")
+    assert (code, said) == (2, "")
+    assert "nothing has been published" in errors
+    assert not (tmp_path / "none").exists()
