@@ -1,4 +1,4 @@
-"""Commands that ask the graph without a model, and those that take it along: all but the first four know no filter."""
+"""Commands that ask the graph without a model, and those that take it along, which know no filter."""
 
 from enum import StrEnum
 from pathlib import Path

@@ -17,7 +17,7 @@ class Export(Record):
 
     rows: dict[str, int] = Field(description="File → rows")
     bytes: int
-    notes: list[str] = Field(description="What the format cannot hold")
+    notes: list[str] = Field(description="Losses of the format")
     recipe: str = Field(default="", description="Revision of the code that wrote it")
 
 
