@@ -2,6 +2,7 @@
 
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.chunks import chunks
+from lightrag_dagster.assets.communities import communities
 from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.documents import raw_documents
 from lightrag_dagster.assets.duplicate_candidates import duplicate_candidates
@@ -30,6 +31,9 @@ PUBLICATION = [
 ]
 """Assets over all sources: the decisions of people, the published snapshot, its parts and its additions."""
 
-ASSETS = [*INGESTION, *PUBLICATION, answers, retrieval_evaluation, duplicate_candidates, exports, status_report]
+DOWNSTREAM = [answers, retrieval_evaluation, duplicate_candidates, communities, exports, status_report]
+"""Assets made from the published snapshot, in no job."""
+
+ASSETS = [*INGESTION, *PUBLICATION, *DOWNSTREAM]
 
 __all__ = ["ASSETS", "INGESTION", "PUBLICATION"]

@@ -18,6 +18,9 @@ from lightrag_dagster.schemas import COMMUNITIES
 MOST_ENTITIES = 100
 """A community with more entities is divided, if it can be."""
 
+RECIPE = f"Leiden, of at most {MOST_ENTITIES}"
+"""A name of the method; another one finds all communities again."""
+
 _SEED = 1
 _NAME_WORDS = 4
 _MEMBERS = pa.schema([("community_id", pa.string()), ("level", pa.int32()), ("parent_id", pa.string())])

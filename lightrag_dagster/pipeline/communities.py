@@ -2,13 +2,10 @@
 
 import pyarrow as pa
 
-from lightrag_dagster.indexes.communities import MOST_ENTITIES, find_communities
+from lightrag_dagster.indexes.communities import RECIPE, find_communities
 from lightrag_dagster.pipeline.of_snapshot import of_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-
-RECIPE = f"Leiden, of at most {MOST_ENTITIES}"
-"""A name of the method; another one finds all communities again."""
 
 
 def communities(home: Home) -> pa.Table:

@@ -1,17 +1,13 @@
 """Tables made from the published snapshot when they are asked for, and kept until another one is published."""
 
-import logging
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
-
-_log = logging.getLogger(__name__)
 
 OF_SNAPSHOT = "knowledge_base"
 """The input that names the snapshot which a table was made from."""
@@ -22,11 +18,11 @@ def of_snapshot(
 ) -> pa.Table:
     """Return a table of the published snapshot: the stored one, if it was made from it by this recipe, else a new one.
 
-    `inputs` are what else it depends on. If the home cannot be written, it is made each time.
+    `inputs` are what else it depends on.
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: a table of the snapshot is missing or damaged.
+        StoreError: a table of the snapshot is missing or damaged, or the home cannot be written.
     """
     snapshot_id, tables = require_current(home).snapshot_id, SourceTables(home)
     made_from = {OF_SNAPSHOT: snapshot_id, **(inputs or {})}
@@ -34,8 +30,5 @@ def of_snapshot(
     if known and (known.inputs, known.fingerprint) == (made_from, recipe):
         return tables.read(table, ALL_SOURCES, known.version)
     rows = make(Generation(home, snapshot_id))
-    try:
-        tables.write(table, ALL_SOURCES, rows, inputs=made_from, fingerprint=recipe)
-    except StoreError as error:
-        _log.info("%s is not kept: %s", table, error)
+    tables.write(table, ALL_SOURCES, rows, inputs=made_from, fingerprint=recipe)
     return rows

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.pipeline.exports.written import RECIPE as EXPORTS
 from lightrag_dagster.readers import LIBRARIES, RECOGNISER
@@ -237,6 +238,7 @@ class Recipes:
             "knowledge_base": self.generation,
             "published_graph": self.generation,
             "answers": self.answers,
+            "communities": digest(COMMUNITIES),
             "duplicate_candidates": self.duplicate_candidates,
             "exports": digest(EXPORTS),
             "status_report": digest(_REVISIONS["report"]),

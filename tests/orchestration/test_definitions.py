@@ -31,6 +31,7 @@ UNPARTITIONED = {
     "knowledge_base",
     "published_graph",
     "answers",
+    "communities",
     "duplicate_candidates",
     "exports",
     "status_report",

@@ -357,7 +357,7 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
 
 def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
     """Forget answers and compared names of earlier snapshots, and of evaluations keep the numbers."""
-    for table in ("answers", "duplicate_candidates"):
+    for table in ("answers", "communities", "duplicate_candidates"):
         found = tables.current(table, ALL_SOURCES)
         if found and found.inputs.get("knowledge_base") != snapshot.snapshot_id:
             (tables.home.source_table(table, ALL_SOURCES) / "current.json").unlink()
