@@ -6,7 +6,7 @@
 HOME is published. Prints seconds of the methods at the median and at the 95th percentile over names of random entities,
 without and with a filter by source, the first question apart; seconds of each command, in a process of its own; and of
 random pairs of entities, the number for which networkx has the same lengths by hops and by the sum of 1 / weight, of
-equal paths the same first one, and the same distances within two hops.
+equal paths the same first one, and the same distances within two hops; last, communities beside Louvain.
 """
 
 import argparse
@@ -24,8 +24,12 @@ import networkx as nx
 import numpy as np
 
 from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.indexes.communities import find_communities
 from lightrag_dagster.query.graph.walking import costs_of, hops_from, lengths_from, walk
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import require_current
 
 STARTS = 20
 """Random entities whose paths to one end are compared."""
@@ -45,6 +49,7 @@ def main() -> None:
         measure(knowledge, chance, given.names, Filters(sources=given.source))
         commands(given.home, names(knowledge, chance, 2))
         compare(knowledge.snapshot, chance, given.pairs)
+    compare_communities(given.home)
 
 
 def names(knowledge: KnowledgeBase, chance: random.Random, number: int) -> list[str]:
@@ -114,6 +119,27 @@ def compare(snapshot: Snapshot, chance: random.Random, number: int) -> None:
                 same["path by weight"] += bool(np.isclose(nx.path_weight(known, strongest, "weight"), lengths[start]))
     counts = ", ".join(f"{name} {int(value)}" for name, value in same.items())
     print(f"networkx: {number} pairs, {number // STARTS} ends, {connected} connected; the same: {counts}")
+
+
+def compare_communities(home: Path) -> None:
+    """Print seconds, numbers and modularity of our communities beside those of Louvain by networkx."""
+    generation = Generation(Home(home), require_current(Home(home)).snapshot_id)
+    relations = generation.read_table("relations", ["src_id", "tgt_id", "weight"])
+    entities = generation.read_table("entities", ["entity_id", "name", "description", "degree"])
+    started = time.perf_counter()
+    found = find_communities(entities, relations)
+    seconds = time.perf_counter() - started
+    known = nx.Graph()
+    known.add_weighted_edges_from(zip(*(relations[name].to_pylist() for name in relations.column_names), strict=True))
+    ours = [row["entity_ids"] for row in found.to_pylist() if row["level"] == 0]
+    started = time.perf_counter()
+    theirs = nx.community.louvain_communities(known, seed=1)
+    louvain = time.perf_counter() - started
+    values = [nx.community.modularity(known, groups) for groups in (ours, theirs)]
+    print(
+        f"communities: {len(ours)} of level 0, {found.num_rows} in all, {seconds:.1f} s, modularity {values[0]:.4f}; "
+        f"networkx's Louvain: {len(theirs)}, {louvain:.1f} s, modularity {values[1]:.4f}"
+    )
 
 
 def first(paths: Iterator[list[int]]) -> list[int]:
