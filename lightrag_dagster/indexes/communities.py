@@ -23,7 +23,9 @@ RECIPE = f"Leiden, of at most {MOST_ENTITIES}"
 
 _SEED = 1
 _NAME_WORDS = 4
-_MEMBERS = pa.schema([("community_id", pa.string()), ("level", pa.int32()), ("parent_id", pa.string())])
+_MEMBERS = pa.schema(
+    [("community_id", pa.string()), ("level", pa.int32()), ("parent_id", pa.string()), ("entity_id", pa.string())]
+)
 
 
 class _Cluster(NamedTuple):
@@ -45,23 +47,27 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     Raises:
         SettingsError: the extra `graph` is not installed.
     """
-    import duckdb
+    from lightrag_dagster.storage.duckdb import in_memory
 
     clusters = _clusters(relations)
+    ids = {number: _id(one.members) for number, one in clusters.items()}
     rows = [
-        {"community_id": _id(one.members), "level": one.level, "parent_id": parent and _id(parent.members)}
-        | {"entity_id": entity}
-        for one in clusters.values()
-        for parent in [None if one.parent is None else clusters[one.parent]]
+        {
+            "community_id": ids[number],
+            "level": one.level,
+            "parent_id": None if one.parent is None else ids[one.parent],
+            "entity_id": entity,
+        }
+        for number, one in clusters.items()
         for entity in one.members
     ]
-    schema = _MEMBERS.append(pa.field("entity_id", pa.string()))
-    with duckdb.connect() as connection:
-        connection.register("member", pa.Table.from_pylist(rows, schema))
+    script = package_files(__package__).joinpath("communities.sql").read_text("utf-8")
+    with in_memory() as connection:
+        connection.register("member", pa.Table.from_pylist(rows, _MEMBERS))
         connection.register("entity", entities)
         connection.register("relation", relations)
-        query = package_files(__package__).joinpath("communities.sql").read_text("utf-8")
-        found: pa.Table = connection.sql(query, params={"words": _NAME_WORDS}).to_arrow_table()
+        connection.execute(f"SET VARIABLE words = {_NAME_WORDS}")
+        found: pa.Table = connection.sql(script).to_arrow_table()
     return found.select(COMMUNITIES.names).cast(COMMUNITIES)
 
 
