@@ -33,6 +33,7 @@ FLOORS = (
 ROOMS = {
     "settings": "core",
     "schemas": "core",
+    "view_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",
     "run_launcher": "orchestration",

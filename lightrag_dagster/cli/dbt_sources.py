@@ -8,8 +8,9 @@ import duckdb
 import pyarrow as pa
 import yaml
 
-from lightrag_dagster.schemas import DESCRIPTIONS, MERGED_TABLES, SOURCE_TABLES, VIEWS
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
 
 _DEFAULT_NAME = "knowledge"
 _WRITTEN = """\

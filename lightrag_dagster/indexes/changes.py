@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.schemas import CHANGES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, previous_snapshot, require_current
+from lightrag_dagster.view_schemas import CHANGES
 
 
 class _Compared(NamedTuple):

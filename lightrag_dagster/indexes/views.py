@@ -9,9 +9,10 @@ import duckdb
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
-from lightrag_dagster.schemas import DERIVED_VIEWS, MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
+from lightrag_dagster.view_schemas import DERIVED_VIEWS
 
 _TABLES = SOURCE_TABLES | MERGED_TABLES
 

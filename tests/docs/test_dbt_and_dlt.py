@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from lightrag_dagster.assets import ASSETS
-from lightrag_dagster.schemas import DERIVED_VIEWS, VIEWS
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.view_schemas import DERIVED_VIEWS, VIEWS
 from tests.cli.test_cli import command
 from tests.support import run
 

@@ -8,9 +8,9 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.changes import changes_between, compared
-from lightrag_dagster.schemas import CHANGES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.view_schemas import CHANGES
 from tests.storage.years import Years, build_year
 
 

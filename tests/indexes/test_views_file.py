@@ -10,10 +10,10 @@ import pytest
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.indexes.views_file import is_current
 from lightrag_dagster.indexes.views_refresh import refresh_views
-from lightrag_dagster.schemas import DESCRIPTIONS, VIEWS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import link_views
+from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
 from tests.cli.test_cli import command
 from tests.storage.corpus import RIVER, home_of, merge
 

@@ -7,9 +7,9 @@ import duckdb
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.indexes.views_file import comments
 from lightrag_dagster.pipeline.exports.written import Written
-from lightrag_dagster.schemas import VIEWS
 from lightrag_dagster.storage.duckdb import spilling
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.view_schemas import VIEWS
 
 DATABASE = "knowledge_base.duckdb"
 

@@ -7,10 +7,11 @@ import pytest
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.exports.tables import DATABASE, _group_rows, write_tables
-from lightrag_dagster.schemas import DESCRIPTIONS, MERGED_TABLES, SOURCE_TABLES, VIEWS
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
 from tests.pipeline.exports.texts import HOSTILE, graph_of
 
 

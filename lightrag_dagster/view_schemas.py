@@ -1,0 +1,74 @@
+"""The tables of a snapshot as analysts see them: those of `schemas`, and views and comparisons made of them."""
+
+import pyarrow as pa
+
+from lightrag_dagster.schemas import MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES, column
+
+DOCUMENT_ELEMENTS = pa.schema(
+    [
+        RAW_DOCUMENTS.field("source"),
+        column("doc_id", pa.string(), "The document."),
+        column("path", pa.string(), "Path of that document."),
+        column("element_index", pa.int64(), "Position among the elements of the document, from 0."),
+        column("kind", pa.string(), "table or figure."),
+        column("caption", pa.string(), "What stands above or below it.", nullable=True),
+        column("content", pa.string(), "The text: document[char_start:char_end]."),
+        column("page", pa.int64(), "Page it starts on, where pages exist.", nullable=True),
+        column("char_start", pa.int64(), "First character in the document."),
+        column("char_end", pa.int64(), "One past the last character."),
+        column("chunk_ids", pa.list_(pa.string()), "Chunks that hold a part of it, in order."),
+    ]
+)
+"""A view of the elements of RAW_DOCUMENTS."""
+
+ENTITY_NEIGHBOURS = pa.schema(
+    [
+        column("entity_id", pa.string(), "The entity."),
+        column("name", pa.string(), "Its display name."),
+        column("neighbour_id", pa.string(), "An entity that it has a relation with."),
+        column("neighbour", pa.string(), "Display name of neighbour_id."),
+        column("relation_id", pa.string(), "The relation."),
+        column("keywords", pa.string(), "Keywords of the relation."),
+        column("description", pa.string(), "Description of the relation."),
+        column("weight", pa.float64(), "Weight of the relation."),
+    ]
+)
+"""A view of RELATIONS, each from both of its ends."""
+
+CHANGES = pa.schema(
+    [
+        column("kind", pa.string(), "document, entity or relation."),
+        column("id", pa.string(), "doc_id, entity_id or relation_id."),
+        column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
+        column("change", pa.string(), "added, changed or removed."),
+        column("columns", pa.list_(pa.string()), "Of a changed row the columns that differ, as in its table."),
+        column("before", pa.string(), "Their values before, as JSON.", nullable=True),
+        column("after", pa.string(), "Their values after, as JSON.", nullable=True),
+    ]
+)
+"""The rows that two snapshots differ in."""
+
+DERIVED_VIEWS: dict[str, pa.Schema] = {
+    "document_elements": DOCUMENT_ELEMENTS,
+    "entity_neighbours": ENTITY_NEIGHBOURS,
+}
+"""Views over other tables of a snapshot."""
+
+VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | DERIVED_VIEWS
+"""The tables of a snapshot, as analysts see them."""
+
+DESCRIPTIONS: dict[str, str] = {
+    "raw_documents": "One row a document: text, identity, status; failures and duplicates are rows too.",
+    "chunks": "One row a chunk position: text, tokens, character span, heading, page.",
+    "extractions": "One row a distinct chunk of a source: the raw responses of the model, status, tokens and cost.",
+    "parsed": "One row an extraction that answered: the mentions its responses yield, and the rows that yield none.",
+    "entity_mentions": "One row an entity that a response names.",
+    "relation_mentions": "One row a relation that a response names.",
+    "entities": "One row an entity, merged over all sources.",
+    "relations": "One row a relation, merged over all sources: an unordered pair of entities.",
+    "entity_evidence": "The mentions behind each entity, with source, document and chunk.",
+    "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
+    "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
+    "entity_neighbours": "Two rows a relation, one from each of its ends.",
+}
+"""One sentence on each of VIEWS."""
