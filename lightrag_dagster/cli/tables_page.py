@@ -13,7 +13,8 @@ from lightrag_dagster.view_schemas import CHANGES, DERIVED_VIEWS, DESCRIPTIONS
 _INTRODUCTION = """\
 # Tables
 
-Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries.py` by `make docs`; change the schemas, not this page.
+Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries.py` by `make docs`; change the schemas,
+not this page.
 
 All tables except the last five are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
