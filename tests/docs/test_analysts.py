@@ -40,12 +40,14 @@ def _is_whole(text: str) -> bool:
 
 
 def prints(shown: str, printed: str) -> bool:
-    """Say whether text was printed as a page shows it, where `…` is any part of a line, or a line of it any lines."""
-    whole = "".join(
-        r"(?:.*\n)+" if line == "…\n" else re.escape(line).replace("…", ".*")
-        for line in _SNAPSHOT.sub("gen-0", shown).splitlines(keepends=True)
-    )
-    return re.fullmatch(whole, _SNAPSHOT.sub("gen-0", printed).rstrip("\n") + "\n") is not None
+    """Say whether text was printed as a page shows it, but for snapshot ids and what a `…` stands for."""
+    shown, printed = (_SNAPSHOT.sub("gen-0", text).rstrip("\n") + "\n" for text in (shown, printed))
+    lines = (r"(?:.*\n)+" if line == "…\n" else _pattern(line) for line in shown.splitlines(keepends=True))
+    return re.fullmatch("".join(lines), printed) is not None
+
+
+def _pattern(line: str) -> str:
+    return re.escape(line).replace("…", ".*")
 
 
 @pytest.mark.parametrize(
