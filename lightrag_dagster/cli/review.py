@@ -119,7 +119,8 @@ def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], a
     """Take decisions to join the pairs that are accepted, and return the others."""
     accepted = accept(settings, pairs, **_by(author))
     but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
-    console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but} {NEXT}", soft_wrap=True)
+    when = f" {NEXT}" if accepted.taken else ""
+    console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}", soft_wrap=True)
     taken = {one.names for one in accepted.taken}
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 
