@@ -13,6 +13,7 @@ from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
 from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.review import price_of_names
 from lightrag_dagster.settings import load_settings
 
 
@@ -26,6 +27,12 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
         print_json(plan.to_dict())
         return
     print_plan(console, plan)
+    if not names and (price := price_of_names(settings)):
+        cost = "at an unknown price" if price.cost_usd is None else f"for about {dollars(price.cost_usd)}"
+        console.print(
+            f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}.",
+            soft_wrap=True,
+        )
     if not knowledge_base and (parts := outdated(Recipes.of(settings)).parts):
         console.print(
             f"{' and '.join(parts).capitalize()} are outdated and stay; `plan --backfill` shows their price.",

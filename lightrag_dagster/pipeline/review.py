@@ -10,15 +10,17 @@ import pyarrow as pa
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.decisions import decisions_of, resolved, take
+from lightrag_dagster.pipeline.duplicates import TABLE
 from lightrag_dagster.pipeline.known_names import in_documents, known_names
-from lightrag_dagster.pipeline.opinions import Opinion, Pair
+from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, Pair, asking_price
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
 from lightrag_dagster.stages.curation.files import read_files
 from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, require_current
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 COLUMNS = (
     *("action", "name", "with", "into", "reason", "score", "verdict", "model says", "because", "found by", "likeness"),
@@ -93,6 +95,25 @@ def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
         return [
             Reviewed(row | {end: known.as_extracted(row[end]) for end in ("name", "other")}) for row in rows.to_pylist()
         ]
+
+
+def price_of_names(settings: Settings) -> AskingPrice | None:
+    """Return what asking about the unclear pairs costs that are stored of the published snapshot.
+
+    None without a language model, without stored pairs, or if every opinion is stored.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    home = Home.of(settings)
+    known, snapshot = SourceTables(home).current(TABLE, ALL_SOURCES), current_snapshot(home)
+    if settings.llm.provider == "offline" or known is None or snapshot is None:
+        return None
+    if known.inputs.get("knowledge_base") != snapshot.snapshot_id:
+        return None
+    pairs = pairs_of(settings, SourceTables(home).read(TABLE, ALL_SOURCES, known.version))
+    price = asking_price(settings, [one.pair for one in pairs if one.row["verdict"] == "unclear"])
+    return price if price.questions else None
 
 
 class FiledDecisions(NamedTuple):
