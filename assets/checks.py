@@ -11,6 +11,7 @@ from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
@@ -92,6 +93,13 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
         ),
         check("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
+        check(
+            "entity_mentions",
+            "names_grounded",
+            names_grounded,
+            "Of the names in a sample of chunks, at least the share extraction.min_grounded_share stands in its chunk, "
+            "for each recipe of the extraction.",
+        ),
     ]
 
 
@@ -124,6 +132,30 @@ def names_found(
         severity=dg.AssetCheckSeverity.WARN,
         description=escaped(warning) if warning else None,
         metadata={table: current[table].rows for table in ("entity_mentions", "relation_mentions") if table in current},
+    )
+
+
+def names_grounded(
+    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.AssetCheckResult:
+    """Warn of recipes whose names are not in the text too often."""
+    counted = grounded_names(_tables(context, config, lightrag), context.partition_key)
+    least = lightrag.settings.extraction.min_grounded_share
+    few = {recipe: found for recipe, found in counted.items() if found.share < least}
+    return dg.AssetCheckResult(
+        passed=not few,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="; ".join(
+            f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
+            for recipe, found in few.items()
+        )
+        or None,
+        metadata={
+            "least": least,
+            "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
+            **{f"names/{recipe}": found.names for recipe, found in counted.items()},
+            **{f"share/{recipe}": found.share for recipe, found in counted.items()},
+        },
     )
 
 

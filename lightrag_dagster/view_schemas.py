@@ -35,6 +35,25 @@ ENTITY_NEIGHBOURS = pa.schema(
 )
 """A view of RELATIONS, each from both of its ends."""
 
+GROUNDING = pa.schema(
+    [
+        column("entity_id", pa.string(), "The merged entity."),
+        column("name", pa.string(), "Name as extracted."),
+        column("chunk_id", pa.string(), "The chunk that names it."),
+        column("mention_index", pa.int32(), "Position of the mention in the chunk's parsed responses."),
+        column("source", pa.string(), "Source of the chunk's first canonical position."),
+        column("recipe", pa.string(), "Recipe of the extraction: prompts, model and parameters."),
+        column(
+            "grounded",
+            pa.bool_(),
+            "Whether each word of the name is a word of the chunk or of the headings above it; null for a name without "
+            "letters and digits.",
+            nullable=True,
+        ),
+    ]
+)
+"""A view of ENTITY_EVIDENCE, CHUNKS and EXTRACTIONS."""
+
 CHANGES = pa.schema(
     [
         column("kind", pa.string(), "document, entity or relation."),
@@ -51,6 +70,7 @@ CHANGES = pa.schema(
 DERIVED_VIEWS: dict[str, pa.Schema] = {
     "document_elements": DOCUMENT_ELEMENTS,
     "entity_neighbours": ENTITY_NEIGHBOURS,
+    "grounding": GROUNDING,
 }
 """Views over other tables of a snapshot."""
 
@@ -70,5 +90,6 @@ DESCRIPTIONS: dict[str, str] = {
     "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
     "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
     "entity_neighbours": "Two rows a relation, one from each of its ends.",
+    "grounding": "One row a mention behind an entity: whether the name stands in the chunk.",
 }
 """One sentence on each of VIEWS."""

@@ -68,6 +68,7 @@ def test_materialisations_report_rows_schema_and_calls(
         "failed_chunks",
         "rejected_rows",
         "names_found",
+        "names_grounded",
         "accepted",
     }
     assert all(check.passed and check.partition == "notes" for check in checks)
@@ -127,6 +128,25 @@ def test_rows_that_cannot_be_used_are_metadata_and_a_check(
     assert "more than the 10.0% that extraction" in str(failed["accepted"].description)
     more = asking.changed(extraction={"max_rejected_share": 0.3})
     assert failed_checks(ingest(more, instance, "notes")) == {}
+
+
+def test_names_that_are_not_in_the_text_are_a_check(
+    settings: Settings, instance: dg.DagsterInstance, loopback: Loopback
+) -> None:
+    invented = "".join(f"entity<|#|>Atlantis {number}<|#|>place<|#|>It sank.\n" for number in range(20))
+    loopback.chat = lambda body: f"{invented}{offline_answer(body)}"
+    asking = settings.changed(llm={"provider": "openai"}, extraction={"gleaning": 0})
+    write_source(asking, "notes", {"river.md": RIVER})
+    failed = failed_checks(ingest(asking, instance, "notes"))
+    assert set(failed) == {"names_grounded"}
+    assert failed["names_grounded"].severity is dg.AssetCheckSeverity.WARN
+    recipe = Recipes.of(asking).extractions
+    counted: dict[str, Any] = {name: one.value for name, one in failed["names_grounded"].metadata.items()}
+    names, share = counted[f"names/{recipe}"], counted[f"share/{recipe}"]
+    assert share == pytest.approx(1 - 20 / names)
+    assert failed["names_grounded"].description == f"20 of {names} names that recipe {recipe} gave are not in the text"
+    less = asking.changed(extraction={"gleaning": 0, "min_grounded_share": 0.1})
+    assert failed_checks(ingest(less, instance, "notes")) == {}
 
 
 def test_a_source_that_is_not_configured_fails_with_a_reason(settings: Settings, instance: dg.DagsterInstance) -> None:

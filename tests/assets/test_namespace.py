@@ -99,6 +99,7 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
         ("rejected_rows", "finance", "finance-notes", True),
         ("accepted", "finance", "finance-notes", True),
         ("names_found", "finance", "finance-notes", True),
+        ("names_grounded", "finance", "finance-notes", True),
         ("hold_together", "finance", None, True),
         ("integrity", "finance", None, True),
         ("decisions_match", "finance", None, True),

@@ -37,7 +37,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
             ("office", 2),
             ("river", 3),
         ]
-    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements", "entity_neighbours"}
+    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements", "entity_neighbours", "grounding"}
     assert counts["raw_documents"] == 3
     assert counts["entities"] == 5
 

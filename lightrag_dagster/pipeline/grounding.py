@@ -1,0 +1,51 @@
+"""Names that stand in their chunks: the share of them in a sample of a source, by recipe of the extraction."""
+
+from typing import NamedTuple
+
+from lightrag_dagster.indexes.views_file import derived_sql
+from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+SAMPLED_CHUNKS = 200
+"""Chunks of each recipe that are looked at, those with the smallest ids: a share is right to some hundredths."""
+
+
+class GroundedNames(NamedTuple):
+    """Names that answers of one recipe have given to the entities of some chunks, and those that stand there."""
+
+    names: int
+    grounded: int
+
+    @property
+    def share(self) -> float:
+        """The share of names that stand in their chunk, 0 to 1; 1 where there are none."""
+        return self.grounded / self.names if self.names else 1.0
+
+
+def grounded_names(tables: SourceTables, source: str) -> dict[str, GroundedNames]:
+    """Count the names in a sample of a source's chunks, by recipe of their extraction; the rule is `grounding`.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+
+    views = {"all_chunk": CHUNKS, "extractions": EXTRACTIONS, "mention": ENTITY_MENTIONS}
+    with in_memory() as connection:
+        for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
+            files = tables.open(table, source, tables.require(table, source).version)
+            view_source_files(connection, view, files, schema)
+        connection.execute(
+            "CREATE TEMP TABLE sample AS SELECT chunk_id FROM extractions SEMI JOIN mention USING (chunk_id) "
+            f"QUALIFY row_number() OVER (PARTITION BY recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
+        )
+        connection.execute("CREATE TEMP VIEW chunks AS FROM all_chunk SEMI JOIN sample USING (chunk_id)")
+        connection.execute(
+            "CREATE TEMP VIEW entity_evidence AS "
+            "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (chunk_id)"
+        )
+        connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
+        counted = connection.execute(
+            "SELECT recipe, count(grounded), count(*) FILTER (grounded) FROM grounding GROUP BY recipe ORDER BY recipe"
+        )
+        return {recipe: GroundedNames(names, grounded) for recipe, names, grounded in counted.fetchall()}
