@@ -9,6 +9,7 @@ from lightrag_dagster.assets.duplicate_candidates import duplicate_candidates
 from lightrag_dagster.assets.exports import exports
 from lightrag_dagster.assets.extractions import extractions
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
+from lightrag_dagster.assets.graph_report import graph_report
 from lightrag_dagster.assets.knowledge_base import knowledge_base
 from lightrag_dagster.assets.mentions import mentions
 from lightrag_dagster.assets.merged import merged
@@ -31,7 +32,7 @@ PUBLICATION = [
 ]
 """Assets over all sources: the decisions of people, the published snapshot, its parts and its additions."""
 
-DOWNSTREAM = [answers, retrieval_evaluation, duplicate_candidates, communities, exports, status_report]
+DOWNSTREAM = [answers, retrieval_evaluation, duplicate_candidates, communities, exports, graph_report, status_report]
 """Assets made from the published snapshot, in no job."""
 
 ASSETS = [*INGESTION, *PUBLICATION, *DOWNSTREAM]

@@ -22,6 +22,7 @@ FLOORS = (
     "pipeline",
     "query",
     "evaluation",
+    "report",
     "resources",
     "testing",
     "assets",

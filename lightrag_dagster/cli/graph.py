@@ -134,4 +134,25 @@ def export(
     write(console(), form, folder, snapshot)
 
 
-COMMANDS = (find, entity, neighbours, path, communities, changes, export)
+@with_filters
+def report(
+    filters: "Filters",
+    file: Annotated[Path | None, typer.Argument(help="A new file; the home if left out.")] = None,
+    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a file.")] = None,
+    as_json: _Json = False,
+) -> None:
+    """Write a page to look at: entities, graph, evidence and changes in one HTML file, which asks no network.
+
+    Without a filter it has everything; with one, only what allowed documents say.
+    """
+    from lightrag_dagster.cli.report import report as write
+    from lightrag_dagster.query.filters.filters import Filters
+
+    if file is None and (snapshot or filters != Filters()):
+        raise typer.BadParameter(
+            "the home has the report of all of the published snapshot; name a file", param_hint="FILE"
+        )
+    write(console(), file, filters, snapshot, as_json=as_json)
+
+
+COMMANDS = (find, entity, neighbours, path, communities, changes, export, report)

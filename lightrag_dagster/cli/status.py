@@ -8,17 +8,20 @@ from rich.console import Console
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.orchestration.upstream import refresh_upstream
+from lightrag_dagster.pipeline.exports.exports import place_of
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
 from lightrag_dagster.settings import RetentionSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
+from lightrag_dagster.storage.snapshots.exported import read_exports
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot
 
 _MEGABYTE = 1_000_000
 
@@ -67,6 +70,8 @@ def show_status(console: Console, *, as_json: bool) -> None:
     _print_published(console, home, states)
     if states.manifest is not None:
         _print_disk(console, home, settings.retention)
+        if report := report_place(home):
+            console.print(f"Report: {report}", soft_wrap=True)
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
         (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
@@ -121,6 +126,20 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
         console.print(f"{last}.", soft_wrap=True)
 
 
+def report_place(home: Home) -> str | None:
+    """Return where the report in a home is, and of which snapshot, if not of the published one; None without one."""
+    try:
+        found = read_exports(home)
+    except StoreError as error:
+        return f"not known; {error}"
+    if found is None or REPORT not in found.formats:
+        return None
+    place = f"{place_of(home, found.snapshot_id, REPORT)}/{REPORT_FILE}"
+    current = current_snapshot(home)
+    is_current = current is not None and current.snapshot_id == found.snapshot_id
+    return place if is_current else f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes today's"
+
+
 def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
     try:
         last = last_collection(home)
@@ -153,6 +172,7 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
             for name, one in states.sources.items()
         },
         "disk": _disk(home, retention),
+        "report": report_place(home),
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": states.warnings,
     }

@@ -3,3 +3,11 @@
 from typing import Literal
 
 ExportFormat = Literal["tables", "graphml", "neo4j"]
+
+REPORT = "report"
+"""The page to look at, which is kept like an export, and written by a command and an asset of its own."""
+
+REPORT_FILE = "report.html"
+
+REPORT_REVISION = "1"
+"""Revision of the page: one of another revision is made again."""

@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from lightrag_dagster.core.export_formats import REPORT_REVISION
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
@@ -241,6 +242,7 @@ class Recipes:
             "communities": digest(COMMUNITIES),
             "duplicate_candidates": self.duplicate_candidates,
             "exports": digest(EXPORTS),
+            "graph_report": digest(REPORT_REVISION),
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
         }

@@ -34,6 +34,7 @@ UNPARTITIONED = {
     "communities",
     "duplicate_candidates",
     "exports",
+    "graph_report",
     "status_report",
     "retrieval_evaluation",
 }

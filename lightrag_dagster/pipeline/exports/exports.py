@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from os.path import lexists
 from pathlib import Path
+from typing import NamedTuple
 from uuid import uuid4
 
 import duckdb
 
-from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.pipeline.exports.graphml import write_graphml
 from lightrag_dagster.pipeline.exports.neo4j import write_neo4j
@@ -35,15 +35,28 @@ from lightrag_dagster.storage.snapshots.snapshots import require_current
 _log = logging.getLogger(__name__)
 
 _LOCK_SECONDS = 60.0
-_WRITERS: Mapping[ExportFormat, Callable[[Generation, Path], Written]] = {
+
+
+class Writer(NamedTuple):
+    """A writer of a format, into an empty folder, and the revision of its code."""
+
+    write: Callable[[Generation, Path], Written]
+    recipe: str
+
+
+Writers = Mapping[str, Writer]
+
+_WRITERS: Mapping[str, Callable[[Generation, Path], Written]] = {
     "tables": write_tables,
     "graphml": write_graphml,
     "neo4j": write_neo4j,
 }
 
 
-def export_to(generation: Generation, form: ExportFormat, folder: Path) -> Export:
+def export_to(generation: Generation, form: str, folder: Path, further: Writers | None = None) -> Export:
     """Write a snapshot in one format into a new folder, which is there when it is whole.
+
+    `further` are writers of formats of higher floors.
 
     Raises:
         StoreError: the folder is there already, a table is missing or damaged, or the disk refuses.
@@ -60,8 +73,16 @@ def export_to(generation: Generation, form: ExportFormat, folder: Path) -> Expor
         ):
             made = Path(scratch) / form
             made.mkdir()
-            written = _WRITERS[form](generation, made)
-            found = Export(rows=dict(written.rows), bytes=_bytes_of(made), notes=list(written.notes), recipe=RECIPE)
+            write, recipe = _writer(form, further)
+            written = write(generation, made)
+            found = Export(
+                rows=dict(written.rows),
+                bytes=_bytes_of(made),
+                notes=list(written.notes),
+                recipe=recipe,
+                figures=dict(written.figures),
+                compared_with=written.compared_with,
+            )
             atomic.sync_tree(made)
             made.rename(folder)
             atomic.sync(folder.parent)
@@ -70,10 +91,11 @@ def export_to(generation: Generation, form: ExportFormat, folder: Path) -> Expor
     return found
 
 
-def export_published(home: Home, formats: Sequence[ExportFormat]) -> Exports:
+def export_published(home: Home, formats: Sequence[str], further: Writers | None = None) -> Exports:
     """Write the published snapshot in some formats into the home, unless it is there; return all that there are of it.
 
-    Then the index and `exports/latest` change to them, and exports of other snapshots go.
+    Then the index and `exports/latest` change to them, and exports of other snapshots go. `further` are writers of
+    formats of higher floors.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -86,9 +108,9 @@ def export_published(home: Home, formats: Sequence[ExportFormat]) -> Exports:
         known = dict(index.formats) if index and index.snapshot_id == generation.id else {}
         _remove_leftovers(home, folder)
         for form in formats:
-            if not _is_there(home, folder / form, known.get(form)):
+            if not _is_there(home, folder / form, known.get(form), _writer(form, further).recipe):
                 home.files.remove_folder(folder / form)
-                known[form] = export_to(generation, form, folder / form)
+                known[form] = export_to(generation, form, folder / form, further)
                 home.files.keep([folder / form])
         if home.bucket:
             shutil.rmtree(folder, ignore_errors=True)  # the bucket has it, and nothing here reads it
@@ -104,7 +126,7 @@ def export_published(home: Home, formats: Sequence[ExportFormat]) -> Exports:
     return exports
 
 
-def place_of(home: Home, snapshot_id: str, form: ExportFormat) -> str:
+def place_of(home: Home, snapshot_id: str, form: str) -> str:
     """Return where an export of a home is, by its stable name if it has one."""
     if home.bucket:
         return f"{home.bucket}/exports/{snapshot_id}/{form}"
@@ -112,9 +134,15 @@ def place_of(home: Home, snapshot_id: str, form: ExportFormat) -> str:
     return str(latest if latest.exists() and latest.samefile(folder) else folder)
 
 
-def _is_there(home: Home, folder: Path, known: Export | None) -> bool:
+def _writer(form: str, further: Writers | None) -> Writer:
+    if further and form in further:
+        return further[form]
+    return Writer(_WRITERS[form], RECIPE)
+
+
+def _is_there(home: Home, folder: Path, known: Export | None, recipe: str) -> bool:
     """Say whether an export is there as it was written by this version; a bucket's index is believed."""
-    if known is None or known.recipe != RECIPE:
+    if known is None or known.recipe != recipe:
         return False
     return home.bucket is not None or _bytes_of(folder) == known.bytes
 

@@ -1,7 +1,7 @@
 """The result of an export, and the text that some formats cannot hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 RECIPE = "1"
 """Revision of what is written: exports of another one are made again."""
@@ -16,3 +16,8 @@ class Written:
 
     rows: Mapping[str, int]
     notes: tuple[str, ...] = ()
+    figures: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of what it shows."""
+
+    compared_with: str | None = None
+    """Another snapshot of which it shows something."""

@@ -32,6 +32,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import Manifest, Record, read_record
@@ -275,6 +276,8 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
     record_files(home, snapshot, None)
+    for folder in forget_comparisons(home, {snapshot.snapshot_id}):  # they name what is in it no more
+        home.files.remove_folder(folder)
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():
         remove_other_versions(home, entry)

@@ -12,7 +12,7 @@ from lightrag_dagster.query.graph.quoting import quoted
 from lightrag_dagster.query.graph.types import Quote
 from lightrag_dagster.query.snapshot import Snapshot
 
-_NAMES = 200
+MOST_NAMES = 200
 """Most names of an entity that are looked for in a passage."""
 
 
@@ -74,7 +74,7 @@ def names_of(seen: Snapshot, entity: int, shown: str) -> list[str]:
     """Return the names of an entity to look for in passages: the most frequent, and the one that is shown."""
     ids = seen.graph.entities.ids_at(np.array([entity], dtype=np.int32))
     names: list[str] = seen.statements.rows("aliases", entities=ids)["name"].to_pylist()
-    return [shown, *names[:_NAMES]]
+    return [shown, *names[:MOST_NAMES]]
 
 
 def sources_of(graph: Adjacency, chunks: Rows) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from pydantic import Field
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import Record, read_record
 
@@ -19,6 +21,8 @@ class Export(Record):
     bytes: int
     notes: list[str] = Field(description="Losses of the format")
     recipe: str = Field(default="", description="Revision of the code that wrote it")
+    figures: dict[str, int] = Field(default_factory=dict, description="Numbers of what it shows")
+    compared_with: str | None = Field(default=None, description="Another snapshot of which it shows something")
 
 
 class Exports(Record):
@@ -51,3 +55,19 @@ def forget_exports(home: Home, snapshots: Collection[str]) -> None:
         home.exported.unlink()
     if latest.is_symlink() and latest.readlink().name in snapshots:
         latest.unlink()
+
+
+def forget_comparisons(home: Home, retained: Collection[str]) -> list[Path]:
+    """Let the index not lead to exports that show something of snapshots that go; return their folders, to remove."""
+    with suppress(StoreError):  # a damaged index leads nowhere
+        found = read_record(home.exported, Exports)
+        gone = [
+            form
+            for form, one in (found.formats if found else {}).items()
+            if one.compared_with is not None and one.compared_with not in retained
+        ]
+        if found and gone:
+            left = {form: one for form, one in found.formats.items() if form not in gone}
+            atomic.write_text(home.exported, found.model_copy(update={"formats": left}).model_dump_json(indent=2))
+            return [home.exports / found.snapshot_id / form for form in gone]
+    return []

@@ -1,0 +1,154 @@
+"""The contents of a page: what of a snapshot, or of its view by a filter, is shown, in columns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
+from lightrag_dagster.indexes.arrays import Rows
+from lightrag_dagster.query.graph.quotes import newest_quotes
+from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.report.bounds import PageBounds
+from lightrag_dagster.report.drawing import Drawing, drawing_of
+from lightrag_dagster.report.evidence import SourceSets, evidence_of
+from lightrag_dagster.report.fitting import Fitting
+from lightrag_dagster.report.groups import groups_of
+from lightrag_dagster.report.layout import Edges
+
+_ENTITY = pa.schema(
+    [(name, pa.string()) for name in ("entity_id", "name", "type", "description")] + [("degree", pa.int64())]
+)
+
+
+@dataclass(frozen=True)
+class PageContents:
+    """The parts of a page: columns ready for JSON, the drawing, numbers, and a sentence for each part left out."""
+
+    data: dict[str, Any]
+    drawing: Drawing
+    figures: dict[str, int]
+    left_out: list[str]
+
+
+def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | None = None) -> PageContents:
+    """Return the parts of a page about a snapshot: entities with most relations and their strongest relations.
+
+    Raises:
+        StoreError: a table of the snapshot is missing or damaged.
+    """
+    graph, fit = seen.graph, Fitting(bounds.bytes)
+    passages = np.diff(graph.entity_chunks.offsets)
+    entities = _strongest_entities(graph, passages)
+    listed = entities[: bounds.entities]
+    relations = _strongest_relations(graph)
+    weights, ends = graph.relations.values("weight"), _renumbered(graph, entities)
+    every = Edges(ends[relations, 0], ends[relations, 1], weights[relations])
+    within = (every.sources < len(listed)) & (every.targets < len(listed))
+    kept = relations[within][: bounds.relations]
+    edges = Edges(ends[kept, 0], ends[kept, 1], weights[kept])
+    table = _entity_table(graph.entities, entities)
+    groups, notes = groups_of(table, _relation_table(graph, relations))
+    drawing = drawing_of(groups, np.asarray(table["degree"]), every, len(listed), edges, bounds)
+    first = table.slice(0, len(listed))
+    types, type_of = _numbered(first["type"].to_pylist())
+    sources = SourceSets(graph)
+    data: dict[str, Any] = {
+        "entities": {
+            "id": first["entity_id"].to_pylist(),
+            "name": [fit.short(one, bounds.name, "names") for one in first["name"].to_pylist()],
+            "type": type_of,
+            "degree": first["degree"].to_pylist(),
+            "passages": passages[listed].tolist(),
+            "sources": sources.of(graph.entity_chunks, listed),
+            "group": groups.wholes[: len(listed)].tolist(),
+        },
+        "relations": {
+            "a": edges.sources.tolist(),
+            "b": edges.targets.tolist(),
+            "weight": [round(one, 2) for one in edges.weights.tolist()],
+            "sources": sources.of(graph.relation_chunks, kept),
+        },
+        "types": [fit.short(one, bounds.name, "types") for one in types],
+        "group_kind": groups.kind,
+        "groups": [fit.short(one, bounds.name, "names of groups") for one in groups.names],
+        "colours": drawing.colours,
+        "drawn": drawing.data,
+        "sources": sources.names,
+        "source_sets": sources.sets,
+        "changes": changes,
+    }
+    fit.take(data)
+    data["entities"]["description"] = fit.column("descriptions", first["description"].to_pylist(), bounds.description)
+    keywords = [one["keywords"] for one in graph.relations.take(kept)]
+    data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
+    quotes = newest_quotes(seen, listed, bounds.quotes)
+    data["quotes"], data["documents"] = evidence_of(graph, sources.names, quotes, fit, bounds)
+    figures = {
+        "entities": len(entities),
+        "relations": len(relations),
+        "communities": len(groups.names) if groups.kind == "community" else 0,
+        "listed entities": len(listed),
+        "listed relations": len(kept),
+        "drawn nodes": len(drawing.places),
+        "drawn edges": len(drawing.edges.weights),
+        "quotes": len(data["quotes"]["text"]),
+    }
+    passed = int(passages[listed].sum()) - len(quotes)
+    left_out = [
+        *notes,
+        *_beyond("entities, of which those with most relations are listed", len(entities) - len(listed)),
+        *_beyond("relations, of which the strongest among listed entities are kept", len(relations) - len(kept)),
+        *drawing.left_out,
+        *_beyond("passages, of which the newest of each entity are quoted", passed),
+        *fit.notes(),
+    ]
+    return PageContents(data, drawing, figures, left_out)
+
+
+def _strongest_entities(graph: Adjacency, passages: Rows) -> Rows:
+    """Return the entities that may be seen, those with most relations first, then those with most passages."""
+    degrees = graph.entities.values("degree")
+    rows = np.flatnonzero((passages > 0) | (degrees > 0))
+    return rows[np.lexsort((rows, -passages[rows], -degrees[rows]))].astype(np.int32)
+
+
+def _strongest_relations(graph: Adjacency) -> Rows:
+    """Return the relations that may be seen, by weight."""
+    rows = np.flatnonzero(np.diff(graph.relation_chunks.offsets) > 0)
+    return rows[np.lexsort((rows, -graph.relations.values("weight")[rows]))].astype(np.int32)
+
+
+def _renumbered(graph: Adjacency, entities: Rows) -> Rows:
+    """Return both ends of each relation as positions in a list of entities; -1 for those that are not in it."""
+    number = np.full(len(graph.entities.ids), -1)
+    number[entities] = np.arange(len(entities))
+    return number[graph.endpoints]
+
+
+def _entity_table(known: MappedTable, rows: Rows) -> pa.Table:
+    return pa.Table.from_pylist(known.take(rows), _ENTITY)
+
+
+def _relation_table(graph: Adjacency, rows: Rows) -> pa.Table:
+    """Return the ends and the weight of relations, in order of rows."""
+    ends = graph.endpoints[np.sort(rows)]
+    return pa.table(
+        {
+            "src_id": pa.array(graph.entities.ids_at(ends[:, 0]), pa.string()),
+            "tgt_id": pa.array(graph.entities.ids_at(ends[:, 1]), pa.string()),
+            "weight": graph.relations.values("weight")[np.sort(rows)],
+        }
+    )
+
+
+def _numbered(values: list[str]) -> tuple[list[str], list[int]]:
+    """Return the distinct values, sorted, and the number of each value among them."""
+    names = sorted(set(values))
+    number = {name: at for at, name in enumerate(names)}
+    return names, [number[one] for one in values]
+
+
+def _beyond(name: str, number: int) -> list[str]:
+    return [f"{name}: {number:,} more"] if number else []

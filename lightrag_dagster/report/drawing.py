@@ -1,0 +1,123 @@
+"""The drawing of a page: entities, or the communities of a graph with too many of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lightrag_dagster.report.bounds import PageBounds
+from lightrag_dagster.report.groups import Groups, colours
+from lightrag_dagster.report.layout import Edges, Numbers, Places, place
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Nodes with their places, sizes and groups, and the edges between them."""
+
+    kind: str
+    """`entities` or `communities`."""
+
+    places: Places
+    sizes: npt.NDArray[np.float64]
+    groups: Numbers
+    """The group of each node, by which it is coloured; -1 is none."""
+
+    colours: list[str]
+    edges: Edges
+    left_out: list[str]
+    data: dict[str, Any]
+    """The columns for the page."""
+
+
+def drawing_of(
+    groups: Groups, degrees: npt.NDArray[Any], every: Edges, listed: int, kept: Edges, bounds: PageBounds
+) -> Drawing:
+    """Return the drawing of a graph.
+
+    Args:
+        groups: those of all entities, the strongest entities first.
+        degrees: the number of relations of each entity.
+        every: all relations, between the numbers of entities.
+        listed: the number of entities that the page lists, the first ones.
+        kept: the relations that the page lists, between listed entities.
+        bounds: the most that is drawn.
+    """
+    if len(degrees) <= listed or groups.kind != "community":
+        return _of_entities(groups, degrees[:listed], kept)
+    return _of_communities(groups, every, listed, bounds)
+
+
+def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges) -> Drawing:
+    parts, wholes = groups.parts[: len(degrees)], groups.wholes[: len(degrees)]
+    used = np.unique(parts[parts >= 0])
+    places = place(np.where(parts >= 0, np.searchsorted(used, parts), -1), groups.parents[used].astype(np.int64), kept)
+    return Drawing(
+        "entities",
+        places,
+        degrees.astype(np.float64),
+        wholes,
+        colours(len(groups.names)),
+        kept,
+        [],
+        {"kind": "entities", **_columns(places)},
+    )
+
+
+def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBounds) -> Drawing:
+    """Draw the smallest communities, or the largest ones where these would be too many."""
+    fine = len(groups.parents) <= bounds.communities
+    of_entity = groups.parts if fine else groups.wholes
+    names = groups.part_names if fine else groups.names
+    parents = groups.parents if fine else np.arange(len(groups.names))
+    sizes = np.bincount(of_entity[of_entity >= 0], minlength=len(names))
+    largest = np.argsort(-sizes, kind="stable")[: bounds.communities]
+    number = np.full(len(names) + 1, -1)
+    number[largest] = np.arange(len(largest))
+    node_of = number[of_entity]
+    links = every.between(node_of)
+    strongest = np.argsort(-links.weights, kind="stable")[: bounds.relations]
+    links = Edges(links.sources[strongest], links.targets[strongest], links.weights[strongest])
+    _, families = np.unique(parents[largest], return_inverse=True)
+    # Each is a group of its own for the layout, kept together with the others of its whole.
+    places = place(np.arange(len(largest)), families.astype(np.int64), links)
+    undrawn, alone = int(sizes.sum() - sizes[largest].sum()), int((of_entity < 0).sum())
+    members: list[list[int]] = [[] for _ in largest]
+    for entity, node in enumerate(node_of[:listed].tolist()):
+        if node >= 0:
+            members[node].append(entity)
+    left_out = [f"nodes are communities, since there are more than {listed:,} entities"]
+    if undrawn:
+        left_out.append(f"entities in communities that are too small to be drawn: {undrawn:,}")
+    if alone:
+        left_out.append(f"entities without a relation, which are in no community and not drawn: {alone:,}")
+    return Drawing(
+        "communities",
+        places,
+        sizes[largest].astype(np.float64),
+        parents[largest],
+        colours(len(groups.names)),
+        links,
+        left_out,
+        {
+            "kind": "communities",
+            **_columns(places),
+            "name": [names[one][:120] for one in largest.tolist()],
+            "size": sizes[largest].tolist(),
+            "group": parents[largest].tolist(),
+            "members": members,
+            "node_of": node_of[:listed].tolist(),
+            "links": {
+                "a": links.sources.tolist(),
+                "b": links.targets.tolist(),
+                "weight": [round(one, 2) for one in links.weights.tolist()],
+            },
+        },
+    )
+
+
+def _columns(places: Places) -> dict[str, list[float]]:
+    return {
+        "x": [round(one, 1) for one in places[:, 0].tolist()],
+        "y": [round(one, 1) for one in places[:, 1].tolist()],
+    }

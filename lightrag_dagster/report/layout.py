@@ -1,0 +1,162 @@
+"""Places of nodes on a plane: groups side by side, their members around the middle of each, the same every time.
+
+Members of small groups, and groups among each other, are moved by springs along relations and pushed apart, after
+Fruchterman and Reingold, "Graph Drawing by Force-directed Placement", 1991; large groups are a spiral of sunflowers,
+those with most relations inside.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Places = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+_GOLDEN = np.pi * (3 - np.sqrt(5))
+_SPACE = 10.0
+"""Distance of neighbours in a group."""
+
+_SPRINGS = 300
+"""Nodes of a group that springs move; forces between all pairs of more would take too long."""
+
+_WHOLE = 1_500
+"""Nodes of a graph that is moved as a whole at last."""
+
+
+class Edges(NamedTuple):
+    """Edges between nodes, given by their numbers."""
+
+    sources: Numbers
+    targets: Numbers
+    weights: npt.NDArray[np.float64]
+
+    def among(self, nodes: Numbers, count: int) -> "Edges":
+        """Return the edges between some of `count` nodes, with numbers of their own."""
+        number = np.full(count, -1)
+        number[nodes] = np.arange(len(nodes))
+        sources, targets = number[self.sources], number[self.targets]
+        kept = (sources >= 0) & (targets >= 0)
+        return Edges(sources[kept], targets[kept], self.weights[kept])
+
+    def between(self, groups: Numbers) -> "Edges":
+        """Return the edges between groups of nodes, each pair once with its weights in sum; -1 is none."""
+        first, second = groups[self.sources], groups[self.targets]
+        across = (first != second) & (first >= 0) & (second >= 0)
+        low, high = np.minimum(first, second)[across], np.maximum(first, second)[across]
+        pairs, where = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+        sums = np.bincount(where.ravel(), weights=self.weights[across], minlength=len(pairs)).astype(np.float64)
+        return Edges(pairs[:, 0], pairs[:, 1], sums)
+
+
+def place(groups: Numbers, parents: Numbers, edges: Edges) -> Places:
+    """Return the place of each node, with the middle at 0, 0.
+
+    Args:
+        groups: the group of each node, from 0; -1 for those in none, which are put around all others.
+        parents: for each group the larger one that it is a part of; these stay together.
+        edges: the edges of the nodes. Nodes are in order, the most important first.
+    """
+    count, number = len(groups), len(parents)
+    places = np.zeros((count, 2))
+    members = [np.flatnonzero(groups == group) for group in range(number)]
+    radii = np.array([_SPACE * np.sqrt(len(one)) * 0.75 + _SPACE for one in members])
+    middles = _apart(_spring(sunflower(number) * _spread(radii), edges.between(groups), _spread(radii), parents), radii)
+    for group, nodes in enumerate(members):
+        inner = _SPACE * np.sqrt(len(nodes)) * 0.75
+        places[nodes] = middles[group] + _within(edges.among(nodes, count), len(nodes), inner)
+    if number and count <= _WHOLE:
+        inside = np.flatnonzero(groups >= 0)
+        settled = _spring(places[inside], edges.among(inside, count), _SPACE * 1.6, groups[inside], steps=60, heat=2.0)
+        places[inside] = _apart(settled, np.full(len(inside), _SPACE * 0.45))
+    alone = np.flatnonzero(groups < 0)
+    if len(alone):
+        reach = np.hypot(*places.T).max(initial=0.0) + _SPACE * 2
+        first = int((reach / _SPACE) ** 2) + 1
+        turns = np.arange(first, first + len(alone))
+        places[alone] = _SPACE * np.sqrt(turns)[:, None] * _direction(turns)
+    middle: Places = (places.min(axis=0, initial=0.0) + places.max(axis=0, initial=0.0)) / 2
+    return places - middle
+
+
+def sunflower(number: int) -> Places:
+    """Return places in a spiral that fills a disc evenly, with a distance of about 1."""
+    turns = np.arange(number)
+    return np.asarray(np.sqrt(turns)[:, None] * _direction(turns))
+
+
+def _direction(turns: npt.NDArray[Any]) -> Places:
+    return np.stack([np.cos(turns * _GOLDEN), np.sin(turns * _GOLDEN)], axis=1)
+
+
+def _spread(radii: npt.NDArray[np.float64]) -> float:
+    """Return a distance at which discs of these sizes have room."""
+    return float(2 * np.sqrt((radii**2).mean())) if len(radii) else 1.0
+
+
+def _within(edges: Edges, number: int, radius: float) -> Places:
+    """Return places of the members of one group around 0, 0, most of them inside a radius."""
+    places = sunflower(number)
+    if 2 < number <= _SPRINGS:
+        places = _spring(places, edges, 1.0)
+    distances = np.hypot(*(places - places.mean(axis=0)).T)
+    reach = float(np.quantile(distances, 0.9)) if number > 1 else 0.0
+    around: Places = (places - places.mean(axis=0)) * (radius / reach if reach else 1.0)
+    return around
+
+
+def _spring(
+    places: Places, edges: Edges, length: float, kin: Numbers | None = None, steps: int = 120, heat: float = 6.0
+) -> Places:
+    """Return the places after springs have pulled joined nodes together, and all nodes have pushed each other away.
+
+    `kin` are numbers of families, whose members are drawn to their middle.
+    """
+    places, number = places.copy(), len(places)
+    if number < 2:
+        return places
+    pull = np.log1p(edges.weights)
+    pull = pull / (pull.mean() or 1.0) if len(pull) else pull
+    degree = np.bincount(edges.sources, minlength=number) + np.bincount(edges.targets, minlength=number)
+    pull = pull / np.sqrt(np.maximum(1, np.minimum(degree[edges.sources], degree[edges.targets])))
+    for step in range(steps):
+        apart = places[:, None, :] - places[None, :, :]
+        squares = np.maximum((apart**2).sum(axis=2), (length / 100) ** 2)
+        moves = (apart * (length**2 / squares)[:, :, None]).sum(axis=1)
+        along = places[edges.sources] - places[edges.targets]
+        drawn = along * (np.hypot(*along.T) / length * pull)[:, None]
+        for axis in range(2):
+            moves[:, axis] -= np.bincount(edges.sources, weights=drawn[:, axis], minlength=number)
+            moves[:, axis] += np.bincount(edges.targets, weights=drawn[:, axis], minlength=number)
+        if kin is not None:
+            moves += (_middles(places, kin) - places) * 0.5
+        moves -= places * 0.05  # what nothing holds would drift away
+        far = np.maximum(np.hypot(*moves.T), 1e-9)
+        most = length * heat * 0.1 * (1 - step / steps)
+        places += moves * (np.minimum(far, most) / far)[:, None]
+    return places
+
+
+def _middles(places: Places, kin: Numbers) -> Places:
+    """Return for each node the middle of its family."""
+    sizes = np.maximum(np.bincount(kin), 1)
+    sums = [np.bincount(kin, weights=places[:, axis]) / sizes for axis in range(2)]
+    return np.stack(sums, axis=1)[kin]
+
+
+def _apart(places: Places, radii: npt.NDArray[np.float64], steps: int = 150) -> Places:
+    """Return the places after discs that overlap have pushed each other apart."""
+    places = places.copy()
+    if len(places) < 2:
+        return places
+    touching = radii[:, None] + radii[None, :]
+    np.fill_diagonal(touching, 0.0)
+    for _ in range(steps):
+        apart = places[:, None, :] - places[None, :, :]
+        distances = np.maximum(np.sqrt((apart**2).sum(axis=2)), 1e-6)
+        overlap = np.maximum(touching - distances, 0.0)
+        if overlap.max() < 0.01 * radii.min():
+            break
+        places += (apart / distances[:, :, None] * (overlap * 0.3)[:, :, None]).sum(axis=1)
+        places *= 0.999
+    return places
