@@ -49,7 +49,7 @@ LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "no dense ranking": {"dense": 0.0},
     "no walk": {"steps": 0},
     "walk alone": {"direct": 0.0},
-    "resemblance at every place": {"leading": 1_000_000},
+    "words as beside a model": {"beside_words": 1.0},
     "steps 4": {"steps": 4},
     "damping 0.5": {"damping": 0.5},
     "steps 16": {"steps": 16},

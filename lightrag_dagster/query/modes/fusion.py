@@ -2,9 +2,10 @@
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
-that is names, and the part of its words that one chunk has: a question that a single chunk answers needs no walk, and
-chunks are then ranked by their similarity to the question. The embedder is the only model that is called, unless
-`query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has the gains.
+that is names, and the part of its words that one chunk has. A question without names, or one that a single chunk
+answers, needs no walk: then chunks are ranked by their similarity to the question. The embedder is the only model that
+is called, unless `query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has
+the gains.
 """
 
 from dataclasses import dataclass
@@ -30,21 +31,20 @@ class Fusion:
     With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
     score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times
     1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the probability of
-    a further step; no walk is longer than `steps`. A chunk gets `direct` times h⁴ of its mass by its similarity to the
-    question, and the rest by the walk, which always keeps a part so that chunks linked to the best one are found as
-    well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
-    `lexical` times h. It counts in full for the first `leading` chunks, and by the factor `behind` for the others,
-    which ranks those that the walk does not reach.
+    a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1 − c)⁴ of its mass
+    by its similarity to the question, and the rest by the walk, which always keeps a part so that chunks linked to the
+    best one are found as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical
+    one, with weight `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says
+    little that they do not.
     """
 
     names: float = 1.0
-    facts: float = 0.2
+    facts: float = 0.1
     chunks: float = 0.1
     direct: float = 0.9
-    leading: int = 3
-    behind: float = 0.01
     dense: float = 1.0
     lexical: float = 4.0
+    beside_words: float = 3.0
     damping: float = 0.8
     steps: int = 6
     compared_facts: int = 50
@@ -73,7 +73,8 @@ def find_by_fusion(search: Search) -> Found:
     covered = coverage(search.query, links, graph.texts)
     lexical = lexical_scores(graph, search.query, visible)
     held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
-    direct = direct_scores(near.chunks, lexical, (how.dense, how.lexical * held), how.compared_chunks)
+    by_words = how.lexical * (how.beside_words if snapshot.manifest.vectors.provider == "offline" else 1.0)
+    direct = direct_scores(near.chunks, lexical, (how.dense, by_words * held**2), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_facts(search, near.relations)
     seeds = Seeds(seeds_of_names(links, spread), seeds_of_facts(graph, filtered.facts, spread), share(direct**3))
@@ -83,11 +84,11 @@ def find_by_fusion(search: Search) -> Found:
     notes |= filtered.notes
     start = start_mass(seeds, covered, held, how)
     walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
-    split, alone = len(graph.entities.ids), how.direct * held**4
+    split, alone = len(graph.entities.ids), without_walk(covered, held, how)
     # Most of the walk's mass is at entities; that at chunks counts by its share.
     at_chunks = float(walk[split:].sum())
     scale = (1 - alone) / at_chunks if at_chunks else 0.0
-    resembling = damp_direct_scores(alone * seeds.chunks, scale * walk[split:], how)
+    resembling = alone * seeds.chunks
     begun = scale * (1 - how.damping) * start
     begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
@@ -110,12 +111,15 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
-def damp_direct_scores(resembling: Mass, walk: Mass, how: Fusion) -> Mass:
-    """Return the direct scores of chunks, damped beyond the first `leading`."""
-    first = list(largest(walk + resembling, how.leading))
-    counts = how.behind * resembling
-    counts[first] = resembling[first]
-    return counts
+def without_walk(covered: float, held: float, how: Fusion) -> float:
+    """Return the share of a chunk's mass that its similarity to the question decides, 0 to 1.
+
+    Args:
+        covered: the part of the question that is names, 0 to 1.
+        held: the part of its words that one chunk has, 0 to 1.
+        how: the weights.
+    """
+    return how.direct * (1 + held**3) / 2 * (1 - covered) ** 4
 
 
 def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
