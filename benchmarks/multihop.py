@@ -91,12 +91,8 @@ def rows_of(file: Path) -> list[dict[str, Any]]:
 
 def prepared(data: Path, embedder: Path | None, folder: Path, server: Loopback) -> Settings:
     """Build the knowledge base of one set in a folder, and return the settings with which it is asked."""
-    embedding: dict[str, Any] = {}
-    if embedder:
-        embedding = {"provider": "local", "model": str(embedder)}
-        embedding["dimensions"] = json.loads((embedder.parents[1] / "config.json").read_text())["hidden_size"]
     documents, recorded = rows_of(data / "documents.jsonl"), data / "extractions.jsonl"
-    asking = load_settings(home=folder / "home", sources=folder / "sources", embedding=embedding)
+    asking = load_settings(home=folder / "home", sources=folder / "sources", embedding=embedding_of(embedder))
     settings = asking
     if recorded.exists():
         server.chat = answering(documents, rows_of(recorded))
@@ -107,6 +103,14 @@ def prepared(data: Path, embedder: Path | None, folder: Path, server: Loopback) 
         (source / f"{document['id']}.txt").write_text(f"{document['title']}\n{document['text']}")
     bring_up_to_date(settings, [], Meter())
     return asking
+
+
+def embedding_of(embedder: Path | None) -> dict[str, Any]:
+    """Return the settings of a local model, or those of the offline embedder."""
+    if embedder is None:
+        return {}
+    dimensions = json.loads((embedder.parents[1] / "config.json").read_text())["hidden_size"]
+    return {"provider": "local", "model": str(embedder), "dimensions": dimensions}
 
 
 def answering(documents: Sequence[dict[str, Any]], extractions: Sequence[dict[str, Any]]) -> Any:
