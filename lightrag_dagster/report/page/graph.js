@@ -25,8 +25,8 @@ function buildGraph() {
   const drawn = shown.drawn;
   const sizes = byCommunity ? drawn.size : entities.degree;
   const largest = sizes.reduce((most, one) => Math.max(most, one), 1);
-  const scale = drawn.x.length > 2000 ? 10 : drawn.x.length > 300 ? 14 : 18;
-  const smallest = drawn.x.length > 2000 ? 1.6 : 3;
+  const scale = drawn.x.length > 2000 ? 8 : drawn.x.length > 300 ? 12 : 18;
+  const smallest = drawn.x.length > 2000 ? 1.4 : 3;
   drawn.x.forEach((x, node) => {
     graph.addNode(String(node), {
       x,
@@ -92,7 +92,7 @@ function drawPicture(choose) {
       defaultDrawNodeHover: drawHover,
       hideEdgesOnMove: relations.a.length > 5000,
       labelColor: { color: ink.text },
-      labelDensity: 0.6,
+      labelDensity: byCommunity ? 0.2 : 0.6,
       labelFont: "system-ui, sans-serif",
       labelRenderedSizeThreshold: drawnGraph.order > 2000 ? 5 : 6,
       maxCameraRatio: 3,
