@@ -1,6 +1,6 @@
 """The contents of a page: what of a snapshot, or of its view by a filter, is shown, in columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,9 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         "source_sets": sources.sets,
         "changes": changes,
     }
-    fit.take(data)
+    if not fit.take(data) and bounds.entities:  # names of giant size, or thousands of sources
+        fewer = {name: getattr(bounds, name) // 2 for name in ("entities", "relations", "communities")}
+        return contents_of(seen, replace(bounds, **fewer), changes)
     data["entities"]["description"] = fit.column("descriptions", first["description"].to_pylist(), bounds.description)
     keywords = [one["keywords"] for one in graph.relations.take(kept)]
     data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)

@@ -129,7 +129,7 @@ def _within(edges: Edges, number: int) -> Places:
         distances = np.maximum(np.hypot(*places.T), 1e-9)
         ranks = np.argsort(np.argsort(distances, kind="stable"), kind="stable")
         places = places / distances[:, None] * np.sqrt((ranks + 0.5) / number)[:, None]
-    return places * _SPACE * 0.6 * np.sqrt(number)
+    return np.asarray(places * _SPACE * 0.6 * np.sqrt(number))
 
 
 def _spring(

@@ -29,11 +29,16 @@ UNFILTERED = "everything: no filter holds for it, so protect it like the home"
 
 
 class Report(NamedTuple):
-    """A page, and what is in it."""
+    """A page: the data that its scripts show, the drawing with its numbers, and notes on what it leaves out."""
 
-    html: str
+    data: dict[str, Any]
     contents: PageContents
     notes: tuple[str, ...]
+
+    @property
+    def html(self) -> str:
+        """The page as one file."""
+        return page_of("Knowledge graph", self.data)
 
 
 class Made(NamedTuple):
@@ -73,8 +78,7 @@ def _report(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: s
         said,
     ]
     notes = (*seen.notes, *found.left_out)
-    html = page_of("Knowledge graph", {**found.data, "about": about, "left_out": list(notes)})
-    return Report(html, found, (said, *notes))
+    return Report({**found.data, "about": about, "left_out": list(notes)}, found, (said, *notes))
 
 
 def write_report(generation: Generation, folder: Path) -> Written:
@@ -126,8 +130,7 @@ def write_report_to(home: Home, file: Path, filters: Filters, snapshot_id: str |
         report = report_of(snapshot, filters)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(file, report.html)
+        atomic.write_text(file, html := report.html)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {one_line(error)}; nothing was written") from error
-    size = len(report.html.encode())
-    return Made(snapshot.manifest.snapshot_id, str(file), size, report.contents.figures, report.notes)
+    return Made(snapshot.manifest.snapshot_id, str(file), len(html.encode()), report.contents.figures, report.notes)

@@ -86,6 +86,8 @@ function drawHover(context, data, settings) {
 function drawPicture(choose) {
   const container = document.getElementById("graph");
   try {
+    const draws = (kind) => document.createElement("canvas").getContext(kind);
+    if (!draws("webgl2") && !draws("webgl")) throw new Error("no WebGL");
     drawnGraph = buildGraph();
     picture = new Sigma(drawnGraph, container, {
       allowInvalidContainer: true,
