@@ -91,10 +91,10 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         "entities": len(entities),
         "relations": len(relations),
         "communities": len(groups.names) if groups.kind == "community" else 0,
-        "listed entities": len(listed),
-        "listed relations": len(kept),
-        "drawn nodes": len(drawing.places),
-        "drawn edges": len(drawing.edges.weights),
+        "listed_entities": len(listed),
+        "listed_relations": len(kept),
+        "drawn_nodes": len(drawing.places),
+        "drawn_edges": len(drawing.edges.weights),
         "quotes": len(data["quotes"]["text"]),
     }
     passed = int(passages[listed].sum()) - len(quotes)

@@ -93,7 +93,7 @@ def write_report(generation: Generation, folder: Path) -> Written:
     found = report.contents
     (folder / REPORT_FILE).write_text(report.html, encoding="utf-8", newline="\n")
     (folder / PICTURE).write_text(picture_of(found.drawing), encoding="utf-8", newline="\n")
-    rows = found.figures["listed entities"] + found.figures["listed relations"]
+    rows = found.figures["listed_entities"] + found.figures["listed_relations"]
     compared = found.data["changes"].get("before")
     return Written({REPORT_FILE: rows}, report.notes, figures=found.figures, compared_with=compared)
 

@@ -26,8 +26,8 @@ def test_place_numbers_and_a_picture(years: Years, instance: dg.DagsterInstance)
     place = Home.of(settings).exports / "latest" / "report" / "report.html"
     assert metadata["place"] == str(place)
     assert place.stat().st_size < metadata["bytes"]
-    assert metadata["drawn nodes"] == metadata["entities"] > 3
-    assert metadata["drawn edges"] == metadata["relations"] > 1
+    assert metadata["drawn_nodes"] == metadata["entities"] > 3
+    assert metadata["drawn_edges"] == metadata["relations"] > 1
     assert metadata["notes"][0] == UNFILTERED
     picture = re.fullmatch(r"!\[The graph\]\(data:image/svg\+xml;base64,(.*)\)", metadata["picture"])
     assert picture

@@ -65,6 +65,14 @@ class Opened:
         found: str = self.page.evaluate("document.activeElement.textContent.trim() || document.activeElement.id")
         return found
 
+    def until(self, expression: str, value: object) -> bool:
+        """Wait until an expression has a value, at most ten seconds; the page's policy forbids the driver's own wait."""
+        for _ in range(100):
+            if self.page.evaluate(expression) == value:
+                return True
+            self.page.wait_for_timeout(100)
+        return False
+
     def rows(self) -> list[str]:
         found: list[str] = self.page.locator("#rows th button").all_inner_texts()
         return found

@@ -193,8 +193,8 @@ def test_dark_mode_and_a_change_to_it(browser: Any, file: Path) -> None:
         assert seen.page.evaluate(ground) == "rgb(22, 24, 29)"
         assert seen.page.evaluate("picture.getSetting('labelColor').color") == "#e8eaed"
         seen.page.emulate_media(color_scheme="light")
-        assert seen.page.evaluate(ground) == "rgb(255, 255, 255)"
-        assert seen.page.evaluate("picture.getSetting('labelColor').color") == "#1c2127"
+        assert seen.until(ground, "rgb(255, 255, 255)")
+        assert seen.until("picture.getSetting('labelColor').color", "#1c2127")
 
 
 @pytest.mark.parametrize("width", [360, 800, 1280])

@@ -76,6 +76,7 @@ def test_texts_that_have_no_room_are_left_out_and_counted(published_home: Path) 
     whole = report(Home(published_home))
     fixed = size_of({name: one for name, one in whole.data.items() if name not in ("quotes", "documents", "about")})
     found = report(Home(published_home), bounds=replace(BOUNDS, bytes=fixed + 500))
+    assert size_of(found.data) < fixed + 500 + 1_500, "names of columns, and the notes"
     assert 0 < len(found.data["quotes"]["text"]) < len(whole.data["quotes"]["text"])
     left = len(whole.data["quotes"]["text"]) - len(found.data["quotes"]["text"])
     assert f"quotes, left out since the page would be too large: {left}" in found.notes
@@ -86,6 +87,12 @@ def test_texts_that_have_no_room_are_left_out_and_counted(published_home: Path) 
     tiny = report(Home(published_home), bounds=replace(BOUNDS, bytes=900))
     assert len(tiny.data["entities"]["id"]) < len(whole.data["entities"]["id"])
     assert size_of(tiny.data) < 4_000
+
+
+def test_the_code_leaves_room_for_the_data_within_15_mb(published_home: Path) -> None:
+    found = report(Home(published_home))
+    code = len(found.html.encode()) - size_of(found.data)
+    assert BOUNDS.bytes + code < 14_500_000
 
 
 def test_long_texts_are_cut_and_counted(published_home: Path) -> None:
