@@ -66,7 +66,7 @@ class Opened:
         return found
 
     def until(self, expression: str, value: object) -> bool:
-        """Wait until an expression has a value, at most ten seconds; the page's policy forbids the driver's own wait."""
+        """Wait until an expression has a value, at most ten seconds; the page forbids the driver's own wait."""
         for _ in range(100):
             if self.page.evaluate(expression) == value:
                 return True
