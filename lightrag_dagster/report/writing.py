@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE, REPORT_REVISION
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.pipeline.exports.exports import Writer, Writers, export_published, place_of
+from lightrag_dagster.pipeline.exports.exports import Writer, Writers, export_published
 from lightrag_dagster.pipeline.exports.written import Written
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.scope import scoped
@@ -20,6 +20,7 @@ from lightrag_dagster.report.page import page_of
 from lightrag_dagster.report.picture import picture_of
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.exported import place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 PICTURE = "picture.svg"
