@@ -74,7 +74,10 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         "group_kind": groups.kind,
         "groups": [fit.short(one, bounds.name, "names of groups") for one in groups.names],
         "colours": drawing.colours,
-        "drawn": drawing.data,
+        "drawn": {
+            **drawing.data,
+            "name": [fit.short(one, bounds.name, "names of groups") for one in drawing.data["name"]],
+        },
         "sources": sources.names,
         "source_sets": sources.sets,
         "changes": changes,

@@ -62,7 +62,7 @@ def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges) -> Draw
         colours(len(groups.names)),
         kept,
         [],
-        {"kind": "entities", **_columns(places)},
+        {"kind": "entities", "name": [], **_columns(places)},
     )
 
 
@@ -104,7 +104,7 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
         {
             "kind": "communities",
             **_columns(places),
-            "name": [names[one][:120] for one in largest.tolist()],
+            "name": [names[one] for one in largest.tolist()],
             "size": sizes[largest].tolist(),
             "group": parents[largest].tolist(),
             "members": members,

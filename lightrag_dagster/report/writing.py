@@ -78,7 +78,7 @@ def _report(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: s
         f"{figures['relations']:,} relations",
         said,
     ]
-    notes = (*seen.notes, *found.left_out)
+    notes = (*seen.notes, *found.left_out, *changes.get("left_out", ()))
     return Report({**found.data, "about": about, "left_out": list(notes)}, found, (said, *notes))
 
 

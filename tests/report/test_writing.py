@@ -1,5 +1,6 @@
 """The report of a home is an export: swapped whole, kept once, beside the others, and gone with what it shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,13 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.exports.exports import export_published
 from lightrag_dagster.pipeline.purge.purge import find_gone, purge, purging
 from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.report.bounds import BOUNDS
 from lightrag_dagster.report.writing import published_picture, published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import read_exports
 from tests.buckets import S3Server
+from tests.report.homes import report
 from tests.storage.years import Years, build_year
 from tests.support import FLOOD, RIVER, build, write_source
 
@@ -66,6 +69,19 @@ def test_it_names_what_changed_until_a_purge(tmp_path: Path) -> None:
     with purging(settings, {}) as snapshot:
         purge(settings, {}, snapshot)
     assert formats(home) == {"graphml", "report"}, "it shows nothing of another snapshot"
+
+
+def test_changes_beyond_the_bound_are_counted(years: Years) -> None:
+    settings, _ = years(2)
+    whole = report(Home.of(settings))
+    rows = whole.data["changes"]["rows"]
+    cut = report(Home.of(settings), bounds=replace(BOUNDS, changes=1, path=5))
+    left = cut.data["changes"]["rows"]
+    assert [row["kind"] for row in left] == sorted({row["kind"] for row in rows})
+    assert max(len(row["name"]) for row in left) == 5
+    assert f"changes, of which the first of each kind are listed: {len(rows) - len(left)} more" in cut.notes
+    assert cut.data["changes"]["counts"] == whole.data["changes"]["counts"]
+    assert [note for note in cut.notes if note.startswith("names of changes, cut: ")]
 
 
 def test_a_file_of_ones_own_is_new_and_of_any_snapshot(years: Years, tmp_path: Path) -> None:
