@@ -75,6 +75,8 @@ test-offline: setup
 		tests/pipeline/test_revisions.py
 
 test-long: .venv/long
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -qq -y chromium > /dev/null; } \
+		|| echo "without chromium, tests of the report in a browser are skipped: apt-get install chromium"
 	$(BIN)/mypy --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
 	for seed in 1 2 3; do $(PYTEST) -m 'not long' --shuffle $$seed || exit; done

@@ -5,11 +5,11 @@ from pathlib import Path
 from rich.console import Console
 
 from lightrag_dagster.core.export_formats import ExportFormat
-from lightrag_dagster.pipeline.exports.exports import export_published, export_to, place_of
+from lightrag_dagster.pipeline.exports.exports import export_published, export_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.exported import Export
+from lightrag_dagster.storage.snapshots.exported import Export, place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
 

@@ -31,8 +31,8 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
     figures = made.figures
     console.print(f"{made.snapshot_id} is in {made.place}, {made.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
     console.print(
-        f"  {figures['listed entities']:,} of {figures['entities']:,} entities, "
-        f"{figures['listed relations']:,} of {figures['relations']:,} relations, {figures['quotes']:,} quotes",
+        f"  {figures['listed_entities']:,} of {figures['entities']:,} entities, "
+        f"{figures['listed_relations']:,} of {figures['relations']:,} relations, {figures['quotes']:,} quotes",
         soft_wrap=True,
     )
     for note in made.notes:

@@ -1,6 +1,6 @@
 """The contents of a page: what of a snapshot, or of its view by a filter, is shown, in columns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,17 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         "group_kind": groups.kind,
         "groups": [fit.short(one, bounds.name, "names of groups") for one in groups.names],
         "colours": drawing.colours,
-        "drawn": drawing.data,
+        "drawn": {
+            **drawing.data,
+            "name": [fit.short(one, bounds.name, "names of groups") for one in drawing.data["name"]],
+        },
         "sources": sources.names,
         "source_sets": sources.sets,
         "changes": changes,
     }
-    fit.take(data)
+    if not fit.take(data) and bounds.entities:  # names of giant size, or thousands of sources
+        fewer = {name: getattr(bounds, name) // 2 for name in ("entities", "relations", "communities")}
+        return contents_of(seen, replace(bounds, **fewer), changes)
     data["entities"]["description"] = fit.column("descriptions", first["description"].to_pylist(), bounds.description)
     keywords = [one["keywords"] for one in graph.relations.take(kept)]
     data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
@@ -89,10 +94,10 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         "entities": len(entities),
         "relations": len(relations),
         "communities": len(groups.names) if groups.kind == "community" else 0,
-        "listed entities": len(listed),
-        "listed relations": len(kept),
-        "drawn nodes": len(drawing.places),
-        "drawn edges": len(drawing.edges.weights),
+        "listed_entities": len(listed),
+        "listed_relations": len(kept),
+        "drawn_nodes": len(drawing.places),
+        "drawn_edges": len(drawing.edges.weights),
         "quotes": len(data["quotes"]["text"]),
     }
     passed = int(passages[listed].sum()) - len(quotes)

@@ -51,16 +51,18 @@ def drawing_of(
 def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges) -> Drawing:
     parts, wholes = groups.parts[: len(degrees)], groups.wholes[: len(degrees)]
     used = np.unique(parts[parts >= 0])
-    places = place(np.where(parts >= 0, np.searchsorted(used, parts), -1), groups.parents[used].astype(np.int64), kept)
+    sizes = degrees.astype(np.float64)
+    parents = groups.parents[used].astype(np.int64)
+    places = place(np.where(parts >= 0, np.searchsorted(used, parts), -1), parents, kept, sizes)
     return Drawing(
         "entities",
         places,
-        degrees.astype(np.float64),
+        sizes,
         wholes,
         colours(len(groups.names)),
         kept,
         [],
-        {"kind": "entities", **_columns(places)},
+        {"kind": "entities", "name": [], **_columns(places)},
     )
 
 
@@ -80,7 +82,7 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
     links = Edges(links.sources[strongest], links.targets[strongest], links.weights[strongest])
     _, families = np.unique(parents[largest], return_inverse=True)
     # Each is a group of its own for the layout, kept together with the others of its whole.
-    places = place(np.arange(len(largest)), families.astype(np.int64), links)
+    places = place(np.arange(len(largest)), families.astype(np.int64), links, sizes[largest].astype(np.float64))
     undrawn, alone = int(sizes.sum() - sizes[largest].sum()), int((of_entity < 0).sum())
     members: list[list[int]] = [[] for _ in largest]
     for entity, node in enumerate(node_of[:listed].tolist()):
@@ -102,7 +104,7 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
         {
             "kind": "communities",
             **_columns(places),
-            "name": [names[one][:120] for one in largest.tolist()],
+            "name": [names[one] for one in largest.tolist()],
             "size": sizes[largest].tolist(),
             "group": parents[largest].tolist(),
             "members": members,

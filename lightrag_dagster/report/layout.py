@@ -49,26 +49,28 @@ class Edges(NamedTuple):
         return Edges(pairs[:, 0], pairs[:, 1], sums)
 
 
-def place(groups: Numbers, parents: Numbers, edges: Edges) -> Places:
+def place(groups: Numbers, parents: Numbers, edges: Edges, sizes: npt.NDArray[np.float64]) -> Places:
     """Return the place of each node, with the middle at 0, 0.
 
     Args:
         groups: the group of each node, from 0; -1 for those in none, which are put around all others.
         parents: for each group the larger one that it is a part of; these stay together.
         edges: the edges of the nodes. Nodes are in order, the most important first.
+        sizes: how large nodes are beside each other; large ones get more room.
     """
-    count, number = len(groups), len(parents)
+    count = len(groups)
+    wholes = np.where(groups >= 0, np.append(parents, -1)[groups], -1)
+    parts = _nested(groups, parents, edges)
     places = np.zeros((count, 2))
-    members = [np.flatnonzero(groups == group) for group in range(number)]
-    radii = np.array([_SPACE * np.sqrt(len(one)) * 0.75 + _SPACE for one in members])
-    middles = _apart(_spring(sunflower(number) * _spread(radii), edges.between(groups), _spread(radii), parents), radii)
-    for group, nodes in enumerate(members):
-        inner = _SPACE * np.sqrt(len(nodes)) * 0.75
-        places[nodes] = middles[group] + _within(edges.among(nodes, count), len(nodes), inner)
-    if number and count <= _WHOLE:
+    for group in range(len(parents)):
+        nodes = np.flatnonzero(groups == group)
+        places[nodes] = parts[group] + _within(edges.among(nodes, count), len(nodes))
+    if len(parents) < count <= _WHOLE:
         inside = np.flatnonzero(groups >= 0)
-        settled = _spring(places[inside], edges.among(inside, count), _SPACE * 1.6, groups[inside], steps=60, heat=2.0)
-        places[inside] = _apart(settled, np.full(len(inside), _SPACE * 0.45))
+        kin = wholes[inside]
+        settled = _spring(places[inside], edges.among(inside, count), _SPACE * 1.6, kin, steps=60, heat=2.0)
+        room = _SPACE * (0.3 + 0.6 * np.sqrt(sizes[inside] / max(sizes.max(), 1.0)))
+        places[inside] = _packed(settled, room, pull=0.002)
     alone = np.flatnonzero(groups < 0)
     if len(alone):
         reach = np.hypot(*places.T).max(initial=0.0) + _SPACE * 2
@@ -89,20 +91,45 @@ def _direction(turns: npt.NDArray[Any]) -> Places:
     return np.stack([np.cos(turns * _GOLDEN), np.sin(turns * _GOLDEN)], axis=1)
 
 
-def _spread(radii: npt.NDArray[np.float64]) -> float:
-    """Return a distance at which discs of these sizes have room."""
-    return float(2 * np.sqrt((radii**2).mean())) if len(radii) else 1.0
+def _nested(groups: Numbers, parents: Numbers, edges: Edges) -> Places:
+    """Return the middle of each group: the larger ones are discs side by side, and their parts discs in these."""
+    number = int(parents.max(initial=-1)) + 1
+    radii = _radius(np.bincount(groups[groups >= 0], minlength=len(parents)))
+    wholes = np.where(groups >= 0, np.append(parents, -1)[groups], -1)
+    middles, reach = np.zeros((len(parents), 2)), np.zeros(number)
+    joined = edges.between(groups)
+    for whole in range(number):
+        parts = np.flatnonzero(parents == whole)
+        places = _settled(joined.among(parts, len(parents)), radii[parts])
+        middles[parts] = places - (places.min(axis=0, initial=0.0) + places.max(axis=0, initial=0.0)) / 2
+        reach[whole] = (np.hypot(*middles[parts].T) + radii[parts]).max(initial=0.0)
+    return middles + _settled(edges.between(wholes), reach + _SPACE)[parents]
 
 
-def _within(edges: Edges, number: int, radius: float) -> Places:
-    """Return places of the members of one group around 0, 0, most of them inside a radius."""
+def _settled(edges: Edges, radii: npt.NDArray[np.float64]) -> Places:
+    """Return places of discs: joined ones near each other, none on another."""
+    if not len(radii):
+        return np.zeros((0, 2))
+    length = float(2 * np.sqrt((radii**2).mean()))
+    return _packed(_spring(sunflower(len(radii)) * length, edges, length), radii, pull=0.03)
+
+
+def _radius(members: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return the radius of discs for some numbers of members."""
+    return np.asarray(_SPACE * 0.6 * np.sqrt(members) + _SPACE * 0.3)
+
+
+def _within(edges: Edges, number: int) -> Places:
+    """Return places of the members of one group in a disc around 0, 0, which they fill evenly."""
     places = sunflower(number)
-    if 2 < number <= _SPRINGS:
-        places = _spring(places, edges, 1.0)
-    distances = np.hypot(*(places - places.mean(axis=0)).T)
-    reach = float(np.quantile(distances, 0.9)) if number > 1 else 0.0
-    around: Places = (places - places.mean(axis=0)) * (radius / reach if reach else 1.0)
-    return around
+    if number > 2:
+        if number <= _SPRINGS:
+            places = _spring(places, edges, 1.0)
+        places = places - places.mean(axis=0)
+        distances = np.maximum(np.hypot(*places.T), 1e-9)
+        ranks = np.argsort(np.argsort(distances, kind="stable"), kind="stable")
+        places = places / distances[:, None] * np.sqrt((ranks + 0.5) / number)[:, None]
+    return np.asarray(places * _SPACE * 0.6 * np.sqrt(number))
 
 
 def _spring(
@@ -144,19 +171,17 @@ def _middles(places: Places, kin: Numbers) -> Places:
     return np.stack(sums, axis=1)[kin]
 
 
-def _apart(places: Places, radii: npt.NDArray[np.float64], steps: int = 150) -> Places:
-    """Return the places after discs that overlap have pushed each other apart."""
+def _packed(places: Places, radii: npt.NDArray[np.float64], pull: float, steps: int = 120) -> Places:
+    """Return the places after discs were drawn to the middle, and those that overlap pushed each other apart."""
     places = places.copy()
     if len(places) < 2:
         return places
     touching = radii[:, None] + radii[None, :]
     np.fill_diagonal(touching, 0.0)
-    for _ in range(steps):
+    for step in range(steps):
+        places -= (places - places.mean(axis=0)) * pull * (1 - step / steps)
         apart = places[:, None, :] - places[None, :, :]
         distances = np.maximum(np.sqrt((apart**2).sum(axis=2)), 1e-6)
         overlap = np.maximum(touching - distances, 0.0)
-        if overlap.max() < 0.01 * radii.min():
-            break
         places += (apart / distances[:, :, None] * (overlap * 0.3)[:, :, None]).sum(axis=1)
-        places *= 0.999
     return places

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE, REPORT_REVISION
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.pipeline.exports.exports import Writer, Writers, export_published, place_of
+from lightrag_dagster.pipeline.exports.exports import Writer, Writers, export_published
 from lightrag_dagster.pipeline.exports.written import Written
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.scope import scoped
@@ -20,6 +20,7 @@ from lightrag_dagster.report.page import page_of
 from lightrag_dagster.report.picture import picture_of
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.exported import place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 PICTURE = "picture.svg"
@@ -29,11 +30,16 @@ UNFILTERED = "everything: no filter holds for it, so protect it like the home"
 
 
 class Report(NamedTuple):
-    """A page, and what is in it."""
+    """A page: the data that its scripts show, the drawing with its numbers, and notes on what it leaves out."""
 
-    html: str
+    data: dict[str, Any]
     contents: PageContents
     notes: tuple[str, ...]
+
+    @property
+    def html(self) -> str:
+        """The page as one file."""
+        return page_of("Knowledge graph", self.data)
 
 
 class Made(NamedTuple):
@@ -72,9 +78,8 @@ def _report(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: s
         f"{figures['relations']:,} relations",
         said,
     ]
-    notes = (*seen.notes, *found.left_out)
-    html = page_of("Knowledge graph", {**found.data, "about": about, "left_out": list(notes)})
-    return Report(html, found, (said, *notes))
+    notes = (*seen.notes, *found.left_out, *changes.get("left_out", ()))
+    return Report({**found.data, "about": about, "left_out": list(notes)}, found, (said, *notes))
 
 
 def write_report(generation: Generation, folder: Path) -> Written:
@@ -89,7 +94,7 @@ def write_report(generation: Generation, folder: Path) -> Written:
     found = report.contents
     (folder / REPORT_FILE).write_text(report.html, encoding="utf-8", newline="\n")
     (folder / PICTURE).write_text(picture_of(found.drawing), encoding="utf-8", newline="\n")
-    rows = found.figures["listed entities"] + found.figures["listed relations"]
+    rows = found.figures["listed_entities"] + found.figures["listed_relations"]
     compared = found.data["changes"].get("before")
     return Written({REPORT_FILE: rows}, report.notes, figures=found.figures, compared_with=compared)
 
@@ -126,8 +131,7 @@ def write_report_to(home: Home, file: Path, filters: Filters, snapshot_id: str |
         report = report_of(snapshot, filters)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write_text(file, report.html)
+        atomic.write_text(file, html := report.html)
     except OSError as error:
         raise StoreError(f"{file} cannot be written: {one_line(error)}; nothing was written") from error
-    size = len(report.html.encode())
-    return Made(snapshot.manifest.snapshot_id, str(file), size, report.contents.figures, report.notes)
+    return Made(snapshot.manifest.snapshot_id, str(file), len(html.encode()), report.contents.figures, report.notes)

@@ -126,14 +126,6 @@ def export_published(home: Home, formats: Sequence[str], further: Writers | None
     return exports
 
 
-def place_of(home: Home, snapshot_id: str, form: str) -> str:
-    """Return where an export of a home is, by its stable name if it has one."""
-    if home.bucket:
-        return f"{home.bucket}/exports/{snapshot_id}/{form}"
-    latest, folder = home.exports / LATEST / form, home.exports / snapshot_id / form
-    return str(latest if latest.exists() and latest.samefile(folder) else folder)
-
-
 def _writer(form: str, further: Writers | None) -> Writer:
     if further and form in further:
         return further[form]

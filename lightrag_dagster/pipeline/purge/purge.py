@@ -276,7 +276,9 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     for entry in snapshot.vectors.tables.values():
         rewrite_vectors(home, entry)
     record_files(home, snapshot, None)
-    for folder in forget_comparisons(home, {snapshot.snapshot_id}):  # they name what is in it no more
+    compared = forget_comparisons(home, {snapshot.snapshot_id})  # they name what is in it no more
+    home.files.push()
+    for folder in compared:
         home.files.remove_folder(folder)
     garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
     for entry in snapshot.vectors.tables.values():

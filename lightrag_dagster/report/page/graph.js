@@ -20,13 +20,15 @@ const colourOf = (group) => (group < 0 ? ink.none : shown.colours[group]);
 const visibleNode = (node) =>
   byCommunity ? !shown.drawn.members[node].length || shown.drawn.members[node].some(isVisible) : isVisible(node);
 
-function buildGraph() {
+// Nodes are smaller where the picture is narrow.
+function buildGraph(width) {
   const graph = new graphology.Graph({ type: "undirected", multi: true });
   const drawn = shown.drawn;
   const sizes = byCommunity ? drawn.size : entities.degree;
   const largest = sizes.reduce((most, one) => Math.max(most, one), 1);
-  const scale = drawn.x.length > 2000 ? 10 : drawn.x.length > 300 ? 14 : 18;
-  const smallest = drawn.x.length > 2000 ? 1.6 : 3;
+  const share = Math.min(1, Math.max(0.5, width / 760));
+  const scale = share * (drawn.x.length > 2000 ? 8 : drawn.x.length > 300 ? 12 : 18);
+  const smallest = share * (drawn.x.length > 2000 ? 1.4 : 3);
   drawn.x.forEach((x, node) => {
     graph.addNode(String(node), {
       x,
@@ -39,8 +41,8 @@ function buildGraph() {
   const links = byCommunity ? drawn.links : relations;
   const strongest = links.weight.length ? links.weight[0] : 1;
   links.a.forEach((a, one) => {
-    const share = links.weight[one] / strongest;
-    graph.addEdgeWithKey(String(one), String(a), String(links.b[one]), { size: 0.5 + 2.5 * Math.sqrt(Math.max(0, share)) });
+    const part = links.weight[one] / strongest;
+    graph.addEdgeWithKey(String(one), String(a), String(links.b[one]), { size: 0.5 + 2.5 * Math.sqrt(Math.max(0, part)) });
   });
   return graph;
 }
@@ -86,15 +88,18 @@ function drawHover(context, data, settings) {
 function drawPicture(choose) {
   const container = document.getElementById("graph");
   try {
-    drawnGraph = buildGraph();
+    const draws = (kind) => document.createElement("canvas").getContext(kind);
+    if (!draws("webgl2") && !draws("webgl")) throw new Error("no WebGL");
+    drawnGraph = buildGraph(container.clientWidth);
     picture = new Sigma(drawnGraph, container, {
       allowInvalidContainer: true,
       defaultDrawNodeHover: drawHover,
       hideEdgesOnMove: relations.a.length > 5000,
       labelColor: { color: ink.text },
-      labelDensity: 0.6,
+      labelDensity: byCommunity ? 0.2 : 0.6,
       labelFont: "system-ui, sans-serif",
-      labelRenderedSizeThreshold: drawnGraph.order > 2000 ? 5 : 6,
+      labelRenderedSizeThreshold: drawnGraph.order > 2000 ? 4.5 : 6,
+      labelSize: container.clientWidth < 500 ? 12 : 14,
       maxCameraRatio: 3,
       minCameraRatio: 0.01,
       nodeReducer: reduceNode,

@@ -5,14 +5,20 @@
 function choose(one, listed = false) {
   const entity = one !== null && (listed || !byCommunity) ? one : null;
   markRow(entity);
-  if (one === null) showNothing();
+  if (one === null) showList();
   else if (entity === null) showCommunity(one, choose);
   else showEntity(entity, choose);
   focusOn(entity === null ? one : nodeOf(entity), { approach: listed });
-  if (listed) {
-    panel.querySelector("h2").focus({ preventScroll: true });
-    panel.scrollIntoView({ block: "nearest" });
-  }
+  if (one === null) return;
+  const heading = panel.querySelector("h2");
+  if (listed) heading.focus({ preventScroll: true });
+  heading.scrollIntoView({ block: "nearest" });
+}
+
+function closePanel() {
+  const before = selectedEntity;
+  choose(null);
+  (document.querySelector(`#rows button[data-entity="${before}"]`) || search).focus();
 }
 
 function showSources() {
@@ -37,7 +43,8 @@ function showSources() {
 
 function showLegend() {
   const sizes = shown.groups.map(() => 0);
-  entities.group.forEach((group) => group >= 0 && sizes[group]++);
+  if (byCommunity) shown.drawn.group.forEach((group, node) => (sizes[group] += shown.drawn.size[node]));
+  else entities.group.forEach((group) => group >= 0 && sizes[group]++);
   const most = 12;
   const items = shown.groups.slice(0, most).map((name, group) => {
     const item = make("li");
@@ -91,7 +98,6 @@ function showChanges() {
 function start() {
   document.getElementById("about").textContent = shown.about.join(" · ");
   drawPicture(choose);
-  showNothing();
   showLegend();
   showSources();
 }
@@ -111,6 +117,5 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  choose(null);
-  search.focus();
+  closePanel();
 });

@@ -5,9 +5,18 @@ const panel = document.getElementById("panel");
 const NEIGHBOURS = 50;
 const MEMBERS = 200;
 
-function showNothing() {
-  const what = byCommunity ? "a community in the picture, or an entity in the table" : "an entity in the picture or in the table";
-  panel.replaceChildren(make("p", `Choose ${what}: its description, quotes and neighbours are shown here.`, { class: "quiet" }));
+const list = document.getElementById("list");
+
+function showPanel(parts) {
+  panel.replaceChildren(...parts);
+  panel.hidden = false;
+  list.hidden = true;
+  panel.scrollTop = 0;
+}
+
+function showList() {
+  panel.hidden = true;
+  list.hidden = false;
 }
 
 function titled(name, facts, close) {
@@ -32,12 +41,12 @@ function showEntity(entity, choose) {
       `passages: ${number(entities.passages[entity])}`,
       `sources: ${sources.join(", ")}`,
     ],
-    () => choose(null),
+    closePanel,
   );
   if (!texts) parts.push(make("p", "The texts are still being read.", { class: "quiet" }));
   else parts.push(...described(entity), ...quoted(entity));
   parts.push(...neighbours(entity, choose));
-  panel.replaceChildren(...parts);
+  showPanel(parts);
 }
 
 function described(entity) {
@@ -51,13 +60,13 @@ function quoted(entity) {
   const parts = [make("h3", "Evidence, newest first")];
   for (const one of here) {
     const figure = make("figure");
-    const document_ = texts.quotes.document[one];
+    const from = texts.quotes.document[one];
     const caption = make("figcaption");
     const page = texts.quotes.page[one];
     const end = texts.quotes.page_end[one];
     const pages = page === null ? "" : end === null || end === page ? `, page ${page}` : `, pages ${page}–${end}`;
-    const path = texts.documents.path[document_];
-    caption.append(`${texts.documents.date[document_] || "undated"} · ${shown.sources[texts.documents.source[document_]]} · `);
+    const path = texts.documents.path[from];
+    caption.append(`${texts.documents.date[from] || "undated"} · ${shown.sources[texts.documents.source[from]]} · `);
     caption.append(placeOf(path), pages);
     figure.append(make("blockquote", texts.quotes.text[one]), caption);
     parts.push(figure);
@@ -70,32 +79,32 @@ function quoted(entity) {
 
 function neighbours(entity, choose) {
   const listed = relationsOf[entity].filter((one) => visibleSets[relations.sources[one]] && isVisible(otherEnd(one, entity)));
-  const list = make("ul", null, { class: "neighbours" });
+  const found = make("ul", null, { class: "neighbours" });
   for (const one of listed.slice(0, NEIGHBOURS)) {
     const other = otherEnd(one, entity);
     const item = make("li");
     item.append(button(entities.name[other], () => choose(other, true)));
     const keywords = texts ? texts.relations.keywords[one] : "";
     item.append(make("span", ` ${[number(relations.weight[one]), keywords].filter(Boolean).join(" · ")}`, { class: "quiet" }));
-    list.append(item);
+    found.append(item);
   }
   const left = entities.degree[entity] - Math.min(listed.length, NEIGHBOURS);
-  return [make("h3", "Neighbours, by weight"), list, ...rest(left)];
+  return [make("h3", "Neighbours, by weight"), found, ...rest(left)];
 }
 
 function showCommunity(node, choose) {
   const members = shown.drawn.members[node].filter(isVisible);
-  const list = make("ul", null, { class: "neighbours" });
+  const found = make("ul", null, { class: "neighbours" });
   for (const entity of members.slice(0, MEMBERS)) {
     const item = make("li");
     item.append(button(entities.name[entity], () => choose(entity, true)));
     item.append(make("span", ` ${shown.types[entities.type[entity]]}`, { class: "quiet" }));
-    list.append(item);
+    found.append(item);
   }
-  panel.replaceChildren(
-    ...titled(shown.drawn.name[node] || "A community", [`entities: ${number(shown.drawn.size[node])}`], () => choose(null)),
+  showPanel([
+    ...titled(shown.drawn.name[node] || "A community", [`entities: ${number(shown.drawn.size[node])}`], closePanel),
     make("h3", "Entities with most relations"),
-    list,
+    found,
     ...rest(shown.drawn.size[node] - Math.min(members.length, MEMBERS)),
-  );
+  ]);
 }

@@ -87,7 +87,10 @@ function markRow(entity) {
 function startTable(choose) {
   showColumns(choose);
   searchTable(choose);
-  search.addEventListener("input", () => searchTable(choose));
+  search.addEventListener("input", () => {
+    if (list.hidden) choose(null);
+    searchTable(choose);
+  });
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && searched.length) choose(searched[0], true);
     else if (event.key === "ArrowDown") document.querySelector("#rows button")?.focus();

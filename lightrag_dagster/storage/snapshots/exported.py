@@ -46,6 +46,14 @@ def exported_snapshots(home: Home) -> set[str]:
     return stored | {path.name for path in home.exports.glob("gen-*")}
 
 
+def place_of(home: Home, snapshot_id: str, form: str) -> str:
+    """Return where an export of a home is, by its stable name if it has one."""
+    if home.bucket:
+        return f"{home.bucket}/exports/{snapshot_id}/{form}"
+    latest, folder = home.exports / LATEST / form, home.exports / snapshot_id / form
+    return str(latest if latest.exists() and latest.samefile(folder) else folder)
+
+
 def forget_exports(home: Home, snapshots: Collection[str]) -> None:
     """Let neither the index nor `latest` lead to exports of some snapshots, whose folders are removed afterwards."""
     latest, found = home.exports / LATEST, None

@@ -19,12 +19,12 @@ from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import BuilderLockedError, NoSnapshotError, StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.exports import exports as exports_module
-from lightrag_dagster.pipeline.exports.exports import export_published, export_to, place_of
+from lightrag_dagster.pipeline.exports.exports import export_published, export_to
 from lightrag_dagster.pipeline.purge.purge import find_gone, purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
-from lightrag_dagster.storage.snapshots.exported import Exports, read_exports
+from lightrag_dagster.storage.snapshots.exported import Exports, place_of, read_exports
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, rollback
