@@ -2,9 +2,10 @@
 
     python -m benchmarks.fields DATA… --embedder FILE --homes FOLDER
 
-DATA, FILE and FOLDER are as in `benchmarks.multihop`; the sample sources of examples/ are asked as well. Prints recall@1,
-recall@5, nDCG@10 and MRR of `fusion`, `naive` and `bm25` in percent, and by how much `fusion` differs from the better of
-the two, with a paired 95% bootstrap interval; last, the means of these differences over all sets of each embedder.
+DATA, FILE and FOLDER are as in `benchmarks.multihop`; the sample sources of examples/ are asked as well. Prints
+recall@1, recall@5, nDCG@10 and MRR of `fusion`, `naive` and `bm25` in percent, and by how much `fusion` differs from
+the better of the two, with a paired 95% bootstrap interval; last, the means of these differences over all sets of each
+embedder.
 """
 
 import argparse
