@@ -42,7 +42,7 @@ from lightrag_dagster.indexes.arrays import (
 )
 from lightrag_dagster.indexes.text_arrays import write_texts
 from lightrag_dagster.indexes.text_index import TextIndex
-from lightrag_dagster.schemas import CHUNKS, ENTITY_EVIDENCE, RELATION_EVIDENCE
+from lightrag_dagster.schemas import CHUNKS, ENTITY_EVIDENCE, RAW_DOCUMENTS, RELATION_EVIDENCE
 from lightrag_dagster.storage.files import atomic
 
 if TYPE_CHECKING:
@@ -57,11 +57,12 @@ _ROWS_IN_MEMORY = 200_000
 
 
 class EvidenceFiles(NamedTuple):
-    """Parquet files: ENTITY_EVIDENCE, RELATION_EVIDENCE, and CHUNKS of all sources."""
+    """Parquet files: ENTITY_EVIDENCE, RELATION_EVIDENCE, and CHUNKS and RAW_DOCUMENTS of all sources."""
 
     entities: Sequence[Path]
     relations: Sequence[Path]
     chunks: Sequence[Path]
+    documents: Sequence[Path]
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Adjacency:
             entities=_map_keyed(folder, "entities"),
             relations=_map_keyed(folder, "relations"),
             chunks=_map_keyed(folder, "chunks"),
-            citations=map_table(folder, "citations"),
+            citations=_dated(map_table(folder, "citations")),
             endpoints=map_array(folder, "endpoints"),
             priority=map_array(folder, "priority"),
             entity_relations=map_lists(folder, "entity_relations"),
@@ -160,6 +161,13 @@ class Adjacency:
         """Return the positions of a chunk, with the columns of `Citation`; older versions wrote no `page_end`."""
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
+
+
+def _dated(citations: pa.Table) -> pa.Table:
+    """Return citations with dates, which are null where an older version wrote none."""
+    if "date" in citations.column_names:
+        return citations
+    return citations.append_column("date", pa.nulls(len(citations), pa.string()))
 
 
 def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
@@ -235,6 +243,7 @@ def _write_evidence(
     rows = sum(map(atomic.count_rows, chain(*evidence)))
     with in_memory() if rows <= _ROWS_IN_MEMORY else spilling(arrays.parent) as connection:
         view_source_files(connection, "chunks", evidence.chunks, CHUNKS)
+        view_source_files(connection, "documents", evidence.documents, RAW_DOCUMENTS)
         connection.execute("CREATE TEMP VIEW place AS FROM chunks")
         view_files(connection, "entity_evidence", evidence.entities, ENTITY_EVIDENCE)
         view_files(connection, "relation_evidence", evidence.relations, RELATION_EVIDENCE)

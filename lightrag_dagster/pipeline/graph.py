@@ -90,7 +90,8 @@ def _build_arrays(generation: Generation) -> list[Path]:
     folder = generation.path(generations.ADJACENCY)
     entities = generation.read_table("entities", ENTITY_COLUMNS)
     relations = generation.read_table("relations", RELATION_COLUMNS)
-    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    tables = ("entity_evidence", "relation_evidence", "chunks", "raw_documents")
+    evidence = EvidenceFiles(*map(generation.table_files, tables))
     keeps_first = generation.inputs().merging.chunk_limit_method == "KEEP"
     build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first)
     return sorted(folder.iterdir())

@@ -39,7 +39,7 @@ _REVISIONS = {
     "layout": 4,
     "mentions": 3,
     "merge": 6,
-    "stores": 6,
+    "stores": 7,
     "report": 5,
     "duplicates": 1,
 }

@@ -61,6 +61,7 @@ class QueryOptions(TypedDict, total=False):
     filter_facts: bool | None
     decompose: bool | None
     max_hops: int | None
+    prefer: Literal["best", "newest"] | None
 
 
 @dataclass(frozen=True)

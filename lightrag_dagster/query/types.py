@@ -73,7 +73,8 @@ class Citation:
     """One place where a chunk occurs: `content == document[char_start:char_end]`.
 
     It begins on `page` and ends on `page_end`, if the format has pages; the latter is None in snapshots of an older
-    version of this package. `heading` is the path of headings at the start of the chunk.
+    version of this package, as is `date`, on which the document says it was written (ISO 8601). `heading` is the path
+    of headings at the start of the chunk.
     """
 
     source: str
@@ -85,6 +86,7 @@ class Citation:
     char_end: int
     heading: str | None = None
     page_end: int | None = None
+    date: str | None = None
 
     @property
     def pages(self) -> str:
@@ -138,6 +140,11 @@ class Chunk(Brief):
     reference_id: str = ""
     rerank_score: float | None = None
     context: str | None = None
+
+    @property
+    def date(self) -> str | None:
+        """The date of the first citation's document."""
+        return self.citations[0].date if self.citations else None
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,11 @@ class QuerySettings(Section):
         "search for that too, until it says that nothing is missing. One call, and one search, a hop.",
     )
     max_hops: int = Field(default=3, ge=1, le=10, description="With decompose, most calls, and further searches.")
+    prefer: Literal["best", "newest"] = Field(
+        default="best",
+        description="Order of the chunks found: best first, or those of the newest documents first, undated ones last; "
+        "what does not fit into the context is cut from the end.",
+    )
 
 
 class EvaluationSettings(Section):

@@ -70,7 +70,7 @@ def write_evidence(
         said = [{key: row[key], "chunk_id": chunk} for row in merged.to_pylist() for chunk in row["chunk_ids"]]
         files.append(folder / f"{name}.parquet")
         pq.write_table(table(name, schema, said), files[-1])
-    return EvidenceFiles(files[:1], files[1:], chunks)
+    return EvidenceFiles(files[:1], files[1:], chunks, [])
 
 
 def graph_of(folder: Path, entity_table: pa.Table, relation_table: pa.Table, chunks: Sequence[Path] = ()) -> Adjacency:

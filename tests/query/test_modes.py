@@ -29,7 +29,12 @@ TELLING: dict[str, Any] = {
     "system_prompt": "You are terse.",
 }
 """Options with values that show in a prepared question, if the mode uses the option."""
-QUIET: dict[str, Any] = {"related_chunk_number": 1, "related_chunk_method": "WEIGHT", "min_rerank_score": 0.5}
+QUIET: dict[str, Any] = {
+    "related_chunk_number": 1,
+    "related_chunk_method": "WEIGHT",
+    "min_rerank_score": 0.5,
+    "prefer": "newest",
+}
 NEED_A_MODEL = {"filter_facts", "decompose", "max_hops", "rerank"}
 
 

@@ -257,7 +257,8 @@ async def build(generation: Generation, embedder: HashEmbedder | None = None) ->
         await build_vectors(generation, table, embedding)
     build_graph(generation)
     entities, relations = generation.read_table("entities"), generation.read_table("relations")
-    evidence = EvidenceFiles(*map(generation.table_files, ("entity_evidence", "relation_evidence", "chunks")))
+    tables = ("entity_evidence", "relation_evidence", "chunks", "raw_documents")
+    evidence = EvidenceFiles(*map(generation.table_files, tables))
     build_adjacency(generation.path(ADJACENCY), entities, relations, evidence)
     build_views(generation)
     return generation

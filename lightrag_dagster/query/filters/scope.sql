@@ -9,4 +9,3 @@ CREATE TABLE said_of_relation AS FROM relation_evidence SEMI JOIN place USING (c
 -- What the macro of the merge adds up.
 CREATE VIEW weighed AS SELECT relation_id AS id, weight FROM said_of_relation;
 
-CREATE VIEW seen_document AS SELECT doc_id, date FROM raw_documents SEMI JOIN place USING (doc_id);

@@ -58,7 +58,7 @@ def evidence_of(
                 source=place["source"],
                 path=place["path"],
                 doc_id=place["doc_id"],
-                date=one["date"].isoformat() if one["date"] else None,
+                date=one["date"],
                 page=place["page"],
                 page_end=place.get("page_end"),
                 heading=place.get("heading"),

@@ -1,7 +1,7 @@
 -- Of each passage its newest place; of each row its newest passages. Registered before: found_place, wanted_passage.
 WITH newest AS (
     SELECT chunk, place, source, path, chunk_index, date, count(*) OVER (PARTITION BY chunk) AS places
-    FROM found_place LEFT JOIN dated_document USING (doc_id)
+    FROM found_place
     QUALIFY row_number() OVER (PARTITION BY chunk ORDER BY date DESC NULLS LAST, place) = 1
 )
 SELECT number, chunk, place, date, places

@@ -2,7 +2,7 @@
 SELECT chunk, place, date, places
 FROM (
     SELECT chunk, place, source, path, chunk_index, date, count(*) OVER (PARTITION BY chunk) AS places
-    FROM found_place LEFT JOIN dated_document USING (doc_id)
+    FROM found_place
     QUALIFY row_number() OVER (PARTITION BY chunk ORDER BY date DESC NULLS LAST, place) = 1
 )
 ORDER BY date DESC NULLS LAST, source, path, chunk_index, place

@@ -57,7 +57,7 @@ def _quotes(seen: Snapshot, rows: Rows, most: int, first: int) -> list[EntityQuo
     owners, chunks = expanded(graph.entity_chunks, rows)
     distinct = np.unique(chunks)
     among, at = citations_of(graph, distinct)
-    places = graph.citations.select(["doc_id", "source", "path", "chunk_index"]).take(pa.array(at))
+    places = graph.citations.select(["source", "path", "chunk_index", "date"]).take(pa.array(at))
     places = places.append_column("chunk", pa.array(distinct[among])).append_column("place", pa.array(at))
     wanted = pa.table({"number": owners, "chunk": chunks})
     tables = {"found_place": places, "wanted_passage": wanted}
@@ -80,8 +80,7 @@ def _quotes(seen: Snapshot, rows: Rows, most: int, first: int) -> list[EntityQuo
         entity, text = ids[one["number"]], texts[one["chunk"]]
         known = [shown[one["number"]], *names.get(entity, [])]
         start, end = quoted(text["content"], [known], statements.get((entity, text["chunk_id"])) or "")
-        date = one["date"].isoformat() if one["date"] else None
-        quotes.append(EntityQuote(first + one["number"], text["content"][start:end], one["place"], date))
+        quotes.append(EntityQuote(first + one["number"], text["content"][start:end], one["place"], one["date"]))
     return quotes
 
 

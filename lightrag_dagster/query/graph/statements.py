@@ -1,4 +1,4 @@
-"""The mentions that a question may see, in a database: names of entities, descriptions as extracted, dates.
+"""The mentions that a question may see, in a database: names of entities, and descriptions as extracted.
 
 The database is that of a whole snapshot, or of a filtered view, which holds the allowed mentions alone. So a name that
 only hidden documents use is not in it.
@@ -23,7 +23,6 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 _VIEWS = """
 CREATE VIEW said_of_entity AS FROM entity_evidence;
 CREATE VIEW said_of_relation AS FROM relation_evidence;
-CREATE VIEW seen_document AS SELECT doc_id, date FROM raw_documents;
 """
 
 
@@ -31,7 +30,7 @@ class Statements:
     """The mentions that a question may see; threads may share it."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, written: Mapping[str, str]) -> None:
-        """Take a database with `said_of_entity`, `said_of_relation` and `seen_document`.
+        """Take a database with `said_of_entity` and `said_of_relation`.
 
         `written` are the names that people wrote and that may be seen, by id of the entity.
         """
@@ -45,7 +44,7 @@ class Statements:
     def rows(self, statement: str, /, tables: Mapping[str, pa.Table] | None = None, **values: Any) -> pa.Table:
         """Return the rows of a statement of this package: the name of a file in this folder.
 
-        It reads the tables above, `known_name`, `dated_document`, and further `tables` that are given.
+        It reads the tables above, `known_name`, and further `tables` that are given.
 
         Raises:
             StoreError: a table of the snapshot is missing or damaged.
@@ -60,7 +59,7 @@ class Statements:
             raise StoreError(f"the evidence cannot be read: {one_line(error)}; run again") from error
 
     def _make(self) -> None:
-        """Make the tables of names and dates, once."""
+        """Make the table of names, once."""
         with self._making:
             if self._made:
                 return
@@ -74,7 +73,6 @@ class Statements:
                     names = names.append_column(name, column)
                 cursor.register("folded_name", names)
                 cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")
-                cursor.execute("CREATE OR REPLACE TABLE dated_document AS FROM seen_document WHERE date IS NOT NULL")
             self._made = True
 
     def _named_by_people(self) -> pa.Table:
@@ -91,7 +89,7 @@ def open_statements(generation: Generation) -> Statements:
     connection = duckdb.connect()
     try:
         bound(connection)
-        create_views(connection, generation, ["raw_documents", "entity_evidence", "relation_evidence"], temporary=False)
+        create_views(connection, generation, ["entity_evidence", "relation_evidence"], temporary=False)
         connection.execute(_VIEWS)
         # With threads of its own, the database could not be closed in a forked process.
         connection.execute("SET threads = 1; SET async_threads = 0")

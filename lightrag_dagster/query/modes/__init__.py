@@ -41,9 +41,10 @@ _GRAPH = frozenset({"top_k", "max_entity_tokens", "max_relation_tokens"})
 _NEAR = frozenset({"cosine_threshold"})
 _WALK = frozenset({"filter_facts"})
 _CONTEXT = frozenset({"response_type", "user_prompt", "system_prompt"})
-_ALL = frozenset({"filters", "chunk_top_k", "max_total_tokens", "rerank", "min_rerank_score", "decompose", "max_hops"})
+_ALL = frozenset({"filters", "chunk_top_k", "max_total_tokens", "rerank", "min_rerank_score", "prefer"})
+_HOPS = frozenset({"decompose", "max_hops"})
 
-_EVERYTHING = _KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _ALL
+_EVERYTHING = _KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _HOPS | _ALL
 
 MODES: dict[str, Mode] = {
     "fusion": Mode("fusion.find_by_fusion", ignores=_KEYWORDS | _RELATED | _NEAR),

@@ -25,9 +25,11 @@ def relation_line(relation: Relation) -> str:
 
 
 def chunk_line(chunk: Chunk) -> str:
-    """Return the line of a chunk: reference_id, context if it has one, content."""
-    context = {"context": chunk.context} if chunk.context else {}
-    return _json(reference_id=chunk.reference_id, **context, content=chunk.content)
+    """Return the line of a chunk: reference_id, date and context if it has them, content."""
+    known = {"date": chunk.date, "context": chunk.context}
+    return _json(
+        reference_id=chunk.reference_id, **{name: one for name, one in known.items() if one}, content=chunk.content
+    )
 
 
 def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
@@ -45,10 +47,15 @@ def render(retrieval: Retrieval) -> str:
     parts = {
         "Entities": _lines(map(entity_line, retrieval.entities)),
         "Relations": _lines(map(relation_line, retrieval.relations)),
-        "Excerpts (`reference_id` is the number of the document below)": _lines(map(chunk_line, retrieval.chunks)),
+        _excerpts(retrieval): _lines(map(chunk_line, retrieval.chunks)),
         "Documents": "\n".join(f"[{reference.reference_id}] {reference.file}" for reference in retrieval.references),
     }
     return "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items() if part)
+
+
+def _excerpts(retrieval: Retrieval) -> str:
+    dated = ", `date` when it was written" if any(chunk.date for chunk in retrieval.chunks) else ""
+    return f"Excerpts (`reference_id` is the number of the document below{dated})"
 
 
 def context_of(retrieval: Retrieval) -> str:

@@ -19,6 +19,7 @@ from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.context import chunk_line, entity_line, relation_line, render, with_references
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
+from lightrag_dagster.query.steps.newest import newest_first
 from lightrag_dagster.query.steps.related_chunks import related_chunks
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
 
@@ -177,6 +178,9 @@ def _chunks(
     read, hits = search.snapshot.chunks, found.chunks
     with trace.step("chunks") as notes:
         best = dict(list(hits.items())[: search.settings.chunk_top_k])
+        if search.settings.prefer == "newest":
+            best = newest_first(search.snapshot.graph, best)
+            hits = {**best, **hits}
         kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):

@@ -8,7 +8,7 @@ from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.steps.context import prompt_of, render, request_of, with_references
-from lightrag_dagster.query.types import Chunk, Entity, Keywords, Reference, Relation, Retrieval
+from lightrag_dagster.query.types import Chunk, Citation, Entity, Keywords, Reference, Relation, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -50,6 +50,19 @@ def test_the_model_sees_these_fields_and_no_others() -> None:
         {"reference_id": "1", "content": "text of a"},
     ]
     assert parts[3].splitlines()[-1] == "[1] books/x.md"
+
+
+def test_an_excerpt_has_the_date_of_its_document() -> None:
+    place = Citation("books", "x.md", "doc-1", 0, None, 0, 9, date="2024-03-01")
+    dated = replace(chunk("a", "x.md"), citations=(place,), reference_id="1")
+    shown = render(retrieval(chunks=(dated,)))
+    assert "(`reference_id` is the number of the document below, `date` when it was written)" in shown
+    assert json.loads(last_fenced(shown) or "") == {
+        "reference_id": "1",
+        "date": "2024-03-01",
+        "content": "text of a",
+    }
+    assert "date" not in render(retrieval(chunks=(chunk("a", "x.md"),)))
 
 
 def test_a_context_stands_before_the_content() -> None:

@@ -1,0 +1,14 @@
+"""Chunks in the order of the dates of their documents, where a question prefers the newest."""
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.query.hits import Hits
+
+
+def newest_first(graph: Adjacency, hits: Hits) -> Hits:
+    """Return chunks by the date of their first document, newest first, those without one last; ties keep their order.
+
+    The documents of snapshots of an older version of this package have no dates here.
+    """
+    dates = graph.citations.column("date")
+    known = {row: dates[int(graph.citation_offsets[row])].as_py() or "" for row in hits}
+    return {row: hits[row] for row in sorted(hits, key=known.__getitem__, reverse=True)}

@@ -1,0 +1,52 @@
+"""Chunks by the dates of their documents, from files to the context."""
+
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.settings import Settings
+from tests.support import build, write_source
+
+CLAUSE = "The fee of the Halden contract is {} euros a month, payable in advance."
+
+
+@pytest.fixture
+def contracts(settings: Settings) -> Settings:
+    """Return the settings of a home with three versions of one clause, one of them without a date."""
+    files = {
+        f"{name}.md": f"---\n{f'date: {date}' if date else 'tags: [draft]'}\n---\n{CLAUSE.format(fee)}\n"
+        for name, date, fee in (("first", "2021-05-01", 10), ("amended", "2024-03-01", 30), ("draft", None, 20))
+    }
+    write_source(settings, "contracts", files)
+    build(settings)
+    return settings
+
+
+def test_the_newest_come_first_and_say_their_date(contracts: Settings) -> None:
+    asked = "What is the fee of the Halden contract?"
+    with KnowledgeBase.open(settings=contracts) as knowledge:
+        found = knowledge.retrieve(asked, mode="fusion", prefer="newest", explain=True)
+        assert [(chunk.path, chunk.date) for chunk in found.chunks] == [
+            ("amended.md", "2024-03-01"),
+            ("first.md", "2021-05-01"),
+            ("draft.md", None),
+        ]
+        (step,) = [one for one in found.steps if one.name == "chunks"]
+        assert [item["name"].split("[")[0] for item in step.notes["items"]] == [
+            "contracts/amended.md",
+            "contracts/first.md",
+            "contracts/draft.md",
+        ]
+        best = knowledge.retrieve(asked, mode="fusion")
+        assert {chunk.path for chunk in best.chunks} == {chunk.path for chunk in found.chunks}
+        assert '"date": "2024-03-01"' in knowledge.context(asked, mode="bm25")
+        one = knowledge.retrieve(asked, mode="bm25", prefer="newest", chunk_top_k=1)
+        assert [chunk.path for chunk in one.chunks] == [knowledge.retrieve(asked, mode="bm25").chunks[0].path]
+
+
+def test_a_setting_prefers_the_newest(contracts: Settings, tmp_path: Path) -> None:
+    newest = contracts.changed(query={"prefer": "newest"})
+    with KnowledgeBase.open(settings=newest) as knowledge:
+        found = knowledge.retrieve("What is the fee of the Halden contract?", mode="naive", cosine_threshold=-1)
+    assert [chunk.path for chunk in found.chunks] == ["amended.md", "first.md", "draft.md"]
