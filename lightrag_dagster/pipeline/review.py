@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.known_names import in_documents, known_names
 from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, Pair, asking_price
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
-from lightrag_dagster.stages.curation.files import read_files
+from lightrag_dagster.stages.curation.files import in_a_cell, read_files
 from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -72,7 +72,7 @@ class Reviewed(NamedTuple):
         evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
         both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
         told = ("; ".join(one) if isinstance(one, list) else one for one in both)
-        return ["", row["name"], row["other"], "", "", *evidence, round(row["likeness"], 3), cosine, *told]
+        return ["", row["name"], in_a_cell(row["other"]), "", "", *evidence, round(row["likeness"], 3), cosine, *told]
 
 
 def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
