@@ -10,7 +10,7 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.pipeline.decisions import decisions_of, in_force, place_of, resolved, take, undo
+from lightrag_dagster.pipeline.decisions import accept_loss, decisions_of, in_force, place_of, resolved, take, undo
 from lightrag_dagster.pipeline.known_names import KnownNames, in_documents, known_names
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
@@ -48,6 +48,13 @@ def undo_decision(console: Console, number: int | None) -> None:
     one = undo(load_settings(), number)
     said = f"{place_of(one.number).capitalize()} is undone, that {described(one.decision)}."
     console.print(f"{said} {_UNDONE}", soft_wrap=True)
+
+
+def undo_lost(console: Console) -> None:
+    """Let decisions whose table is gone count as undone; raises DecisionError if it is not."""
+    number = accept_loss(load_settings())
+    said = f"The decisions to number {number:,}, which are lost, count as undone."
+    console.print(f"{said} {_UNDONE.replace('without it', 'without them')}", soft_wrap=True)
 
 
 def list_decisions(console: Console, *, as_json: bool) -> None:

@@ -240,11 +240,19 @@ def curate_review(
 @curate_app.command("undo")
 def curate_undo(
     number: Annotated[int | None, typer.Argument(help="Its number; the last one unless given.")] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Instead, all of a table that is gone and cannot be restored.")
+    ] = False,
 ) -> None:
     """Undo a decision that a command took."""
-    from lightrag_dagster.cli.curate import undo_decision
+    from lightrag_dagster.cli.curate import undo_decision, undo_lost
 
-    undo_decision(console(), number)
+    if lost and number is not None:
+        raise typer.BadParameter("it undoes all that are lost; leave out the number", param_hint="--lost")
+    if lost:
+        undo_lost(console())
+    else:
+        undo_decision(console(), number)
 
 
 @curate_app.command("list")
