@@ -3,7 +3,7 @@
 import datetime
 import getpass
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -80,7 +80,7 @@ def check_decisions(console: Console) -> None:
     settings = load_settings()
     found = in_force(settings)
     with known_names(Home.of(settings)) as known:
-        missing = [] if known is None else list(_missing(found.decisions, found.curation.named.values(), known))
+        missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
     for line in [*missing, *_removed_whole(found.decisions)]:
         console.print(line, soft_wrap=True)
@@ -131,13 +131,13 @@ def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Itera
             yield f"No document has the name “{name}”{_meant(known, name)}."
 
 
-def _missing(decisions: Sequence[Placed], named: Collection[str], known: KnownNames) -> Iterator[str]:
-    """Yield a line for each name in decisions that no document has, with the decisions that name it."""
+def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: KnownNames) -> Iterator[str]:
+    """Yield a line for each name in decisions that no document has, of those that one must have, by their ids."""
     places = defaultdict[str, list[str]](list)
     for one in decisions:
         for base in dict.fromkeys(one.decision.ids):
             places[base].append(one.place)
-    unknown = [name for name in sorted(named) if not known.is_known(name)]
+    unknown = sorted(name for base, name in named.items() if base in places and not known.is_known(name))
     for name in unknown[:_LISTED]:
         yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{_meant(known, name)}."
     for name in unknown[_LISTED:]:

@@ -8,15 +8,17 @@ from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.curate import NEXT
+from lightrag_dagster.cli.curate import NEXT, unknown_names
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.pipeline.decisions import place_of, take
+from lightrag_dagster.pipeline.decisions import in_force, place_of, take
 from lightrag_dagster.pipeline.duplicates import Candidates, duplicate_candidates
+from lightrag_dagster.pipeline.known_names import known_names
 from lightrag_dagster.pipeline.opinions import Pair, ask_pairs, asking_price
 from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.home import Home
 
 
 def write_review(console: Console, file: Path | None, *, ask: int, accepting: bool, author: str | None) -> int:
@@ -84,6 +86,10 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
         taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
     before = f" Taken before: {found.before:,}." if found.before else ""
     console.print(f"{taken} taken from {file}.{before} {when}", soft_wrap=True)
+    named = in_force(settings).curation.named
+    with known_names(Home.of(settings)) as known:
+        for line in unknown_names(found.new, named, known) if known else ():
+            console.print(line, soft_wrap=True)
 
 
 def _take(file: Path) -> str:

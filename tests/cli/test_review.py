@@ -67,6 +67,13 @@ def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
     assert not [row for row in rows_of(again) if "Marta" in row["name"] and "Marta" in row["with"]]
 
 
+def test_names_of_a_file_that_no_document_has_are_told(twice: Ask, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("action,name,with,into\nmerge,Bergen,Marta Lindqist,Berg\nadd,Ulla,,\n")
+    said = twice("curate", "review", str(tmp_path / "a.csv"), "--take")
+    assert "a.csv:2: no document has the name “Marta Lindqist”; the nearest are “Marta Lindqvist”, " in said
+    assert said.count("no document") == 1
+
+
 def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Path) -> None:
     twice("curate", "review", str(tmp_path / "names.csv"))
     decide(tmp_path / "names.csv", Lindqvst="apart")
