@@ -212,7 +212,7 @@ def curate_review(
     file: Annotated[Path | None, typer.Argument(help="A CSV file, for a spreadsheet.")] = None,
     take: Annotated[bool, typer.Option("--take", help="Take the decisions that the file has by now.")] = False,
     ask: Annotated[
-        int, typer.Option(min=0, help="Ask the language model about at most this number of unclear pairs.")
+        int, typer.Option(min=0, help="Ask the language model about at most this number of unclear pairs more.")
     ] = 0,
     price: Annotated[
         bool, typer.Option("--price", help="Only print what --ask would cost, or to ask about all.")

@@ -68,7 +68,9 @@ class Reviewed(NamedTuple):
         """The cells of its row in a review, without an action."""
         row, opinion = self.row, self.opinion
         cosine = "" if row["cosine"] is None else round(row["cosine"], 3)
-        said = ("", "") if opinion is None else (_SAID[opinion.same], opinion.reason)
+        said = ("", "")
+        if opinion:
+            said = ("failed" if opinion.failed else _SAID[opinion.same], opinion.reason)
         evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
         both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
         told = ("; ".join(one) if isinstance(one, list) else one for one in both)
