@@ -3,14 +3,14 @@
 import datetime
 import getpass
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.pipeline.decisions import decisions_of, in_force, place_of, resolved, take, undo
+from lightrag_dagster.pipeline.decisions import accept_loss, decisions_of, in_force, place_of, resolved, take, undo
 from lightrag_dagster.pipeline.known_names import KnownNames, in_documents, known_names
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
@@ -50,6 +50,13 @@ def undo_decision(console: Console, number: int | None) -> None:
     console.print(f"{said} {_UNDONE}", soft_wrap=True)
 
 
+def undo_lost(console: Console) -> None:
+    """Let decisions whose table is gone count as undone; raises DecisionError if it is not."""
+    number = accept_loss(load_settings())
+    said = f"The decisions to number {number:,}, which are lost, count as undone."
+    console.print(f"{said} {_UNDONE.replace('without it', 'without them')}", soft_wrap=True)
+
+
 def list_decisions(console: Console, *, as_json: bool) -> None:
     """Print the decisions in force; raises as `decisions_of`."""
     found = decisions_of(load_settings())
@@ -73,7 +80,7 @@ def check_decisions(console: Console) -> None:
     settings = load_settings()
     found = in_force(settings)
     with known_names(Home.of(settings)) as known:
-        missing = [] if known is None else list(_missing(found.decisions, found.curation.named.values(), known))
+        missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
     for line in [*missing, *_removed_whole(found.decisions)]:
         console.print(line, soft_wrap=True)
@@ -124,13 +131,13 @@ def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Itera
             yield f"No document has the name “{name}”{_meant(known, name)}."
 
 
-def _missing(decisions: Sequence[Placed], named: Collection[str], known: KnownNames) -> Iterator[str]:
-    """Yield a line for each name in decisions that no document has, with the decisions that name it."""
+def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: KnownNames) -> Iterator[str]:
+    """Yield a line for each name in decisions that no document has, of those that one must have, by their ids."""
     places = defaultdict[str, list[str]](list)
     for one in decisions:
         for base in dict.fromkeys(one.decision.ids):
             places[base].append(one.place)
-    unknown = [name for name in sorted(named) if not known.is_known(name)]
+    unknown = sorted(name for base, name in named.items() if base in places and not known.is_known(name))
     for name in unknown[:_LISTED]:
         yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{_meant(known, name)}."
     for name in unknown[_LISTED:]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lightrag_dagster.core.export_formats import ExportFormat
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.exports.exports import export_published, export_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -21,9 +22,14 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: there is no such snapshot, or the folder has files, or the disk refuses.
+        StoreError: there is no such snapshot, or the folder is there or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
+    if folder and folder.expanduser().resolve().is_relative_to(home.root.resolve()):
+        raise StoreError(
+            f"{folder} is in the home, which keeps exports in a folder of its own; leave FOLDER out, "
+            "or name one elsewhere"
+        )
     refresh(home)
     manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
     if folder is None:

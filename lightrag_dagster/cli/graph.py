@@ -127,6 +127,8 @@ def export(
     """Write the published snapshot for other programs; all of it: it knows no filter."""
     from lightrag_dagster.cli.export import export as write
 
+    if folder == Path():
+        raise typer.BadParameter("give a folder that is not there yet", param_hint="FOLDER")
     if snapshot and folder is None:
         raise typer.BadParameter(
             "the home has the exports of the published snapshot; name a folder", param_hint="FOLDER"

@@ -2,67 +2,74 @@
 
 import datetime
 import getpass
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from rich.console import Console
 
-from lightrag_dagster.cli.curate import NEXT
+from lightrag_dagster.cli import terminal
+from lightrag_dagster.cli.curate import NEXT, unknown_names
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.rows import write_csv
-from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.pipeline.decisions import place_of, take
+from lightrag_dagster.errors import DecisionError, ProviderAccessError
+from lightrag_dagster.pipeline.decisions import in_force, place_of, take
 from lightrag_dagster.pipeline.duplicates import Candidates, duplicate_candidates
-from lightrag_dagster.pipeline.opinions import Pair, ask_pairs, asking_price
+from lightrag_dagster.pipeline.known_names import known_names
+from lightrag_dagster.pipeline.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
 from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.home import Home
 
 
 def write_review(console: Console, file: Path | None, *, ask: int, accepting: bool, author: str | None) -> int:
     """Write the pairs of names that may be one into a new file, and first join those that are accepted, if wished.
 
-    The model is asked about the first `ask` of the pairs that are unclear. Return the exit code, 1 if it failed about
-    some of them.
+    The model is asked about the first `ask` of the pairs that are unclear and have no stored opinion. Return the exit
+    code, 1 if it failed about some of them. If it cannot be used at all, the file is written before the error, and
+    nothing is joined.
 
     Raises:
-        DecisionError: the file is there already.
+        DecisionError: the file is there already, or cannot be written.
         NoSnapshotError: nothing is published yet.
         SettingsError: there is no language model to ask.
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
-    if file and file.exists():
-        raise DecisionError(
-            f"{file} is there already, perhaps with decisions; take them with --take, or name another file"
-        )
+    if file:
+        _require_new(file)
     settings = load_settings()
     found = duplicate_candidates(settings)
     shown = pairs_of(settings, found.rows)
-    asked = _asked(console, settings, _unclear(shown)[:ask])
+    asked, problem = _asked(console, settings, _unclear(shown), ask) if ask else ({}, None)
     pairs = [asked.get(one.pair, one) for one in shown]
-    if accepting:
+    if accepting and not problem:
         pairs = _accepted(console, settings, pairs, author)
     if file:
-        with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
-            write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
+        _write(file, pairs)
         unlikely = len(found.rows) - len(shown) + found.unlikely
         decide = f" Write `merge` or `apart` into the column `action` of those you decide about, and run {_take(file)}."
         console.print(
             f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}",
             soft_wrap=True,
         )
+    if problem:
+        raise problem
     return int(any(one.opinion and one.opinion.failed for one in asked.values()))
 
 
 def print_price(console: Console, *, ask: int) -> None:
     """Print what asking about the first `ask` unclear pairs would cost, or all for 0; raises as `write_review`."""
     settings = load_settings()
-    pairs = _unclear(pairs_of(settings, duplicate_candidates(settings).rows))[: ask or None]
-    price = asking_price(settings, [one.pair for one in pairs])
+    pairs = [one.pair for one in _unclear(pairs_of(settings, duplicate_candidates(settings).rows))]
+    new = [pair for pair, opinion in zip(pairs, stored_opinions(settings, pairs), strict=True) if opinion is None]
+    price = asking_price(settings, new[: ask or None])
+    others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
     cost = "an unknown price (set `llm.prices`)" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(
-        f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - price.questions:,}. To ask about the "
-        f"others takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens, and costs {cost}.",
+        f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - len(new):,}. To ask about {others} "
+        f"takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens, and costs {cost}.",
         soft_wrap=True,
     )
 
@@ -73,6 +80,8 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     Raises:
         DecisionError: the file cannot be read, or its decisions cannot all hold; then none is taken.
     """
+    if file.is_dir():
+        raise DecisionError(f"{file} is a folder; name a file of decisions in it")
     settings = load_settings()
     found = read_review(settings, file, **_by(author))
     if not found.new:
@@ -84,6 +93,10 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
         taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
     before = f" Taken before: {found.before:,}." if found.before else ""
     console.print(f"{taken} taken from {file}.{before} {when}", soft_wrap=True)
+    named = in_force(settings).curation.named
+    with known_names(Home.of(settings)) as known:
+        for line in unknown_names(found.new, named, known) if known else ():
+            console.print(line, soft_wrap=True)
 
 
 def _take(file: Path) -> str:
@@ -98,11 +111,53 @@ def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
     return [one for one in pairs if one.row["verdict"] == "unclear"]
 
 
-def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> dict[Pair, Reviewed]:
-    """Ask the model about pairs, and return them with its opinions."""
-    if not pairs:
-        return {}
-    opinions = ask_pairs(settings, [one.pair for one in pairs], Account.of(f"review-{uuid4()}", "", settings.llm))
+def _require_new(file: Path) -> None:
+    """Refuse a file that cannot be written, before a model is asked; raises DecisionError."""
+    if file.is_dir():
+        raise DecisionError(f"{file} is a folder; name a file in it, such as {file / 'names.csv'}")
+    if file.exists():
+        raise DecisionError(
+            f"{file} is there already, perhaps with decisions; take them with --take, or name another file"
+        )
+    if file.suffix.lower() != ".csv":
+        raise DecisionError(f"{file} would be a CSV file; name it .csv")
+    if not file.parent.is_dir():
+        raise DecisionError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
+    if not os.access(file.parent, os.W_OK):
+        raise DecisionError(f"{file} cannot be written; name a file in a folder that you may write to")
+
+
+def _write(file: Path, pairs: Sequence[Reviewed]) -> None:
+    try:
+        with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
+            write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
+    except OSError as error:
+        raise DecisionError(f"{file} cannot be written: {error.strerror or error}; name another file") from error
+
+
+def _asked(
+    console: Console, settings: Settings, pairs: Sequence[Reviewed], most: int
+) -> tuple[dict[Pair, Reviewed], ProviderAccessError | None]:
+    """Ask the model about some pairs more, and return all that have its opinion; and the error if it was cut short."""
+    keys, problem, failures = [one.pair for one in pairs], None, dict[Pair, Opinion]()
+    wanted = [key for key, opinion in zip(keys, stored_opinions(settings, keys), strict=True) if opinion is None][:most]
+    if wanted:
+        account = Account.of(f"review-{uuid4()}", "", settings.llm)
+        with display(terminal.console(stderr=True)) as shown:
+            shown.start("asking about names")
+            try:
+                answers = zip(wanted, ask_pairs(settings, wanted, account), strict=True)
+                failures = {key: opinion for key, opinion in answers if opinion.failed}
+                shown.finish()
+            except ProviderAccessError as error:
+                problem = error
+    found = zip(keys, stored_opinions(settings, keys), strict=True)
+    opinions = {key: opinion for key, known in found if (opinion := known or failures.get(key))}
+    _print_opinions(console, list(opinions.values()))
+    return {one.pair: Reviewed(one.row, opinions[one.pair]) for one in pairs if one.pair in opinions}, problem
+
+
+def _print_opinions(console: Console, opinions: Sequence[Opinion]) -> None:
     same = [one.same for one in opinions]
     failed = [one for one in opinions if one.failed]
     console.print(
@@ -112,7 +167,6 @@ def _asked(console: Console, settings: Settings, pairs: Sequence[Reviewed]) -> d
     )
     if failed:
         console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}", soft_wrap=True)
-    return {one.pair: Reviewed(one.row, opinion) for one, opinion in zip(pairs, opinions, strict=True)}
 
 
 def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:

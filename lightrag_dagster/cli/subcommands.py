@@ -212,7 +212,7 @@ def curate_review(
     file: Annotated[Path | None, typer.Argument(help="A CSV file, for a spreadsheet.")] = None,
     take: Annotated[bool, typer.Option("--take", help="Take the decisions that the file has by now.")] = False,
     ask: Annotated[
-        int, typer.Option(min=0, help="Ask the language model about at most this number of unclear pairs.")
+        int, typer.Option(min=0, help="Ask the language model about at most this number of unclear pairs more.")
     ] = 0,
     price: Annotated[
         bool, typer.Option("--price", help="Only print what --ask would cost, or to ask about all.")
@@ -240,11 +240,19 @@ def curate_review(
 @curate_app.command("undo")
 def curate_undo(
     number: Annotated[int | None, typer.Argument(help="Its number; the last one unless given.")] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Instead, all of a table that is gone and cannot be restored.")
+    ] = False,
 ) -> None:
     """Undo a decision that a command took."""
-    from lightrag_dagster.cli.curate import undo_decision
+    from lightrag_dagster.cli.curate import undo_decision, undo_lost
 
-    undo_decision(console(), number)
+    if lost and number is not None:
+        raise typer.BadParameter("it undoes all that are lost; leave out the number", param_hint="--lost")
+    if lost:
+        undo_lost(console())
+    else:
+        undo_decision(console(), number)
 
 
 @curate_app.command("list")

@@ -6,15 +6,19 @@ They are an input of the merge, as recipes are: any history ends as a clean buil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.errors import DecisionError, StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed, fingerprint
 from lightrag_dagster.stages.curation.files import read_files
 from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+
+_OF_TABLE: Final = "decision "
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,12 @@ class InForce:
     def fingerprint(self) -> str:
         """A hash of the decisions that shape the merge: to keep names apart shapes nothing."""
         return fingerprint([one for one in self.decisions if one.decision.action != "apart"])
+
+    @property
+    def last_taken(self) -> int:
+        """The highest number of those of the table; 0 without any."""
+        places = (one.place for one in self.decisions if one.place.startswith(_OF_TABLE))
+        return max((int(place.removeprefix(_OF_TABLE)) for place in places), default=0)
 
 
 class Taken(NamedTuple):
@@ -54,19 +64,24 @@ def resolved(decisions: Sequence[Placed]) -> InForce:
 
 
 def decisions_of(settings: Settings) -> list[Placed]:
-    """Return the decisions in force, of files and of the table, in this order; raises as `in_force`."""
+    """Return the decisions in force, of files and of the table, in this order; raises as `taken` and `read_files`."""
     found = read_files(settings.curation) if settings.curation else []
     return found + [Placed(one.decision, place_of(one.number)) for one in taken(Home.of(settings)) if not one.undone]
 
 
 def taken(home: Home) -> list[Taken]:
-    """Return all decisions of the table, also those that were undone; raises StoreError."""
+    """Return all decisions of the table, also those that were undone.
+
+    Raises:
+        DecisionError: the published snapshot was built with some, and the file of the table is gone.
+        StoreError: the database refuses.
+    """
     return [Taken(one.number, Decision.model_validate_json(one.document), one.undone) for one in _stored(home)]
 
 
 def place_of(number: int) -> str:
     """Return the place of a decision of the table."""
-    return f"decision {number}"
+    return f"{_OF_TABLE}{number}"
 
 
 def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str] = ()) -> list[int]:
@@ -119,10 +134,27 @@ def _contradiction(decisions: Sequence[Placed]) -> str | None:
     return None
 
 
+def accept_loss(settings: Settings) -> int:
+    """Let the decisions of a table that is gone count as undone, and return the last number that is known of them.
+
+    Raises:
+        DecisionError: it is not gone.
+        StoreError: the database refuses.
+    """
+    home = Home.of(settings)
+    if not (number := _lost(home)):
+        raise DecisionError(f"no decisions of {home.name} are lost; `lightrag-dagster curate list` shows them")
+    with DecisionStore(home.decisions) as store:
+        store.skip(number)
+    return number
+
+
 def copy_decisions(home: Home, copy: Home) -> None:
-    """Copy the table of decisions to another home, which has none; raises StoreError."""
-    if stored := _stored(home):
+    """Copy the table of decisions to another home, which has none; raises as `taken`."""
+    stored, built = _stored(home), _last_built(home)
+    if stored or built:
         with DecisionStore(copy.decisions) as store:
+            store.skip(max(built, 1))
             store.copy(stored)
 
 
@@ -133,7 +165,35 @@ def _places(decisions: Sequence[Decision]) -> list[str]:
 
 
 def _stored(home: Home) -> list[StoredDecision]:
+    if number := _lost(home):
+        raise DecisionError(
+            f"{home.decisions} has no decision, and the published snapshot was built with some, to number {number}; "
+            "restore the file from a backup, or build without them: `lightrag-dagster curate undo --lost`"
+        )
     if isinstance(home.decisions, Path) and not home.decisions.exists():
         return []
     with DecisionStore(home.decisions) as store:
         return store.all()
+
+
+def _lost(home: Home) -> int:
+    """Return the last known number of decisions if their SQLite file is gone, or has never had one; else 0.
+
+    A file that has had one remembers its number, also if all were undone and erased.
+    """
+    if not isinstance(home.decisions, Path):
+        return 0
+    if home.decisions.exists():
+        with DecisionStore(home.decisions) as store:
+            if store.last:
+                return 0
+    return _last_built(home)
+
+
+def _last_built(home: Home) -> int:
+    """Return the highest number of the decisions that the published snapshot was built with; 0 without any."""
+    try:
+        snapshot = current_snapshot(home)
+        return Generation(home, snapshot.snapshot_id).record().curation.last_taken if snapshot else 0
+    except StoreError:  # the next build makes it again
+        return 0

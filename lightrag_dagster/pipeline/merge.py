@@ -124,7 +124,8 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
             tables, summaries = made.merged._asdict(), count_recipes(made.merged)
-            generation = generations.store(home, inputs, tables, summaries, made.failed, made.curation)
+            effect = made.curation.model_copy(update={"last_taken": decided.last_taken})
+            generation = generations.store(home, inputs, tables, summaries, made.failed, effect)
         generations.set_newest(home, generation)
     return MergeReport(generation, merged=True, usage=made.usage)
 

@@ -1,9 +1,14 @@
-"""The opinions of a language model on pairs of names: asked once for two names and types, and stored."""
+"""The opinions of a language model on pairs of names: asked once for two names and types, and stored.
+
+An answer that cannot be used is no opinion: the next attempt asks again.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -51,30 +56,54 @@ def ask_pairs(settings: Settings, pairs: Sequence[Pair], account: Account) -> li
         ProviderAccessError: the model cannot be used at all, or the budget is spent; the answers so far are stored.
         StoreError: the response store cannot be used.
     """
-    requests = _requests(settings, pairs)
+    requests, done = [request for request, _ in _known(settings, pairs)], 0
 
     async def ask() -> list[Opinion]:
         at_once = asyncio.Semaphore(settings.llm.of("resolve").max_concurrency)
         async with open_chat_model(settings.llm, Home.of(settings), "resolve", account) as model:
 
             async def opinion(request: ChatRequest) -> Opinion:
+                nonlocal done
                 async with at_once:
-                    return await _opinion(model, request)
+                    found = await _opinion(model, request)
+                done += 1
+                progress.report("opinions", done, len(requests))
+                return found
 
             return await gather_or_cancel(map(opinion, requests))
 
     return run_sync(ask())
 
 
+def stored_opinions(settings: Settings, pairs: Sequence[Pair]) -> list[Opinion | None]:
+    """Return the opinion on each pair that is stored, None without one; raises as `asking_price`."""
+    return [opinion for _, opinion in _known(settings, pairs)]
+
+
 def asking_price(settings: Settings, pairs: Sequence[Pair]) -> AskingPrice:
     """Return what `ask_pairs` would cost, without asking; raises as it does, except ProviderAccessError."""
     role = settings.llm.of("resolve")
-    requests = {response_key(chat_identity(role), one): one for one in _requests(settings, pairs)}
-    with ResponseStore(Home.of(settings).responses) as store:
-        missing = [requests[key] for key in requests.keys() - store.get_many(requests).keys()]
+    identity, known = chat_identity(role), _known(settings, pairs)
+    missing = {response_key(identity, request): request for request, opinion in known if opinion is None}
     counts, price = load_tokenizer(settings.chunking.encoding).counts, price_of(role)
-    asked, answered = sum(question_tokens(one, counts) for one in missing), len(missing) * _ANSWER_TOKENS
+    asked, answered = sum(question_tokens(one, counts) for one in missing.values()), len(missing) * _ANSWER_TOKENS
     return AskingPrice(len(missing), asked, answered, price.of(asked, answered) if price.known else None)
+
+
+def _known(settings: Settings, pairs: Sequence[Pair]) -> list[tuple[ChatRequest, Opinion | None]]:
+    """Return the question about each pair, as an attempt whose answer is not stored, or has the opinion beside it."""
+    identity, found = chat_identity(settings.llm.of("resolve")), list[tuple[ChatRequest, Opinion | None]]()
+    requests = _requests(settings, pairs)
+    with ResponseStore(Home.of(settings).responses) as store:
+        stored = store.get_many(response_key(identity, one) for one in requests)
+        for request in requests:
+            opinion = None
+            asked = request
+            while (answer := stored.get(response_key(identity, asked))) and not (opinion := parse_opinion(answer.text)):
+                asked = replace(asked, attempt=asked.attempt + 1)
+                stored |= store.get_many([response_key(identity, asked)])
+            found.append((asked, opinion))
+    return found
 
 
 def _requests(settings: Settings, pairs: Sequence[Pair]) -> list[ChatRequest]:

@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.known_names import in_documents, known_names
 from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, Pair, asking_price
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
-from lightrag_dagster.stages.curation.files import read_files
+from lightrag_dagster.stages.curation.files import in_a_cell, read_files
 from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -68,11 +68,13 @@ class Reviewed(NamedTuple):
         """The cells of its row in a review, without an action."""
         row, opinion = self.row, self.opinion
         cosine = "" if row["cosine"] is None else round(row["cosine"], 3)
-        said = ("", "") if opinion is None else (_SAID[opinion.same], opinion.reason)
+        said = ("", "")
+        if opinion:
+            said = ("failed" if opinion.failed else _SAID[opinion.same], opinion.reason)
         evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
         both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
         told = ("; ".join(one) if isinstance(one, list) else one for one in both)
-        return ["", row["name"], row["other"], "", "", *evidence, round(row["likeness"], 3), cosine, *told]
+        return ["", row["name"], in_a_cell(row["other"]), "", "", *evidence, round(row["likeness"], 3), cosine, *told]
 
 
 def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:

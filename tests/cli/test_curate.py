@@ -77,6 +77,19 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
 
 
+def test_lost_decisions_end_commands_until_their_loss_is_accepted(ask: Ask) -> None:
+    ask("curate", "remove", "Bergen")
+    ask("run")
+    (Path(os.environ["LIGHTRAG_HOME"]) / "decisions.sqlite").unlink()
+    for command in (("run",), ("plan",), ("status",), ("curate", "list"), ("curate", "remove", "Oslo")):
+        assert "has no decision, and the published snapshot was built with some" in ask(*command, code=2), command
+    assert "leave out the number" in ask("curate", "undo", "1", "--lost", code=2)
+    said = "The decisions to number 1, which are lost, count as undone. The next `lightrag-dagster run` builds without"
+    assert ask("curate", "undo", "--lost").startswith(said)
+    assert "Published gen-" in ask("run")
+    assert ask("curate", "remove", "Oslo").startswith("Decision 2: ")
+
+
 def test_a_part_that_was_split_off_is_addressed_by_its_name(ask: Ask, notes: Path) -> None:
     (notes / "old").mkdir()
     (notes / "old" / "flood.md").write_text(FLOOD.replace("2021", "1987"))

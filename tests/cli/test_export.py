@@ -44,6 +44,7 @@ def test_a_folder_of_its_own_and_what_it_does_not_hold(export: Export, published
         (("xlsx",), "graphml"),
         (("graphml", "--snapshot", "gen-1"), "name a folder"),
         (("graphml", "out", "--snapshot", "nowhere"), "nowhere"),
+        (("graphml", ""), "give a folder that is not there yet"),
     ],
 )
 def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...], says: str) -> None:
@@ -51,6 +52,14 @@ def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...
     assert (code, said) == (2, "")
     assert says in errors
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("inside", ["exports/mine", "mine", "exports/latest"])
+def test_a_folder_of_ones_own_is_not_in_the_home(export: Export, published_home: Path, inside: str) -> None:
+    code, said, errors = export("graphml", str(published_home / inside))
+    assert (code, said) == (2, "")
+    assert f"{inside} is in the home, which keeps exports in a folder of its own; leave FOLDER out" in errors
+    assert not (published_home / inside).exists()
 
 
 def test_into_the_home_and_of_an_older_snapshot(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.test_curate import Ask, ask
-from tests.loopback import Loopback
+from tests.loopback import Loopback, Reply
 
 __all__ = ["ask"]
 
@@ -67,6 +67,13 @@ def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
     assert not [row for row in rows_of(again) if "Marta" in row["name"] and "Marta" in row["with"]]
 
 
+def test_names_of_a_file_that_no_document_has_are_told(twice: Ask, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("action,name,with,into\nmerge,Bergen,Marta Lindqist,Berg\nadd,Ulla,,\n")
+    said = twice("curate", "review", str(tmp_path / "a.csv"), "--take")
+    assert "a.csv:2: no document has the name “Marta Lindqist”; the nearest are “Marta Lindqvist”, " in said
+    assert said.count("no document") == 1
+
+
 def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Path) -> None:
     twice("curate", "review", str(tmp_path / "names.csv"))
     decide(tmp_path / "names.csv", Lindqvst="apart")
@@ -104,6 +111,47 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     loopback.chat = lambda body: "no"
     said = twice("curate", "review", str(tmp_path / "more.csv"), "--ask", "9", code=1)
     assert "It failed about 1, first by this: the model's answer cannot be used" in said
+    assert [row["model says"] for row in rows_of(tmp_path / "more.csv") if row["because"]] == ["failed"]
+    assert "Unclear pairs: 1; with a stored opinion: 0." in twice("curate", "review", "--price")
+    loopback.chat = lambda body: '{"same": null, "reason": "Both are rare."}'
+    said = twice("curate", "review", str(tmp_path / "once more.csv"), "--ask", "9")
+    assert "one 0, two 0, cannot tell 1." in said
+    assert len(loopback.requests) == 3
+
+
+def test_the_next_pairs_are_asked_about_not_the_same_again(
+    twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    for number, text in enumerate((THIRD, FOURTH)):
+        (notes / f"more {number}.md").write_text(text.replace("Heron Logger", "Larkspur Beacon"))
+    twice("run")
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    loopback.chat = lambda body: '{"same": false, "reason": "a"}'
+    said = twice("curate", "review", "--price", "--ask", "1")
+    assert said.startswith("Unclear pairs: 2; with a stored opinion: 0. To ask about 1 of the others takes ")
+    for number, stored in enumerate((1, 2, 2)):
+        said = twice("curate", "review", str(tmp_path / f"{number}.csv"), "--ask", "1")
+        assert f"one 0, two {stored}, cannot tell 0." in said
+        assert len(loopback.requests) == stored
+
+
+def test_a_model_that_cannot_be_used_leaves_the_file(
+    twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MAX_RETRIES", "1")
+    loopback.script.append(Reply.error(401))
+    said = twice("curate", "review", str(tmp_path / "names.csv"), "--ask", "9", "--accept", code=2)
+    assert "error: " in said
+    assert "Pairs joined" not in said
+    pairs = [{row["name"], row["with"]} for row in rows_of(tmp_path / "names.csv")]
+    assert {"Marta Lindqvist", "Marta Lindqvst"} in pairs
+
+    loopback.script += [Reply.error(500)] * 2
+    said = twice("curate", "review", str(tmp_path / "again.csv"), "--ask", "9", code=1)
+    assert "attempt 2 of 2" in said
+    assert "It failed about 1, first by this: " in said
+    assert len(rows_of(tmp_path / "again.csv")) == len(pairs)
 
 
 def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
@@ -128,6 +176,22 @@ def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(ask: Ask, arguments: tuple[str, ...], because: str) -> None:
     assert because in ask("curate", "review", *arguments, code=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "because"),
+    [
+        ("nodir/names.csv", "cannot be written: there is no folder "),
+        ("/proc/names.csv", "names.csv cannot be written"),
+        ("names.xlsx", "would be a CSV file; name it .csv"),
+        ("names", "would be a CSV file; name it .csv"),
+        ("folder.csv", "is a folder; name a file in it, such as "),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused(twice: Ask, tmp_path: Path, name: str, because: str) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    assert because in twice("curate", "review", str(tmp_path / name), code=2)
+    assert "is a folder; name a file" in twice("curate", "review", str(tmp_path / "folder.csv"), "--take", code=2)
 
 
 def test_before_the_first_snapshot_there_is_nothing_to_review(ask: Ask, tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.errors import DecisionError
-from lightrag_dagster.pipeline.decisions import decisions_of, in_force, take, taken, undo
+from lightrag_dagster.pipeline.decisions import accept_loss, decisions_of, in_force, take, taken, undo
 from lightrag_dagster.pipeline.merge import next_inputs
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.purge.decided import erase_undone
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.curation.decisions import Decision
@@ -106,6 +107,39 @@ def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole
     assert len(found) <= len(numbers) + 1
     assert [one.decision.names for one in found] == [(f"Name {one.number}",) for one in found]
     assert take(settings, [SEVERAL[0]]) == [len(found) + 1]
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make, is_empty: bool) -> None:
+    settings = make()
+    take(settings, SEVERAL[:2])
+    build(settings)
+    first, home = published(settings).snapshot_id, Home.of(settings)
+    with pytest.raises(DecisionError, match=r"no decisions of .* are lost"):
+        accept_loss(settings)
+
+    file = home.root / "decisions.sqlite"
+    file.unlink()
+    if is_empty:
+        file.touch()
+    for act in (pending, build, make_plan, lambda one: take(one, SEVERAL[2:])):
+        with pytest.raises(DecisionError, match=r"decisions\.sqlite has no decision.* number 2; restore .* --lost`"):
+            act(settings)
+    assert accept_loss(settings) == 2
+    assert make_plan(settings).sources
+    assert take(settings, SEVERAL[2:3]) == [3], "a number is given once"
+    build(settings)
+    assert published(settings).snapshot_id != first
+
+
+def test_decisions_that_were_undone_and_erased_are_not_lost(make: Make) -> None:
+    settings = make()
+    take(settings, SEVERAL[:1])
+    build(settings)
+    undo(settings, 1)
+    assert erase_undone(Home.of(settings)) == 1
+    assert make_plan(settings).sources
+    assert take(settings, SEVERAL[:1]) == [2]
 
 
 def test_decisions_of_several_people_at_once_hold_together(make: Make) -> None:

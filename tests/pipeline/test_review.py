@@ -96,6 +96,14 @@ def test_a_review_comes_back_as_decisions(settings: Settings, tmp_path: Path) ->
         read_review(settings, file.rename(tmp_path / "names.txt"))
 
 
+def test_a_name_with_a_semicolon_comes_back_as_one(settings: Settings, tmp_path: Path) -> None:
+    (first, _) = pairs_of(settings, CANDIDATES)
+    names = {"name": "Brown; Smith Partners", "other": "Brown; Smith Partnres"}
+    file = written(tmp_path / "names.csv", [Reviewed({**first.row, **names})], "apart")
+    ((one,), _) = read_review(settings, file)
+    assert one.decision.names == tuple(names.values())
+
+
 def test_lines_of_a_review_that_contradict_decisions_are_named(settings: Settings, tmp_path: Path) -> None:
     take(settings, [Decision(action="apart", names=("Orrin Instruments", "Halden Weir"))])
     file = written(tmp_path / "names.csv", pairs_of(settings, CANDIDATES), "merge", "")

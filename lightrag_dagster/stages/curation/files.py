@@ -9,6 +9,7 @@ with: Oslo
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,6 +24,15 @@ _LISTS = ("sources", "paths", "types")
 _COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
 _ESCAPED = "'"
 _FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+_QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
+_VALUE = re.compile(rf"(?:{_QUOTED}|([^;]*))(?:;|$)")
+"""A value of a cell of several: in quotes, which are doubled in it, or what is before the next semicolon."""
+
+
+def in_a_cell(name: str) -> str:
+    """Return a name as one value of a cell that may hold several: in quotes if it would be read as another."""
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"' if ";" in name or name.startswith('"') else name
 
 
 def read_files(place: Path) -> list[Placed]:
@@ -115,9 +125,9 @@ def _of_rows(rows: "csv.DictReader[str]", name: str) -> Iterator[Placed]:
         if any(row.get(None, ())):
             raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         other = values.get("with", "")
-        others = other.split(";") if action in ("merge", "apart") else [other]
-        names = tuple(value.strip() for value in (values.get("name", ""), *others) if value.strip())
-        lists = {one: tuple(part.strip() for part in values.get(one, "").split(";") if part.strip()) for one in _LISTS}
+        is_one = action not in ("merge", "apart") and not re.fullmatch(_QUOTED, other)
+        names = tuple(filter(None, (values.get("name", ""), *([other] if is_one else _values(other)))))
+        lists = {one: tuple(_values(values.get(one, ""))) for one in _LISTS}
         given = {column: values[column] for column in _COLUMNS if values.get(column)}
         yield check_decision(place, **given | lists, action=action, names=names)
 
@@ -126,6 +136,12 @@ def _cell(value: str) -> str:
     """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
     value = value.strip()
     return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
+
+
+def _values(cell: str) -> list[str]:
+    """Return the values of a cell, which are separated by semicolons; one in quotes may have some of its own."""
+    found = (quoted.replace('""', '"') or plain for quoted, plain in _VALUE.findall(cell))
+    return [value.strip() for value in found if value.strip()]
 
 
 def _is_text(value: object) -> bool:

@@ -64,6 +64,19 @@ class DecisionStore(Database):
                 connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
         self.rewrite(DECISIONS)
 
+    @property
+    def last(self) -> int:
+        """The last number that was given in an SQLite file, perhaps to a decision that was erased since; 0 for none."""
+        statement = "SELECT max(seq) FROM sqlite_sequence WHERE name = ?"
+        with self.begin() as connection:
+            return connection.exec_driver_sql(statement, (DECISIONS.name,)).scalar_one() or 0
+
+    def skip(self, number: int) -> None:
+        """Let the numbers to this one count as given."""
+        with self.begin() as connection:
+            connection.execute(insert(DECISIONS), _row("") | {"number": number})
+            connection.execute(delete(DECISIONS).where(DECISIONS.c.number == number))
+
     def copy(self, others: Iterable[StoredDecision]) -> None:
         """Append decisions of another table, with their numbers; one in force alone."""
         with self.begin() as connection:

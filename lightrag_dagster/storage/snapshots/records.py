@@ -127,6 +127,7 @@ class CurationRecord(Record):
     idle: list[str] = Field(
         default=[], description="Splits, and relations in decisions, that nothing in documents fits"
     )
+    last_taken: int = Field(default=0, description="Highest number of the decisions in force of the table")
     undecided: int = Field(default=0, description="Mentions that fit several splits of their name, which they keep")
     mapped: int = Field(default=0, description="Mentions whose type stands for another")
     disallowed: int = Field(default=0, description="Mentions whose type is not allowed")

@@ -1,13 +1,17 @@
 """Files of decisions: YAML and CSV, with errors that name file and line."""
 
+import csv
+import io
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
-from lightrag_dagster.stages.curation.files import read_files
+from lightrag_dagster.stages.curation.files import in_a_cell, read_files
 
 _YAML = """\
 # Names of companies
@@ -178,3 +182,31 @@ def test_semicolons_separate_cells_where_the_header_has_them(tmp_path: Path) -> 
     (tmp_path / "a.csv").write_text('action;name;with;sources\nmerge;Lim, Anna;A. Lim;"one; two"\n')
     [(decision, place)] = read_files(tmp_path / "a.csv")
     assert (decision.names, decision.sources, place) == (("Lim, Anna", "A. Lim"), ("one", "two"), "a.csv:2")
+
+
+NAMES = st.text(st.sampled_from("AB ;,\"'\\=")).map(str.strip).filter(bool)
+
+
+@given(name=NAMES, others=st.lists(NAMES, min_size=1, max_size=3))
+def test_what_is_written_means_the_same_names_on_the_way_back(
+    tmp_path_factory: pytest.TempPathFactory, name: str, others: list[str]
+) -> None:
+    file, row = tmp_path_factory.mktemp("review") / "a.csv", io.StringIO()
+    csv.writer(row).writerows([("action", "name", "with"), ("apart", f"'{name}" if name[0] == "=" else name, "")])
+    csv.writer(row).writerow(("merge", "A", "; ".join(map(in_a_cell, ["B", *others]))))
+    file.write_text(row.getvalue().replace("apart", "add"), newline="")
+    if name[:2] != "'=":  # a spreadsheet's own way of writing =
+        added, merged = (one.decision for one in read_files(file))
+        assert added.names == (" ".join(name.split()),)
+        assert merged.names == ("A", "B", *(" ".join(one.split()) for one in others))
+
+
+def test_a_value_with_a_semicolon_is_in_quotes(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        'action,name,with,into,sources,text\nmerge,A,"""B; C"" ;""D"" E; ""F""""""",,,\n'
+        'split,A,,B,"""one; two"";three",\ndescribe,A,"B; C",,,x\nremove,A,"""B; C""",,,\n'
+    )
+    merged, split, described, removed = (one.decision for one in read_files(tmp_path / "a.csv"))
+    assert merged.names == ("A", "B; C", '"D" E', 'F"')
+    assert split.sources == ("one; two", "three")
+    assert described.names == removed.names == ("A", "B; C"), "there is one other end"
