@@ -138,7 +138,9 @@ class Adjacency:
                 write_texts(folder, Path(texts))
                 return cls._map(folder, Path(texts))  # mapped data stays when the files are gone
         except (OSError, ValueError, pa.ArrowException) as error:
-            raise StoreError(f"graph arrays in {folder} cannot be read ({error}); delete them and run again") from error
+            raise StoreError(
+                f"graph arrays in {folder} cannot be read ({error}); run `lightrag-dagster run`"
+            ) from error
 
     @classmethod
     def _map(cls, folder: Path, texts: Path) -> "Adjacency":

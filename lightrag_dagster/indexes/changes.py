@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, previous_snapshot, require_current
@@ -60,6 +60,8 @@ def changes_between(before: Generation, after: Generation) -> pa.Table:
 def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
     import duckdb
 
+    from lightrag_dagster.storage.duckdb import unreadable
+
     statement = package_files(__package__).joinpath("changes.sql").read_text("utf-8")
     with duckdb.connect() as connection:
         for kind, one in _COMPARED.items():
@@ -71,6 +73,9 @@ def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
                         f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
                     ).create_view(view, replace=True)
                 except duckdb.Error as error:
-                    raise StoreError(f"{one.table} of {generation.id} cannot be read: {one_line(error)}") from error
+                    raise StoreError(
+                        f"{one.table} of {generation.id} cannot be read: {unreadable(error)}, which mends the published "
+                        "snapshot, or name others"
+                    ) from error
             columns = {"kind": kind, "columns": list(one.columns)}
             yield connection.sql(statement, params=columns).to_arrow_table().cast(CHANGES)

@@ -10,7 +10,7 @@ import duckdb
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling
+from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling, unreadable
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.view_schemas import DERIVED_VIEWS
 
@@ -39,7 +39,7 @@ def create_views(
             rows = source_rows(connection, generation.table_files(table), _TABLES[table])
             connection.execute(f'CREATE {kind} "{table}" AS {rows}')
     except duckdb.Error as error:
-        raise StoreError(f"the tables of {generation.id} cannot be read: {one_line(error)}; run again") from error
+        raise StoreError(f"the tables of {generation.id} cannot be read: {unreadable(error)}") from error
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
                 create_views(connection, generation, tables)
             yield connection
         except duckdb.Error as error:
-            raise StoreError(f"{generation.id} cannot be read: {one_line(error)}; run again") from error
+            raise StoreError(f"{generation.id} cannot be read: {unreadable(error)}") from error
 
 
 def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = DERIVED_VIEWS) -> None:

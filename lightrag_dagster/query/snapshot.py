@@ -149,7 +149,7 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:
-        raise StoreError(f"{state} cannot be read ({error}); delete it and run again") from error
+        raise StoreError(f"{state} cannot be read ({error}); run `lightrag-dagster run`") from error
     return Snapshot(
         manifest=pinned,
         generation=generation,

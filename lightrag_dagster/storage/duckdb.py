@@ -12,6 +12,8 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.errors import one_line
+
 SPILLING_GIGABYTES = 1.0
 """Memory of a database that spills."""
 
@@ -59,6 +61,11 @@ def bound(connection: duckdb.DuckDBPyConnection) -> None:
     # Databases of one process would write the same files into a folder that they share.
     spilled = Path(tempfile.gettempdir()) / f"lightrag-{uuid4().hex}"
     connection.execute("SET temp_directory = $1", [str(spilled)])
+
+
+def unreadable(error: Exception) -> str:
+    """Return what DuckDB says of a table that cannot be read, without the statement, and the next step."""
+    return f"{one_line(error).partition(' LINE 1: ')[0]}; run `lightrag-dagster run`"
 
 
 def define_macros(connection: duckdb.DuckDBPyConnection) -> None:

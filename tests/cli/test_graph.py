@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -31,6 +32,29 @@ def test_json_is_what_python_returns(run: Run, published_home: Path) -> None:
             shown = json.loads(run(*arguments, "--json")[1])
             assert shown.pop("version") == version("lightrag-dagster")
             assert shown == json.loads(json.dumps(found.to_dict()))
+
+
+@pytest.mark.parametrize(
+    "lost", ["tables/raw_documents/*/*.parquet", "generations/*/entities.parquet", "generations/*/adjacency/*.arrow"]
+)
+def test_a_file_that_is_gone_is_named_without_sql_and_with_the_next_step(
+    run: Run, published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    home = shutil.copytree(published_home, tmp_path / "home")
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    for file in home.glob(lost):
+        file.unlink()
+    refused = [
+        (errors, arguments)
+        for arguments in (("find", "Bergen"), ("entity", "Bergen", "--source", "office"), ("export", "tables"))
+        for code, _, errors in [run(*arguments)]
+        if code
+    ]
+    assert refused
+    for errors, arguments in refused:
+        assert errors.startswith("error: "), arguments
+        assert errors.endswith("; run `lightrag-dagster run`\n"), arguments
+        assert "LINE 1" not in errors
 
 
 def test_find(run: Run) -> None:

@@ -133,7 +133,7 @@ def test_a_check_of_large_tables_keeps_nothing_where_a_builder_cleans(
 def test_a_failure_in_the_block_names_the_generation(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     with (
-        pytest.raises(StoreError, match=f"{generation.id} cannot be read: .*broken; run again"),
+        pytest.raises(StoreError, match=f"{generation.id} cannot be read: .*broken; run `lightrag-dagster run`"),
         open_tables(generation) as connection,
     ):
         connection.execute("SELECT error('broken')")

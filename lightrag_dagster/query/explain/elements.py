@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 import duckdb
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.query.types import Chunk, Element
+from lightrag_dagster.storage.duckdb import unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _FOUND = """
@@ -31,5 +32,5 @@ def elements_of(generation: Generation, chunks: Iterable[Chunk]) -> list[Element
             add_derived(connection, ["document_elements"])
             rows = connection.sql(_FOUND, params=parameters).to_arrow_table().to_pylist()
     except duckdb.Error as error:
-        raise StoreError(f"the documents of {generation.id} cannot be read: {one_line(error)}; run again") from error
+        raise StoreError(f"the documents of {generation.id} cannot be read: {unreadable(error)}") from error
     return [Element(**row | {"chunk_ids": tuple(row["chunk_ids"])}) for row in rows]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.lance import compare_all
@@ -27,7 +27,7 @@ from lightrag_dagster.query.filters.evidence import Evidence, lists_of
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.graph.statements import Statements
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
-from lightrag_dagster.storage.duckdb import define_macros
+from lightrag_dagster.storage.duckdb import define_macros, unreadable
 
 Mask = npt.NDArray[np.bool_]
 
@@ -77,7 +77,7 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
         if not isinstance(error, duckdb.Error):
             raise
         generation = snapshot.generation.id
-        raise StoreError(f"the tables of {generation} cannot be filtered: {one_line(error)}; run again") from error
+        raise StoreError(f"the tables of {generation} cannot be filtered: {unreadable(error)}") from error
     tables = {"chunk_vectors": whole.chunks, "entity_vectors": whole.entities, "relation_vectors": whole.relations}
     vectors = {name: AllowedVectors(reader, tables[name], allowed[name]) for name, reader in snapshot.vectors.items()}
     known = (snapshot.manifest, snapshot.generation)

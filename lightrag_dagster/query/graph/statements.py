@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.storage.duckdb import bound
+from lightrag_dagster.storage.duckdb import bound, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _VIEWS = """
@@ -56,7 +56,7 @@ class Statements:
                     cursor.register(name, table)
                 return cursor.sql(_sql(statement), params=values).to_arrow_table()
         except duckdb.Error as error:
-            raise StoreError(f"the evidence cannot be read: {one_line(error)}; run again") from error
+            raise StoreError(f"the evidence cannot be read: {unreadable(error)}") from error
 
     def _make(self) -> None:
         """Make the table of names, once."""
