@@ -74,8 +74,8 @@ def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
                     ).create_view(view, replace=True)
                 except duckdb.Error as error:
                     raise StoreError(
-                        f"{one.table} of {generation.id} cannot be read: {unreadable(error)}, which mends the published "
-                        "snapshot, or name others"
+                        f"{one.table} of {generation.id} cannot be read: {unreadable(error)}, which "
+                        "mends the published snapshot, or name others"
                     ) from error
             columns = {"kind": kind, "columns": list(one.columns)}
             yield connection.sql(statement, params=columns).to_arrow_table().cast(CHANGES)

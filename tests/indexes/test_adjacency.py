@@ -259,5 +259,5 @@ def test_a_folder_of_an_older_version_has_its_texts_read_from_the_tables(graph: 
     assert older.texts.entities_named(["ada"])[0].tolist() == graph.texts.entities_named(["ada"])[0].tolist()
     assert older.title_chunks.values.tolist() == graph.title_chunks.values.tolist()
     (folder / "text_sizes.npy").touch()
-    with pytest.raises(StoreError, match="delete them and run again"):
+    with pytest.raises(StoreError, match="run `lightrag-dagster run`"):
         Adjacency.open(folder)
