@@ -97,7 +97,7 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
             "entity_mentions",
             "names_grounded",
             names_grounded,
-            "Of the names in a sample of chunks, at least the share extraction.min_grounded_share stands in its chunk, "
+            "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
             "for each recipe of the extraction.",
         ),
     ]

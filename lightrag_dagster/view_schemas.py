@@ -90,6 +90,6 @@ DESCRIPTIONS: dict[str, str] = {
     "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
     "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
     "entity_neighbours": "Two rows a relation, one from each of its ends.",
-    "grounding": "One row a mention behind an entity: whether the name stands in the chunk.",
+    "grounding": "One row a mention behind an entity: whether the chunk has the name.",
 }
 """One sentence on each of VIEWS."""

@@ -1,4 +1,4 @@
-"""Names that stand in their chunks: the share of them in a sample of a source, by recipe of the extraction."""
+"""Names that their chunks have: the share of them in a sample of a source, by recipe of the extraction."""
 
 from typing import NamedTuple
 
@@ -11,14 +11,14 @@ SAMPLED_CHUNKS = 200
 
 
 class GroundedNames(NamedTuple):
-    """Names that answers of one recipe have given to the entities of some chunks, and those that stand there."""
+    """Names that answers of one recipe have given to the entities of some chunks, and those that are there."""
 
     names: int
     grounded: int
 
     @property
     def share(self) -> float:
-        """The share of names that stand in their chunk, 0 to 1; 1 where there are none."""
+        """The share of names that their chunk has, 0 to 1; 1 where there are none."""
         return self.grounded / self.names if self.names else 1.0
 
 

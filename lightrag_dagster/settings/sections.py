@@ -124,7 +124,7 @@ class ExtractionSettings(Section):
         ge=0,
         le=1,
         description="The check `names_grounded` warns if a smaller share of the names that a model gave to entities "
-        "stands in the text it read.",
+        "is in the text it read.",
     )
 
     def method_of(self, source: str) -> ExtractionMethod:
