@@ -1,6 +1,6 @@
 """The opinions of a language model on pairs of names: asked once for two names and types, and stored.
 
-An answer that cannot be used is no opinion: the next attempt asks again.
+An answer that cannot be used is not kept: the next attempt asks again.
 """
 
 import asyncio
