@@ -1,7 +1,8 @@
-"""Connections to the SQLite files of a Dagster instance that stay open between uses.
+"""Connections to the SQLite files of a Dagster instance that stay open between uses, and the engines that make them.
 
 For each event Dagster opens a connection, commits and closes it. Every commit, and every close of a file's last
-connection, waits for the disk; and every new connection reads the schema again.
+connection, waits for the disk; and every new connection reads the schema again. Each is made by an engine of its own,
+which compiles every statement again.
 """
 
 import sqlite3
@@ -13,7 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import Dialect, Engine
 
 _MOST_FREE = 16
@@ -30,10 +33,29 @@ def kept_open(folder: Path) -> Iterator[None]:
     connections = _Connections(folder)
     event.listen(Engine, "do_connect", connections.connect)
     try:
-        yield
+        with _kept_engines():
+            yield
     finally:
         event.remove(Engine, "do_connect", connections.connect)
         connections.end()
+
+
+@contextmanager
+def _kept_engines() -> Iterator[None]:
+    """Give Dagster the same engine each time that it makes one of a file, for the block."""
+    made = dict[str, Engine]()
+
+    def kept(address: str, **options: Any) -> Engine:
+        return made.get(address) or made.setdefault(address, create_engine(address, **options))
+
+    storages: tuple[Any, ...] = (sqlite_event_log, sqlite_run_storage)
+    for storage in storages:
+        storage.create_engine = kept
+    try:
+        yield
+    finally:
+        for storage in storages:
+            storage.create_engine = create_engine
 
 
 class _Connections:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
@@ -83,3 +84,12 @@ def test_what_is_no_file_below_the_folder_is_opened_as_ever(
         with one.connect() as connection:
             assert type(driver_of(connection)).__module__ == "sqlite3"
         one.dispose()
+
+
+def test_dagster_has_one_engine_a_file_until_the_end(tmp_path: Path) -> None:
+    addresses = [f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other")]
+    with kept_open(tmp_path):
+        one, again = (sqlite_event_log.create_engine(addresses[0], poolclass=NullPool) for _ in range(2))
+        assert one is again
+        assert sqlite_event_log.create_engine(addresses[1], poolclass=NullPool) is not one
+    assert sqlite_event_log.create_engine(addresses[0], poolclass=NullPool) is not one
