@@ -45,6 +45,9 @@ _TO_EMBED = """
 _ROWS_PER_BLOCK = 16_384
 # Rows whose texts are looked up in the store together.
 _ROWS_COUNTED = 512
+# Counts of more chunks may be rounded, and then differ from those of a clean build.
+_EXACT_ROWS = 1 << 24
+_NO_IDS = pa.schema([("id", pa.string())]).empty_table()
 
 
 async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
@@ -165,21 +168,39 @@ def texts_to_embed(
             yield from (text for fingerprint, text in missing.items() if fingerprint in new)
 
 
-def save_corpus_state(generation: Generation, embedding: Embedding) -> None:
+def save_corpus_state(generation: Generation, embedding: Embedding, before: Generation | None = None) -> None:
     """Store what the embedder must know of the corpus to embed a question, when it needs to know anything.
+
+    It is a sum over chunks, so that of `before`, a generation by the same code and embedder, is changed by the
+    difference; the result is the same without it.
 
     Raises:
         StoreError: a table cannot be read, or the disk refuses.
     """
     if generation.has(generations.CORPUS_STATE):
         return
-    with _open_texts(generation, ["chunk_vectors"], embedding.embedder.identity) as connection:
-        rows = connection.sql(f"FROM ({_TEXTS['chunk_vectors']}) ORDER BY id").to_arrow_reader(_ROWS_PER_BLOCK)
-        state = embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
+    others, held = _NO_IDS, None
+    if before and before.has(generations.CORPUS_STATE) and (ids := _chunk_ids(before)).num_rows < _EXACT_ROWS:
+        gone = _state_without(before, _chunk_ids(generation), embedding)
+        others, held = ids, None if gone is None else np.load(before.path(generations.CORPUS_STATE)) - gone
+    state = _state_without(generation, others, embedding)
     if state is not None:
         path = generation.path(generations.CORPUS_STATE)
         with generation.home.files.writing(path) as temporary, temporary.open("wb") as file:
-            np.save(file, state)
+            np.save(file, state if held is None else held + state)
+
+
+def _chunk_ids(generation: Generation) -> pa.Table:
+    return generation.read_table("chunks", ["chunk_id"]).rename_columns(["id"])
+
+
+def _state_without(generation: Generation, others: pa.Table, embedding: Embedding) -> Vectors | None:
+    """Return the corpus state of the distinct chunks of a generation that are not among others, by their ids."""
+    with _open_texts(generation, ["chunk_vectors"], embedding.embedder.identity) as connection:
+        connection.register("other", others)
+        query = f"FROM ({_TEXTS['chunk_vectors']}) ANTI JOIN other USING (id) ORDER BY id"
+        rows = connection.sql(query).to_arrow_reader(_ROWS_PER_BLOCK)
+        return embedding.corpus_state(one["text"].to_pylist() for one in _distinct(rows))
 
 
 def _recorded(generation: Generation) -> dict[str, VectorTable]:

@@ -17,6 +17,7 @@ from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import PinnedEmbedder, VectorTable
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 OpenEmbedder = Callable[[PinnedEmbedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
 
@@ -51,7 +52,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
                 embedding = Embedding(model, settings, engine)
                 entry = await write_vectors(generation, table, embedding)
                 if table == "chunk_vectors":
-                    save_corpus_state(generation, embedding)
+                    save_corpus_state(generation, embedding, _published_alike(generation))
             return await record_vectors(generation, table, entry, embedding), model.usage
 
     with building(home, LOCK_SECONDS):
@@ -66,3 +67,11 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
                 f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
             ) from error
     return VectorReport(generation, entry, embedder, usage)
+
+
+def _published_alike(generation: Generation) -> Generation | None:
+    """Return the newest published generation, if the same code and embedder made it."""
+    published = latest_snapshot(generation.home)
+    if published is None or published.inputs.code_version != generation.inputs().code_version:
+        return None
+    return generations.fetched(generation.home, published.snapshot_id)

@@ -1,7 +1,7 @@
 import asyncio
 import sys
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from pathlib import Path
 from string import ascii_lowercase
@@ -25,6 +25,7 @@ from lightrag_dagster.indexes.embedding import (
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database, open_vectors
 from lightrag_dagster.indexes.vector_writer import pin_vectors
+from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.duckdb import in_memory
@@ -153,6 +154,33 @@ def test_the_corpus_state_is_of_distinct_chunks(tmp_path: Path) -> None:
     before = generation.path("corpus_state.npy").stat()
     save_corpus_state(generation, Embedding(HashEmbedder(), SETTINGS))
     assert generation.path("corpus_state.npy").stat() == before
+
+
+def test_the_corpus_state_follows_the_difference_from_another_generation(tmp_path: Path) -> None:
+    counted: list[str] = []
+
+    class Counting(LexicalEmbedder):
+        def corpus_state(self, texts: Iterable[str]) -> Vectors:
+            counted.extend(texts := list(texts))
+            return super().corpus_state(texts)
+
+    def texts_of(generation: Generation) -> set[str]:
+        return set(generation.read_table("chunks")["content"].to_pylist())
+
+    home, embedding = home_of(tmp_path, river=RIVER, office=OFFICE, other=RIVER), Embedding(Counting(64), SETTINGS)
+    before = merge(home, "office")
+    save_corpus_state(before, embedding)
+    for sources in (("river", "office"), ("other", "river"), ("other",)):
+        generation = merge(home, *sources)
+        path = generation.path("corpus_state.npy")
+        save_corpus_state(generation, embedding)
+        whole = path.read_bytes()
+        path.unlink()
+        counted.clear()
+        save_corpus_state(generation, embedding, before)
+        assert path.read_bytes() == whole
+        assert sorted(counted) == sorted(texts_of(generation) ^ texts_of(before))
+        before = generation
 
 
 def test_a_large_table_is_embedded_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
