@@ -14,7 +14,7 @@ from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 
 NEEDED = {
-    "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
+    "Stemmer", "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
     "pydantic_settings", "regex", "snowballstemmer", "sniffio", "tenacity", "tiktoken", "tiktoken_ext", "yaml",
 }  # fmt: skip
 """Packages that a question needs, offline."""

@@ -1,4 +1,9 @@
+import re
+from pathlib import Path
+
 import pytest
+import snowballstemmer
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 from lightrag_dagster.core.text.terms import terms
 
@@ -20,3 +25,11 @@ def test_terms(text: str, expected: list[str]) -> None:
 
 def test_capitals_are_told() -> None:
     assert [term.capital for term in terms("Survey boats, PostgreSQL, iron")] == [True, False, True, False]
+
+
+def test_stems_are_the_same_without_the_compiled_stemmer() -> None:
+    texts = (path.read_text("utf-8") for path in (Path(__file__).parents[3] / "docs").glob("*.md"))
+    words = sorted({word.casefold() for text in texts for word in re.findall(r"[^\W_]+", text)})
+    assert len(words) > 1000
+    stems = snowballstemmer.stemmer("english")
+    assert stems.stemWords(words) == [EnglishStemmer().stemWord(word) for word in words]
