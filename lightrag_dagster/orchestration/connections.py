@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from alembic.config import Config
+from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from sqlalchemy import create_engine, event
@@ -33,7 +35,7 @@ def kept_open(folder: Path) -> Iterator[None]:
     connections = _Connections(folder)
     event.listen(Engine, "do_connect", connections.connect)
     try:
-        with _kept_engines():
+        with _kept_engines(), _kept_revisions():
             yield
     finally:
         event.remove(Engine, "do_connect", connections.connect)
@@ -42,20 +44,46 @@ def kept_open(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _kept_engines() -> Iterator[None]:
-    """Give Dagster the same engine each time that it makes one of a file, for the block."""
-    made = dict[str, Engine]()
+    """Give Dagster the same engine each time that it makes one of a file, for the block.
+
+    All of them share what they compiled, and none has anything to dispose of, since it keeps no connection.
+    """
+    made, compiled = dict[str, Engine](), dict[Any, Any]()
 
     def kept(address: str, **options: Any) -> Engine:
-        return made.get(address) or made.setdefault(address, create_engine(address, **options))
+        if address not in made:
+            engine = create_engine(address, **options, execution_options={"compiled_cache": compiled})
+            engine.dialect = next(iter(made.values()), engine).dialect  # a part of the keys of what is compiled
+            engine.dispose = lambda *_, **__: None  # type: ignore[method-assign]
+            if len(made) == _MOST_FREE:
+                made.pop(next(iter(made)))
+            made[address] = engine
+        return made[address]
 
-    storages: tuple[Any, ...] = (sqlite_event_log, sqlite_run_storage)
-    for storage in storages:
-        storage.create_engine = kept
+    with _replaced(sqlite_event_log, "create_engine", kept), _replaced(sqlite_run_storage, "create_engine", kept):
+        yield
+
+
+@contextmanager
+def _kept_revisions() -> Iterator[None]:
+    """Read Alembic's revisions, by which Dagster marks the file of each run, once in the block."""
+    read, found = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
+
+    def kept(config: Config) -> ScriptDirectory:
+        return found.get(config.config_file_name) or found.setdefault(config.config_file_name, read(config))
+
+    with _replaced(ScriptDirectory, "from_config", kept):
+        yield
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = vars(owner)[name]
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        for storage in storages:
-            storage.create_engine = create_engine
+        setattr(owner, name, before)
 
 
 class _Connections:

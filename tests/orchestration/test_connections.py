@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
-from sqlalchemy import Connection, Engine, create_engine, text
+from dagster._core.storage.sql import get_alembic_config
+from sqlalchemy import Connection, Engine, create_engine, literal, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
@@ -87,9 +89,24 @@ def test_what_is_no_file_below_the_folder_is_opened_as_ever(
 
 
 def test_dagster_has_one_engine_a_file_until_the_end(tmp_path: Path) -> None:
-    addresses = [f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other")]
+    def made(name: str) -> Engine:
+        return sqlite_event_log.create_engine(f"sqlite:///{tmp_path}/{name}.db", poolclass=NullPool)
+
     with kept_open(tmp_path):
-        one, again = (sqlite_event_log.create_engine(addresses[0], poolclass=NullPool) for _ in range(2))
-        assert one is again
-        assert sqlite_event_log.create_engine(addresses[1], poolclass=NullPool) is not one
-    assert sqlite_event_log.create_engine(addresses[0], poolclass=NullPool) is not one
+        one, other = made("one"), made("other")
+        assert made("one") is one
+        assert one is not other
+        for number, each in enumerate((one, other, one)):
+            with each.connect() as connection:
+                assert connection.execute(select(literal(number))).scalar_one() == number
+            each.dispose()
+        assert len(one.get_execution_options()["compiled_cache"]) == 1
+    assert made("one") is not one
+
+
+def test_revisions_are_read_once_until_the_end(tmp_path: Path) -> None:
+    config, before = get_alembic_config(sqlite_event_log.__file__), vars(ScriptDirectory)["from_config"]
+    with kept_open(tmp_path):
+        assert vars(ScriptDirectory)["from_config"] is not before
+        assert ScriptDirectory.from_config(config) is ScriptDirectory.from_config(config)
+    assert vars(ScriptDirectory)["from_config"] is before
