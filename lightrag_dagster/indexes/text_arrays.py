@@ -1,8 +1,9 @@
 """Writing of the arrays of `TextIndex`, and of the chunks that have an entity's name in their title."""
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +31,10 @@ def write_texts(arrays: Path, folder: Path) -> None:
     titles: list[str] = []
     write_text_index(folder, _passages(map_table(arrays, "chunks"), titles), names)
     mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
-    for entity, name in enumerate(names):
+    chunks, offsets = np.asarray(mentioned.values), mentioned.offsets.tolist()  # slices of a map are slow
+    for name, (first, end) in zip(names, pairwise(offsets), strict=True):
         words = f" {' '.join(name_words(name))} "
-        own = [chunk for chunk in mentioned.of(entity).tolist() if words.strip() and words in titles[chunk]]
+        own = [chunk for chunk in chunks[first:end].tolist() if words.strip() and words in titles[chunk]]
         titled.extend(own)
         lengths.append(len(own))
     write_lists(folder, "title_chunks", _numbers(lengths), _numbers(titled))
@@ -62,18 +64,18 @@ def write_text_index(folder: Path, texts: Iterable[str], names: Iterable[str]) -
 
 def _write_terms(folder: Path, texts: Iterable[str]) -> int:
     """Write the terms of chunks and their weights; return the number of chunks."""
-    numbers: dict[str, int] = {}
+    numbers = _numbering()
     # Arrays of the standard library grow in place; small arrays of NumPy's, one per chunk, took a third more memory.
     found, counts, sizes, lengths = array("i"), array("i"), array("i"), array("i")
     for text in texts:
         of_text = Counter(text_terms(text))
-        found.extend(numbers.setdefault(term, len(numbers)) for term in of_text)
+        found.extend(map(numbers.__getitem__, of_text))
         counts.extend(of_text.values())
         sizes.append(len(of_text))
         lengths.append(of_text.total())
     relative = _numbers(lengths).astype(np.float32) / max(1.0, float(np.mean(lengths or [0])))
-    count, lengthy = _numbers(counts).astype(np.float32), np.repeat(relative, _numbers(sizes))
-    weights = count * (_SATURATION + 1) / (count + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengthy))
+    times, lengthy = _numbers(counts).astype(np.float32), np.repeat(relative, _numbers(sizes))
+    weights = times * (_SATURATION + 1) / (times + _SATURATION * (1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengthy))
     order = _write_postings(folder, "terms", "term_chunks", numbers, (_numbers(found), _numbers(sizes)))
     write_array(folder, "term_weights", weights[order].astype(np.float32))
     return len(sizes)
@@ -88,11 +90,11 @@ def _write_names(folder: Path, names: Iterable[str]) -> int:
     order = np.lexsort((known, hashes))
     write_array(folder, "names", hashes[order])
     write_array(folder, "name_entities", known[order])
-    numbers: dict[str, int] = {}
+    numbers = _numbering()
     found, sizes = array("i"), array("i")
     for at in order.tolist():
         parts = sorted(name_parts(spelt[at]))
-        found.extend(numbers.setdefault(one, len(numbers)) for one in parts)
+        found.extend(map(numbers.__getitem__, parts))
         sizes.append(len(parts))
     _write_postings(folder, "name_parts", "part_names", numbers, (_numbers(found), _numbers(sizes)))
     write_array(folder, "name_sizes", _numbers(sizes).astype(np.int16))
@@ -124,6 +126,11 @@ def _write_postings(
     write_array(folder, keys, hashes[by_hash])
     write_lists(folder, lists, np.bincount(key, minlength=len(hashes)), rows[order])
     return order
+
+
+def _numbering() -> defaultdict[str, int]:
+    """Return a dictionary that gives each new key the next number, from 0."""
+    return defaultdict(count().__next__)
 
 
 def _numbers(values: "array[int]") -> Rows:

@@ -10,7 +10,7 @@ import snowballstemmer
 
 _LONGEST_WORD = 64
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_RUN = re.compile(rf"(?P<cjk>[{_CJK}]+)|[^\W_{_CJK}]+")
+_RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 
 
 class Term(NamedTuple):
@@ -22,13 +22,12 @@ class Term(NamedTuple):
 
 def terms(text: str) -> Iterator[Term]:
     """Yield the terms of a text in order, without stop words and single letters."""
-    for run in _RUN.finditer(text):
-        word = run[0]
-        if run["cjk"]:
-            yield from (Term(character, False) for character in word)
-            yield from (Term(word[at : at + 2], False) for at in range(len(word) - 1))
-        elif stem := _stem(word[:_LONGEST_WORD].casefold()):
-            yield Term(stem, word[0].isupper())
+    for cjk, word in _RUN.findall(text):
+        if not word:
+            yield from (Term(character, False) for character in cjk)
+            yield from (Term(cjk[at : at + 2], False) for at in range(len(cjk) - 1))
+        elif term := _term(word):
+            yield term
 
 
 @cache
@@ -38,10 +37,11 @@ def stop_words() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 17)
-def _stem(word: str) -> str:
-    """Return the stem of a case-folded word, or None for a stop word or a single letter."""
-    if word in stop_words() or (len(word) == 1 and not word.isdigit()):
-        return ""
+def _term(word: str) -> Term | None:
+    """Return the term of a word as it is written, or None for a stop word or a single letter."""
+    folded = word[:_LONGEST_WORD].casefold()
+    if folded in stop_words() or (len(folded) == 1 and not folded.isdigit()):
+        return None
     # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps
     # state while it works, so each call has its own, which threads cannot share.
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return Term(str(snowballstemmer.stemmer("english").stemWord(folded)), word[0].isupper())
