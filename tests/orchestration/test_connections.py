@@ -89,8 +89,11 @@ def test_what_is_no_file_below_the_folder_is_opened_as_ever(
 
 
 def test_dagster_has_one_engine_a_file_until_the_end(tmp_path: Path) -> None:
+    dagsters: Any = sqlite_event_log
+
     def made(name: str) -> Engine:
-        return sqlite_event_log.create_engine(f"sqlite:///{tmp_path}/{name}.db", poolclass=NullPool)
+        engine: Engine = dagsters.create_engine(f"sqlite:///{tmp_path}/{name}.db", poolclass=NullPool)
+        return engine
 
     with kept_open(tmp_path):
         one, other = made("one"), made("other")
