@@ -219,8 +219,8 @@ def evaluate(
         typer.Option(
             "--make-questions",
             min=1,
-            help="Draft this number about your documents into the new file --questions; without a language model, measure "
-            "the modes by sentences taken out of a copy.",
+            help="Draft questions into the new file --questions; without a language model, measure the modes by "
+            "sentences taken out of a copy.",
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,

@@ -90,7 +90,7 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
     write_questions(file, drafted.questions)
     console.print(
         f"Questions in {file}: {len(drafted.questions):,} of {drafting.passages:,} passages; {drafted.unfit:,} answer "
-        f"no question, {len(drafted.failed):,} got no usable draft. Strike out what nobody would ask, then run "
+        f"no question, {len(drafted.failed):,} got no usable draft. Strike out what no person would ask, then run "
         f"`lightrag-dagster evaluate --questions {file}`.",
         soft_wrap=True,
     )

@@ -10,7 +10,7 @@ import yaml
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.sample import Sample
-from lightrag_dagster.pipeline.asking import Questionnaire, AskingPrice
+from lightrag_dagster.pipeline.asking import AskingPrice, Questionnaire
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.extraction.reasoning import read_object
