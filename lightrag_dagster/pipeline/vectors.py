@@ -51,7 +51,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
                 settings = settings_of(embedder, recipes.settings.embedding)
                 embedding = Embedding(model, settings, engine)
                 entry = await write_vectors(generation, table, embedding)
-                if table == "chunk_vectors":
+                if table == "chunk_vectors" and model.corpus_state([]) is not None:
                     save_corpus_state(generation, embedding, _published_alike(generation))
             return await record_vectors(generation, table, entry, embedding), model.usage
 

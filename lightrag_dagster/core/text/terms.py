@@ -26,7 +26,7 @@ def terms(text: str) -> Iterator[Term]:
         if not word:
             yield from (Term(character, False) for character in cjk)
             yield from (Term(cjk[at : at + 2], False) for at in range(len(cjk) - 1))
-        elif term := _term(word):
+        elif term := _term(word[:_LONGEST_WORD]):
             yield term
 
 
@@ -39,7 +39,7 @@ def stop_words() -> frozenset[str]:
 @lru_cache(maxsize=1 << 17)
 def _term(word: str) -> Term | None:
     """Return the term of a word as it is written, or None for a stop word or a single letter."""
-    folded = word[:_LONGEST_WORD].casefold()
+    folded = word.casefold()
     if folded in stop_words() or (len(folded) == 1 and not folded.isdigit()):
         return None
     # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps
