@@ -7,6 +7,7 @@ import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.assets.communities import communities as asset
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.cli.app import app
@@ -32,6 +33,8 @@ def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     first = tables.require("communities", ALL_SOURCES)
     assert first.inputs == {"knowledge_base": published(settings).snapshot_id}
     assert communities(home).equals(found)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.communities().equals(found)
     more = "Ulla Berg met Ida Wren in Oslo."
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "more.md": more})
     build(settings)
