@@ -51,11 +51,12 @@ def main() -> None:
         ["path", "{0}", "{1}", "--by", "weight"],
     ):
         show(arguments, [asked(given.home, [one.format(*pair) for one in arguments]) for pair in pairs])
-    for command in ("communities", "communities", "changes"):
+    for command in ("communities", "communities"):
         show([command], [asked(given.home, [command])])
     for form in get_args(ExportFormat):
         show(["export", form], [written(given.home, ["export", form]) for _ in pairs])
     show(["report"], [written(given.home, ["report"]) for _ in pairs])
+    show(["changes"], [asked(given.home, ["changes"])])
 
 
 def show(arguments: Sequence[str], costs: Sequence[Cost]) -> None:
