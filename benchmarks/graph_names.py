@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -67,16 +68,16 @@ def write(folder: Path, entities: int) -> None:
 
 
 def measure(statements: Statements, connection: duckdb.DuckDBPyConnection) -> None:
-    timed("the table of names", lambda: statements.rows("same", fold="", most=1))
+    timed("the table of names", partial(statements.rows, "same", fold="", most=1))
     asked = "SELECT name, entity_id FROM known_name ORDER BY hash(name) LIMIT 3"
     for name, entity in connection.execute(asked).fetchall():
         for label, text in (("find", name), ("find, a letter missing", name[:2] + name[3:])):
             fold = folded(pa.array([text], pa.string()))
             columns = {"fold": fold, "words": in_words(fold), "digits": digits_in(fold)}
             values = {one: column[0].as_py() for one, column in columns.items()}
-            timed(label, lambda v=values: statements.rows("find", **v, within=False, least=LIKE, most=100))
-        timed("entity, by its name", lambda v=fold: statements.rows("same", fold=v[0].as_py(), most=100))
-        timed("entity, other names", lambda v=entity: statements.rows("aliases", entities=[v]))
+            timed(label, partial(statements.rows, "find", **values, within=False, least=LIKE, most=100))
+        timed("entity, by its name", partial(statements.rows, "same", fold=values["fold"], most=100))
+        timed("entity, other names", partial(statements.rows, "aliases", entities=[entity]))
 
 
 def timed(label: str, ask: Callable[[], pa.Table]) -> None:
