@@ -307,7 +307,7 @@ class KnowledgeBase(GraphQuestions):
             return last_result(connection, statements, timeout=timeout)
 
     def communities(self) -> "pa.Table":
-        """Return COMMUNITIES of the graph, found anew by each call; knows no filter.
+        """Return COMMUNITIES of the graph, found by each call; knows no filter.
 
         Raises:
             SettingsError: the extra `graph` is not installed.
