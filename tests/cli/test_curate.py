@@ -161,11 +161,10 @@ def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "describe", "Halden Weir", "They never met.", "--with", "Bergen")
     ask("curate", "remove", "Priya Nair", "--with", "Bergen")
     ask("curate", "remove", "Jonas Feld", "--with", "Station 14")
-    said = ask("run")
     assert (
         "3 parts or relations in decisions are in no document, as “Another weir”, “Halden Weir” — “Bergen”, "
         "“Priya Nair” — “Bergen”; `lightrag-dagster curate list` shows the decisions"
-    ) in said
+    ) in rebuild().warnings
     for _ in range(3):
         ask("curate", "undo")
     ask("curate", "undo")
