@@ -128,7 +128,7 @@ def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole
     assert take(settings, [SEVERAL[0]]) == [len(found) + 1]
 
 
-@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize("is_empty", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make, is_empty: bool) -> None:
     settings = make()
     take(settings, SEVERAL[:2])
