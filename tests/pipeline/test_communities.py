@@ -1,6 +1,7 @@
 """Communities of the published graph: found once for a snapshot, for the command, SQL and the asset alike."""
 
 import json
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -19,12 +20,19 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTab
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    made = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+@pytest.fixture(scope="module")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    made = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     build(made)
-    return made
+    return folder
+
+
+@pytest.fixture
+def settings(_built: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(_built, tmp_path, dirs_exist_ok=True)
+    return load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
 
 
 def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
