@@ -5,7 +5,8 @@ from pathlib import Path
 
 import dagster as dg
 import yaml
-from dagster.components.core.defs_module import CompositeYamlComponent
+from dagster.components.core.decl import build_filesystem_component_decl_from_context
+from dagster.components.core.defs_module import ComponentPath, CompositeYamlComponent
 from dagster_shared.utils.config import discover_config_file
 from pydantic import ValidationError
 
@@ -55,9 +56,18 @@ def _components(folder: Path) -> list[dg.Component]:
         raise SettingsError(f"--defs: {folder} is in no project of `dg`; move it into one, or use --home and --sources")
     sys.path[:0] = [str(config.parent / "src"), str(config.parent)]
     try:
-        found = dg.ComponentTree.for_project(folder).load_structural_component_at_loc(folder)
+        found = _load(folder, dg.ComponentTree.for_project(folder))
     except SettingsError:
         raise
     except Exception as error:  # Dagster's own, those of templates, and those of the project's modules
         raise SettingsError(f"--defs: {folder} cannot be loaded: {_reason(error)}") from None
     return list(found.components) if isinstance(found, CompositeYamlComponent) else [found]
+
+
+def _load(folder: Path, tree: dg.ComponentTree) -> dg.Component:
+    """Load what is declared in a folder; others may be broken, and Dagster would read the whole project first."""
+    context = tree.decl_load_context.for_component_loc(ComponentPath.from_path(folder))
+    declared = build_filesystem_component_decl_from_context(context)
+    for place, one in declared.iterate_loc_component_decl_pairs() if declared else ():
+        tree.state_tracker.set_cache_data(place, component_decl=one)
+    return tree.load_structural_component_at_loc(folder)

@@ -166,6 +166,19 @@ def test_one_of_several_knowledge_bases_in_a_file_is_named(importable: Path) -> 
     assert chosen_by(Path(f"{file}#letters")).settings["namespace"] == "letters"
 
 
+def test_another_file_of_the_project_may_be_broken(importable: Path) -> None:
+    file = scaffold(importable, "contracts") / "defs.yaml"
+    for name, text in (
+        ("broken/defs.yaml", "type: [a\n"),
+        ("unknown/defs.yaml", "type: nowhere.Part\n"),
+        ("x.py", "("),
+    ):
+        other = importable / "src" / "scratch" / "defs" / name
+        other.parent.mkdir(exist_ok=True)
+        other.write_text(text)
+    assert chosen_by(file).settings["namespace"] == "contracts"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
