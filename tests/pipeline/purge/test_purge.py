@@ -187,9 +187,7 @@ def test_a_record_that_names_no_document_is_refused(settings: Settings, gone: di
     home = Home(settings.home)
     home.root.mkdir(parents=True, exist_ok=True)
     home.purging.write_text(json.dumps({"gone": gone}))
-    said = re.escape(
-        f"{home.purging} names {named!r}, which cannot be the path of a document; delete it, and run the last `purge` again"
-    )
+    said = re.escape(f"{home.purging} names {named!r}, which cannot be the path of a document; delete it, and run")
     with pytest.raises(StoreError, match=said):
         find_gone(settings, ["notes/a.md"])
     with pytest.raises(StoreError, match=said), noted(home, {"notes": {"a.md"}}):
