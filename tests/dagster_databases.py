@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from dagster._core.storage.event_log.in_memory import InMemoryEventLogStorage
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine
 
 _FILES_AT_ONCE = 16  # a home has four, and one more for each run
 
@@ -39,6 +40,15 @@ def kept_between_uses() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(ScriptDirectory, "from_config", staticmethod(from_config))
+        monkeypatch.setattr(InMemoryEventLogStorage, "_connect", _connect_in_memory)
         for module in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
             monkeypatch.setattr(module, "create_engine", kept_engine)
         yield
+
+
+@contextmanager
+def _connect_in_memory(storage: Any) -> Iterator[Connection]:
+    """Connect as Dagster does, with the one of its pragmas that counts in memory."""
+    with storage._db_lock, storage._engine.connect() as connection, connection.begin():
+        connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+        yield connection

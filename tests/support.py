@@ -97,7 +97,8 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
             outcome.published = publish(settings, backfill=whole, account=account)
         if graph and without_graph(home):
             build_published_graph(home)
-    outcome.rejected, outcome.manifest = pending(settings).rejected, current_snapshot(home)
+    states = pending(settings)
+    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected, states.warnings, current_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 

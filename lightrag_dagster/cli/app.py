@@ -214,9 +214,25 @@ for command in graph.COMMANDS:
 @app.command()
 def evaluate(
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
+    make: Annotated[
+        int | None,
+        typer.Option(
+            "--make-questions",
+            min=1,
+            help="Draft questions into the new file --questions; without a language model, measure the modes by "
+            "sentences taken out of a copy.",
+        ),
+    ] = None,
+    price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
+    if make:
+        from lightrag_dagster.cli.make_questions import make_questions
+
+        raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
+    if price:
+        raise typer.BadParameter("is for --make-questions", param_hint="--price")
     from lightrag_dagster.cli.evaluate import evaluate as measure
 
     raise typer.Exit(measure(console(), questions, as_json=as_json))

@@ -16,7 +16,7 @@ _MEGABYTE = 1_000_000
 
 def show_stats(console: Console) -> None:
     """Print the size and the cost of each store; raises StoreError."""
-    home = Home.of(load_settings())
+    home = Home.existing(load_settings())
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         totals = responses.totals()
         bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
@@ -38,7 +38,7 @@ def run_prune(console: Console, unused_for: str, *, dry_run: bool) -> None:
     found = re.fullmatch(r"(\d+)d?", unused_for)
     if found is None:
         raise SettingsError(f"--unused-for takes a number of days such as 90d, not {unused_for!r}")
-    days, home = int(found[1]), Home.of(load_settings())
+    days, home = int(found[1]), Home.existing(load_settings())
     counts = []
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         for name, store in (("responses", responses), ("vectors", vectors)):

@@ -14,8 +14,8 @@ _COUNTED = ("calls", "stored", "input_tokens", "output_tokens")
 
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
-    """Print the costs, summed by some columns, and their total; raises StoreError."""
-    home = Home.of(load_settings())
+    """Print the costs, summed by some columns, and their total; raises StoreError, also if there is no home."""
+    home = Home.existing(load_settings())
     costs = Ledger(home.ledger).costs(by)
     total = sum(row["cost_usd"] for row in costs)
     if as_json:

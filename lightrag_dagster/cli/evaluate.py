@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
@@ -42,14 +43,10 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     dropped = [one for one in changed if one.dropped]
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
-        beside = [one._asdict() | {"difference": one.difference._asdict()} for one in advantages(rows)]
-        found = {"modes": summary.to_pylist(), "beside": beside, "best": judged.best, "dropped": fallen}
+        found = facts(summary, rows) | {"best": judged.best, "dropped": fallen}
         terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
-        heading, *shown = cells(summary, ["recall"])
-        print_table(console, heading, shown, wrap={"mode"}, title=f"{snapshot_id}, 95% intervals")
-        heading, *shown = advantage_cells(advantages(rows))
-        print_table(console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions")
+        print_means(console, snapshot_id, summary, rows)
         console.print(verdict(judged), soft_wrap=True)
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
@@ -60,3 +57,17 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
             title = "since the snapshot evaluated before"
             print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
     return 1 if dropped else 0
+
+
+def print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
+    """Print the means of each mode (RETRIEVAL_EVALUATION), and the modes beside the controls (EVALUATED_QUESTIONS)."""
+    heading, *shown = cells(summary, ["recall"])
+    print_table(console, heading, shown, wrap={"mode"}, title=f"{of}, 95% intervals")
+    heading, *shown = advantage_cells(advantages(rows))
+    print_table(console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions")
+
+
+def facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
+    """Return the same for JSON."""
+    beside = [one._asdict() | {"difference": one.difference._asdict()} for one in advantages(rows)]
+    return {"modes": summary.to_pylist(), "beside": beside}

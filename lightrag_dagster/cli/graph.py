@@ -100,7 +100,7 @@ def changes(
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of them as JSON.")] = False,
 ) -> None:
-    """Show the documents, entities and relations that two snapshots differ in, and what changed in each."""
+    """Show the rows that two snapshots differ in, and what changed in each; it knows no filter."""
     from lightrag_dagster.cli.changes import show_changes
 
     show_changes(console(soft_wrap=True, quotes=True), before, after, limit=limit, as_json=as_json)
@@ -111,7 +111,7 @@ def communities(
     limit: Annotated[int, typer.Option(min=1, help="Most of them that are printed.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print all of them, of all levels, as JSON.")] = False,
 ) -> None:
-    """Show groups of entities that have more relations among each other than to others."""
+    """Show groups of entities that have more relations among each other than to others; it knows no filter."""
     from lightrag_dagster.cli.communities import show_communities
 
     show_communities(console(), level=level, limit=limit, as_json=as_json)

@@ -66,10 +66,9 @@ def print_price(console: Console, *, ask: int) -> None:
     new = [pair for pair, opinion in zip(pairs, stored_opinions(settings, pairs), strict=True) if opinion is None]
     price = asking_price(settings, new[: ask or None])
     others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
-    cost = "an unknown price (set `llm.prices`)" if price.cost_usd is None else f"about ${price.cost_usd:.4f}"
     console.print(
         f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - len(new):,}. To ask about {others} "
-        f"takes {price.input_tokens:,} input and about {price.output_tokens:,} output tokens, and costs {cost}.",
+        f"takes {price.words}.",
         soft_wrap=True,
     )
 

@@ -25,8 +25,8 @@ _MEGABYTE = 1_000_000
 
 
 def list_snapshots(console: Console) -> None:
-    """Print every snapshot, the latest last."""
-    home = Home.of(load_settings())
+    """Print every snapshot, the latest last; raises StoreError."""
+    home = Home.existing(load_settings())
     refresh(home)
     current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
@@ -120,6 +120,6 @@ def collect(console: Console, *, dry_run: bool) -> None:
 
 @contextmanager
 def _locked() -> Iterator[tuple[Home, Lock]]:
-    home = Home.of(load_settings())
+    home = Home.existing(load_settings())
     with building(home, _LOCK_SECONDS) as lock:
         yield home, lock

@@ -1,6 +1,7 @@
 """`status`: the published snapshot, and the pending, rejected and outdated rows of each source."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 
 from rich.console import Console
@@ -16,7 +17,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
-from lightrag_dagster.settings import RetentionSettings, load_settings
+from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
@@ -36,6 +37,7 @@ def check_status(console: Console) -> int:
     """
     settings = load_settings()
     refresh_upstream(settings)
+    _spent(Home.of(settings))
     states = pending(settings)
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     if states.manifest is None:
@@ -50,7 +52,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
 
     Raises:
         SourceError: the sources cannot be listed; except as JSON, the published part was printed.
-        StoreError: the home is damaged.
+        StoreError: the home is damaged; if only its ledger is, all else was printed.
     """
     settings = load_settings()
     refresh_upstream(settings)
@@ -65,7 +67,12 @@ def show_status(console: Console, *, as_json: bool) -> None:
     refresh_views(home)
     if as_json:
         print_json(_facts(home, states, settings.retention))
-        return
+    else:
+        _print_all(console, home, states, settings)
+    _spent(home)
+
+
+def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:
     _print_published(console, home, states)
     if states.manifest is not None:
         _print_disk(console, home, settings.retention)
@@ -105,7 +112,7 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
             console.print(
                 "graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it", soft_wrap=True
             )
-    _print_cost(console, Ledger(home.ledger))
+    _print_cost(console, home)
     _print_batches(console, home)
 
 
@@ -149,7 +156,9 @@ def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
 
 def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[str, object]:
     """Return the facts of the console's tables."""
-    manifest, ledger = states.manifest, Ledger(home.ledger)
+    manifest, spent = states.manifest, None
+    with suppress(StoreError):
+        spent = _spent(home)
     return {
         "snapshot_id": manifest.snapshot_id if manifest else None,
         "sequence": manifest.sequence if manifest else None,
@@ -158,7 +167,7 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
         "outdated": states.outdated,
-        "spent_usd": sum(entry.cost_usd for entry in ledger.by_purpose().values()),
+        "spent_usd": spent,
         "sources": {
             name: {
                 "state": str(one),
@@ -193,11 +202,19 @@ def _print_problems(console: Console, states: Pending) -> None:
         )
 
 
-def _print_cost(console: Console, ledger: Ledger) -> None:
-    run = ledger.last_run()
-    if run is not None:
-        ever = sum(entry.cost_usd for entry in ledger.by_purpose().values())
-        console.print(f"Spent: ${ever:.4f} so far, ${ledger.spent(run):.4f} of it by the last run that asked a model.")
+def _print_cost(console: Console, home: Home) -> None:
+    ledger = Ledger(home.ledger)
+    try:
+        if run := ledger.last_run():
+            by_last = f"${ledger.spent(run):.4f} of it by the last run that asked a model"
+            console.print(f"Spent: ${_spent(home):.4f} so far, {by_last}.")
+    except StoreError:  # which ends the command, when all else is printed
+        console.print("Spent: not known.")
+
+
+def _spent(home: Home) -> float:
+    """Return what was ever spent, in US dollars; raises StoreError."""
+    return sum(entry.cost_usd for entry in Ledger(home.ledger).by_purpose().values())
 
 
 def _print_batches(console: Console, home: Home) -> None:

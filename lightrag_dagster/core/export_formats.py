@@ -9,5 +9,5 @@ REPORT = "report"
 
 REPORT_FILE = "report.html"
 
-REPORT_REVISION = "1"
+REPORT_REVISION = "2"
 """Revision of the page: one of another revision is made again."""

@@ -2,4 +2,4 @@
 
 from typing import Literal
 
-Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe", "resolve"]
+Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe", "resolve", "draft"]

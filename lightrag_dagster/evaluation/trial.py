@@ -7,41 +7,24 @@ the new ones.
 
 import tempfile
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
-import pyarrow as pa
-
-from lightrag_dagster.core.protocols import CountingEmbedder, Usage
-from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.evaluation.metrics import measure
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
-from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
-from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.extractions import Waiting, extract_source
-from lightrag_dagster.pipeline.graph import build_graph
-from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.merge import merge_sources
-from lightrag_dagster.pipeline.publish import publish_newest
-from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.evaluation.temporary import TemporaryHome
+from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
-from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and not mode.keywords)
 """The modes that are measured: those for which no language model is asked."""
@@ -105,87 +88,35 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
     with tempfile.TemporaryDirectory(prefix="lightrag-try-") as folder:
         embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
-        before = _Side(home, _scratch(as_it_is, Path(folder, "before"))).build(sample, asked, again=False)
-        after = _Side(home, _scratch(tried, Path(folder, "after"))).build(sample, asked, again=True)
+        as_it_was = TemporaryHome(home, as_it_is, Path(folder, "before"))
+        for source, rows in sample.tables.items():
+            as_it_was.accept(source, rows)
+        costs = [value for rows in sample.tables.values() for value in rows["extractions"]["cost_usd"].to_pylist()]
+        before = _built(as_it_was, sample, asked, Usage(), sum(value or 0.0 for value in costs))
+        as_tried = TemporaryHome(home, tried, Path(folder, "after"))
+        reports = [as_tried.ingest(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
+        usage = sum((one.usage for one in reports), Usage())
+        after = _built(as_tried, sample, asked, usage, sum(one.answers_cost_usd for one in reports))
     return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after)
 
 
-def _scratch(settings: Settings, folder: Path) -> Settings:
-    """Return settings of a temporary home, for a build in this process that waits for no batches."""
-    changes = {"home": folder, "database": None, "engine": "local"}
-    # No Cypher is needed.
-    return settings.model_copy(update=changes).changed(
-        llm={"mode": "realtime"},
-        graph={"before_publication_rows": 0},
-        documents={"max_failed_share": 1.0},
-        extraction={"max_rejected_share": 1.0},
-    )
-
-
-class _Side:
-    """One of the two builds: `settings` are of its temporary home; models are asked through the stores of `home`."""
-
-    def __init__(self, home: Home, settings: Settings) -> None:
-        self._home = home
-        self._settings = settings
-        self._recipes = Recipes.of(settings)
-        self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
-
-    def build(self, sample: Sample, questions: Sequence[FiledQuestion], *, again: bool) -> Built:
-        """Build a sample: as it is, or `again` from its documents; and ask the questions."""
-        tables, usage, cost = SourceTables(Home.of(self._settings)), Usage(), 0.0
-        for source, rows in sample.tables.items():
-            self._write(tables, source, rows, ["raw_documents"] if again else list(rows))
-            if again:
-                asked, bought = self._ingest(tables, source)
-                usage, cost = usage + asked, cost + bought
-            else:
-                accept(tables.home, source, 1.0)
-                cost += sum(value or 0.0 for value in rows["extractions"]["cost_usd"].to_pylist())
-        usage = usage + self._publish()
-        with KnowledgeBase.open(settings=self._settings) as knowledge:
-            entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
-            ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
-            return Built(
-                sum(tables.require("chunks", source).rows for source in sample.tables),
-                sum(tables.require("extractions", source).count("status", "failed") for source in sample.tables),
-                frozenset(entities["name"].to_pylist()),
-                frozenset(f"{one} — {other}" for one, other in ends),
-                usage,
-                cost,
-                _scores(knowledge, questions),
-            )
-
-    def _write(self, tables: SourceTables, source: str, rows: dict[str, pa.Table], wanted: Sequence[str]) -> None:
-        versions: dict[str, str] = {}
-        for table in wanted:
-            parent = MADE_FROM.get(table)
-            inputs = {parent: versions[parent]} if parent else {}
-            fingerprint = self._recipes.code[table]
-            versions[table] = tables.write(table, source, rows[table], inputs=inputs, fingerprint=fingerprint).version
-
-    def _ingest(self, tables: SourceTables, source: str) -> tuple[Usage, float]:
-        """Rebuild a source from its documents; return the calls, and the cost of all answers."""
-        embedder = partial(open_embedder, self._settings.embedding, self._home, self._account)
-        model = partial(open_chat_model, self._settings.llm, self._home, "extract", self._account)
-        chunk_source(source, tables, self._recipes, embedder if self._recipes.compares_meaning else None)
-        report = extract_source(source, tables, self._recipes, model)
-        assert not isinstance(report, Waiting)
-        parse_and_accept(source, tables, self._recipes)
-        return report.usage, report.answers_cost_usd
-
-    def _publish(self) -> Usage:
-        settings, home, account = self._settings, self._home, self._account
-
-        def open_one(one: PinnedEmbedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
-            return open_embedder(settings_of(one, settings.embedding), home, account, engine)
-
-        usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage
-        for table in VECTOR_TABLES:
-            usage = usage + embed(self._recipes, table, open_one).usage
-        build_graph(settings)
-        publish_newest(self._recipes)
-        return usage
+def _built(
+    made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestion], usage: Usage, cost_usd: float
+) -> Built:
+    """Publish what was ingested, and ask the questions."""
+    usage = usage + made.publish()
+    with KnowledgeBase.open(settings=made.settings) as knowledge:
+        entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
+        ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
+        return Built(
+            sum(made.tables.require("chunks", source).rows for source in sample.tables),
+            sum(made.tables.require("extractions", source).count("status", "failed") for source in sample.tables),
+            frozenset(entities["name"].to_pylist()),
+            frozenset(f"{one} — {other}" for one, other in ends),
+            usage,
+            cost_usd,
+            _scores(knowledge, questions),
+        )
 
 
 def _scores(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, tuple[float, float]]:

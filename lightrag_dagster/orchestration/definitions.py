@@ -4,6 +4,7 @@ Reading settings and prompt files is all that happens at load.
 """
 
 from datetime import timedelta
+from functools import cache
 
 import dagster as dg
 
@@ -46,13 +47,21 @@ def build_definitions(settings: Settings) -> dg.Definitions:
 
     jobs = build_jobs(namespace, executor(settings.dagster.executor))
     return dg.Definitions(
-        assets=[declared.within(namespace).map_asset_specs(complete) for declared in ASSETS],
-        asset_checks=build_checks(namespace),
+        assets=[assets.map_asset_specs(complete) for assets in _assets(namespace)],
+        asset_checks=_checks(namespace),
         jobs=list(jobs.values()),
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(namespace, jobs),
         resources={namespace.resource: LightRAG(settings)},
     )
+
+
+@cache
+def _assets(namespace: Namespace) -> list[dg.AssetsDefinition]:
+    return [declared.within(namespace) for declared in ASSETS]
+
+
+_checks = cache(build_checks)
 
 
 def _place(name: str, settings: Settings) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """The settings of a `defs.yaml`, read by Dagster's own loader of components, for the command line."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
 import yaml
-from dagster.components.core.defs_module import CompositeYamlComponent
+from dagster.components.core.decl import build_filesystem_component_decl_from_context
+from dagster.components.core.defs_module import ComponentPath, CompositeYamlComponent
 from dagster_shared.utils.config import discover_config_file
 from pydantic import ValidationError
 
@@ -55,9 +57,24 @@ def _components(folder: Path) -> list[dg.Component]:
         raise SettingsError(f"--defs: {folder} is in no project of `dg`; move it into one, or use --home and --sources")
     sys.path[:0] = [str(config.parent / "src"), str(config.parent)]
     try:
-        found = dg.ComponentTree.for_project(folder).load_structural_component_at_loc(folder)
+        found = _load(folder)
     except SettingsError:
         raise
     except Exception as error:  # Dagster's own, those of templates, and those of the project's modules
         raise SettingsError(f"--defs: {folder} cannot be loaded: {_reason(error)}") from None
     return list(found.components) if isinstance(found, CompositeYamlComponent) else [found]
+
+
+def _load(folder: Path) -> dg.Component:
+    """Load what a folder declares: alone, since others may be broken; then with the variables of those above it."""
+    tree = dg.ComponentTree.for_project(folder)
+    context = tree.decl_load_context.for_component_loc(ComponentPath.from_path(folder))
+    try:
+        declared = build_filesystem_component_decl_from_context(context)
+        for place, one in declared.iterate_loc_component_decl_pairs() if declared else ():
+            tree.state_tracker.set_cache_data(place, component_decl=one)
+        return tree.load_structural_component_at_loc(folder)
+    except Exception:
+        with suppress(Exception):  # then the reason is that of the folder
+            return dg.ComponentTree.for_project(folder).load_structural_component_at_loc(folder)
+        raise

@@ -16,9 +16,10 @@ def communities(home: Home) -> pa.Table:
         SettingsError: the extra `graph` is not installed.
         StoreError: a table of the snapshot is missing or damaged.
     """
-    return of_snapshot(home, "communities", RECIPE, _communities)
+    return of_snapshot(home, "communities", RECIPE, communities_of)
 
 
-def _communities(generation: Generation) -> pa.Table:
+def communities_of(generation: Generation) -> pa.Table:
+    """Find COMMUNITIES of any snapshot, without a look at what is stored; raises as `communities`."""
     entities = generation.read_table("entities", ["entity_id", "name", "description", "degree"])
     return find_communities(entities, generation.read_table("relations", ["src_id", "tgt_id", "weight"]))

@@ -90,7 +90,9 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
-        earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else None
+        earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
+        if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
+            earlier = earlier._replace(documents=step.open("raw_documents", version_before))
         listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
         with open_sql(scratch, len(parts)) as connection:
@@ -117,7 +119,7 @@ def read_source(
     return ReadReport(**vars(report(tables, version, kept, usage)), reading=about)
 
 
-def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier | None) -> Listing:
+def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier) -> Listing:
     """List a source; a failure that a look at the versions of partitions cannot see is noted. Raises as `Listing`."""
     try:
         return Listing(source, scratch / "files.parquet", earlier)

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.asking import AskingPrice
 from lightrag_dagster.pipeline.decisions import decisions_of, resolved, take
 from lightrag_dagster.pipeline.duplicates import TABLE
 from lightrag_dagster.pipeline.known_names import in_documents, known_names
-from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, Pair, asking_price
+from lightrag_dagster.pipeline.opinions import Opinion, Pair, asking_price
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.curation.decisions import Decision, Placed
 from lightrag_dagster.stages.curation.files import in_a_cell, read_files

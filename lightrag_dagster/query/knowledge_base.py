@@ -306,6 +306,18 @@ class KnowledgeBase(GraphQuestions):
         ):
             return last_result(connection, statements, timeout=timeout)
 
+    def communities(self) -> "pa.Table":
+        """Return COMMUNITIES of the graph, found by each call; knows no filter.
+
+        Raises:
+            SettingsError: the extra `graph` is not installed.
+            StoreError: a table is missing or damaged.
+        """
+        from lightrag_dagster.pipeline.communities import communities_of
+
+        with self._opened.in_use(), self.snapshot.reading():
+            return communities_of(self.snapshot.generation)
+
     def changes(self, before: str | None = None) -> "pa.Table":
         """Return CHANGES since another snapshot, given by id or name, by default the one before this; knows no filter.
 

@@ -96,7 +96,8 @@ class LLMSettings(EndpointSettings):
     batch: BatchSettings = BatchSettings()
     roles: dict[Role, RoleSettings] = Field(
         default={},
-        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe, resolve.",
+        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe, resolve, "
+        "draft.",
     )
 
     @property

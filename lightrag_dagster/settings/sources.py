@@ -18,6 +18,8 @@ PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
 
 _PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
 
+_WORD = re.compile(r"\{\s*\w+\s*\}")
+
 _ALIKE = 0.75
 """The similarity from which a word is a misspelled `partition`, such as `patition` or `partition_key`."""
 
@@ -123,6 +125,10 @@ class SourceSettings(Section):
 
     @model_validator(mode="after")
     def _says_whose_partitions(self) -> "SourceSettings":
+        if self.asset and (other := _WORD.search(PARTITION.sub("", self.uri))):
+            raise ValueError(
+                f"uri: {other[0]} is not replaced; write {{partition}}, or a dimension as in {{partition.day}}"
+            )
         if not self.dimensions:
             return self
         if not self.asset:

@@ -42,7 +42,7 @@ from urllib.parse import quote, unquote
 
 from pydantic import SecretStr
 
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.files.bucket import BucketFiles
@@ -95,6 +95,14 @@ class Home:
                 "set LIGHTRAG_DATABASE=postgresql://…"
             )
         return cls._cached(uri, settings.cache, settings.database)
+
+    @classmethod
+    def existing(cls, settings: Settings) -> Self:
+        """Return the home of some settings; raises as `of`, and StoreError if it does not exist."""
+        home = cls.of(settings)
+        if not home.root.exists():
+            raise StoreError(f"there is no home {home.name}; name it by --home or LIGHTRAG_HOME, or make one by `run`")
+        return home
 
     @staticmethod
     @cache

@@ -12,6 +12,13 @@ from tests.cli.test_cli import command
 
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    home = load_settings().home.absolute()
+    for words in (("costs",), ("gc",), ("snapshots",), ("cache", "stats")):
+        code, output, errors = command(capfd, monkeypatch, *words)
+        assert (code, output) == (2, "")
+        assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
+        assert not home.exists()
+    home.mkdir()
     code, output, _ = command(capfd, monkeypatch, "costs")
     assert (code, output.splitlines()) == (0, [f"Nothing was bought in {load_settings().home.absolute()} yet."])
     ledger = Ledger(Home.of(load_settings()).ledger)

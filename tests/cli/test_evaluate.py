@@ -8,6 +8,7 @@ from lightrag_dagster.settings import EvaluationSettings, Settings, load_setting
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 from tests.cli.test_cli import command
+from tests.loopback import Loopback
 from tests.query.published import publish_sources
 from tests.support import build, run, write_source
 
@@ -91,3 +92,52 @@ def test_what_is_missing_is_one_line_and_exit_code_2(
     assert code == 2
     assert says in errors
     assert len(errors.strip().splitlines()) == 1
+
+
+LONG = {
+    f"{name}.md": f"{name}ton, {name}ford, {name}ley, {name}wick, {name}by and {name}ham rang. {'Nobody knows. ' * 9}"
+    for name in TOWERS
+}
+
+
+def test_sentences_of_the_documents_make_questions_without_a_model(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = ("evaluate", "--make-questions", "9")
+    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25", "naive"]')
+    settings = load_settings()
+    publish_sources(settings, {"notes": {"short.md": "The bell was rung by nobody."}})
+    code, _, error = command(capfd, monkeypatch, *make)
+    assert (code, "no chunk has a sentence of six words" in error) == (2, True)
+
+    publish_sources(settings, {"notes": LONG})
+    code, output, _ = command(capfd, monkeypatch, *make, "--json")
+    found = json.loads(output)
+    assert (code, found["questions"], found["documents"]) == (0, 8, 9)
+    assert {one["mode"] for one in found["modes"]} == {"bm25", "naive"}
+
+    code, output, _ = command(capfd, monkeypatch, *make, "--price")
+    assert (code, "no call to one, $0" in output) == (0, True)
+    code, _, error = command(capfd, monkeypatch, *make, "--questions", "new.yaml")
+    assert (code, "nothing to write to new.yaml" in error) == (2, True)
+    code, _, error = command(capfd, monkeypatch, "evaluate", "--price")
+    assert (code, "--make-questions" in error) == (2, True)
+
+
+def test_a_model_drafts_questions_into_a_new_file(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
+) -> None:
+    publish_sources(load_settings(), {"notes": {path: text * 2 for path, text in LONG.items()}})
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    loopback.chat = lambda body: '{"question": "Who repaired the clock?", "answer": "The keeper of bells"}'
+    file, make = tmp_path / "new.yaml", ("evaluate", "--make-questions", "3")
+    code, output, _ = command(capfd, monkeypatch, *make, "--price")
+    assert (code, "Passages: 3; with a stored draft: 0." in output, loopback.requests) == (0, True, [])
+    code, _, error = command(capfd, monkeypatch, *make)
+    assert (code, "name a new file with --questions" in error) == (2, True)
+    code, output, _ = command(capfd, monkeypatch, *make, "--questions", str(file))
+    assert (code, len(loopback.requests)) == (0, 3)
+    assert "1 of 3 passages; 2 answer no question" in output
+    assert f"evaluate --questions {file}" in " ".join(output.split())
+    code, _, error = command(capfd, monkeypatch, *make, "--questions", str(file))
+    assert (code, "name another file" in error) == (2, True)

@@ -2,13 +2,16 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.test_curate import Ask, ask
+from lightrag_dagster.settings import load_settings
+from tests.cli.test_curate import Ask, ask, rebuild
 from tests.loopback import Loopback, Reply
+from tests.support import FLOOD, RIVER, build, write_source
 
 __all__ = ["ask"]
 
@@ -18,12 +21,20 @@ THIRD = "The Heron Logger measures the level at Station 14. Orrin Instruments bu
 FOURTH = "Heron Loggers stand in Oslo. Jonas Feld repaired the Heron Loggers in March."
 
 
+@pytest.fixture(scope="module")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    numbered = {f"{number}.md": text for number, text in enumerate((FIRST, SECOND, THIRD, FOURTH))}
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, **numbered})
+    build(settings)
+    return folder
+
+
 @pytest.fixture
-def twice(ask: Ask, notes: Path) -> Ask:
+def twice(ask: Ask, _built: Path, tmp_path: Path) -> Ask:
     """A knowledge base that has one person in two spellings, and a thing that is named in the plural, too."""
-    for number, text in enumerate((FIRST, SECOND, THIRD, FOURTH)):
-        (notes / f"{number}.md").write_text(text)
-    ask("run")
+    shutil.copytree(_built, tmp_path, dirs_exist_ok=True)
     return ask
 
 
@@ -59,7 +70,7 @@ def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
     assert (decision["action"], decision["author"]) == ("merge", "Ida")
     assert {*decision["names"]} == {"Marta Lindqvist", "Marta Lindqvst"}
     assert f"{file} has no new decisions; taken before: 1." in twice("curate", "review", str(file), "--take")
-    twice("run")
+    rebuild()
     named = json.loads(twice("sql", "SELECT name FROM entities WHERE name LIKE 'Marta%'", "--format", "json"))
     assert named == [{"name": "Marta Lindqvist"}]
     again = tmp_path / "again.csv"
@@ -124,7 +135,7 @@ def test_the_next_pairs_are_asked_about_not_the_same_again(
 ) -> None:
     for number, text in enumerate((THIRD, FOURTH)):
         (notes / f"more {number}.md").write_text(text.replace("Heron Logger", "Larkspur Beacon"))
-    twice("run")
+    rebuild()
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
     loopback.chat = lambda body: '{"same": false, "reason": "a"}'
     said = twice("curate", "review", "--price", "--ask", "1")

@@ -27,7 +27,7 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     (notes / "flood.txt").write_text(FLOOD)
     (notes / "equal.txt").write_text(FLOOD)
     (notes / "broken.txt").write_bytes(b"\xc3\x28")
-    build(load_settings())
+    build(load_settings(), graph=True)  # so that the command `run` has nothing to do
     lost = "documents: 1 failed of 4 (notes)"
     code, output, _ = command(capfd, monkeypatch, "status")
     assert code == 0
@@ -95,6 +95,25 @@ def test_without_the_folder_of_sources_it_shows_what_is_published(
     assert errors.count("\n") == 1
     for option in ("--json", "--check"):
         assert command(capfd, monkeypatch, "status", option) == (2, "", errors)
+
+
+def test_a_damaged_ledger_ends_it_after_all_else(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    published_home: Path,
+    tmp_path: Path,
+    notes: Path,
+) -> None:
+    home = shutil.copytree(published_home, tmp_path / "home")
+    (home / "ledger.sqlite").write_bytes(b"This is no database." * 100)
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    code, output, errors = command(capfd, monkeypatch, "status")
+    assert (code, "Spent: not known." in output, "│ notes" in output) == (2, True, True)
+    assert errors.startswith(f"error: {home}/ledger.sqlite is damaged; restore it from a backup, or move it away")
+    assert errors.count("\n") == 1
+    code, output, again = command(capfd, monkeypatch, "status", "--json")
+    assert (code, json.loads(output)["spent_usd"], again) == (2, None, errors)
+    assert command(capfd, monkeypatch, "status", "--check") == (2, "", errors)
 
 
 @pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")

@@ -28,6 +28,7 @@ root=$1 folder=$2
 shift 2
 mount --bind "$root" "$root"
 mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 mount -t proc proc "$root/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mkdir -p "$root$folder"

@@ -79,6 +79,7 @@ def test_twelve_questions_are_answered() -> None:
     assert set(COMMANDS) - run == set()
 
 
+@pytest.mark.long  # two runs of all sample sources
 def test_the_commands_print_what_the_page_shows(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

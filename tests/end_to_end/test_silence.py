@@ -225,9 +225,10 @@ def test_the_page_has_every_fault() -> None:
     assert [row.fault for row in rows(2)] == ["endpoint away", "vector unusable", "decisions at odds"]
 
 
+@pytest.mark.long  # tests of `status` and of losses show each line, those that are withheld the whole way
 @pytest.mark.parametrize(
     "faults",
-    [pytest.param(FEW_LOSSES, id="few"), pytest.param(tuple(LOSSES), id="every", marks=pytest.mark.long)],
+    [pytest.param(FEW_LOSSES, id="few"), pytest.param(tuple(LOSSES), id="every")],
 )
 def test_what_is_lost_of_a_published_source_is_said(
     folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, faults: tuple[str, ...]

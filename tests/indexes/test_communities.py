@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
+import networkx as nx
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -101,6 +103,18 @@ print(find_communities(entities_of(TWO), table_of(TWO)).to_pylist())
 """
     command, root = [sys.executable, "-c", script], Path(__file__).parents[2]
     assert len({subprocess.run(command, cwd=root, check=True, capture_output=True).stdout for _ in range(3)}) == 1
+
+
+def test_their_modularity_is_near_that_of_louvain() -> None:
+    graph = nx.relaxed_caveman_graph(30, 8, 0.3, seed=1)
+    relations = [(f"e{min(ends):03}", f"e{max(ends):03}", 1.0) for ends in graph.edges]
+    known = nx.Graph()
+    known.add_weighted_edges_from(relations)
+    found = find_communities(entities_of(relations), table_of(relations)).to_pylist()
+    ours = [set(row["entity_ids"]) for row in found if row["level"] == 0]
+    theirs = nx.community.louvain_communities(known, seed=1)
+    modularity = partial(nx.community.modularity, known)
+    assert modularity(ours) >= 0.99 * modularity(theirs) > 0.5
 
 
 def test_without_the_extra_an_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

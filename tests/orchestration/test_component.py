@@ -114,7 +114,7 @@ def dg_cli(project: Path, *arguments: str) -> str:
 def scaffold(project: Path, name: str, *, append: bool = False, **given: str) -> Path:
     """Scaffold a component as `dg` does, and return the folder of its file."""
     folder = project / "src" / "scratch" / "defs" / name
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     params = ScaffoldedKnowledgeBase.model_validate(given)
     request = dg.ScaffoldRequest(TYPE, folder, "yaml", project, params, append=append)
     KnowledgeBaseScaffolder().scaffold(request)
@@ -164,6 +164,29 @@ def test_one_of_several_knowledge_bases_in_a_file_is_named(importable: Path) -> 
     with pytest.raises(SettingsError, match=f"name one of .*: {file}#contracts, {file}#letters"):
         chosen_by(file)
     assert chosen_by(Path(f"{file}#letters")).settings["namespace"] == "letters"
+
+
+def test_another_file_of_the_project_may_be_broken(importable: Path) -> None:
+    file = scaffold(importable, "contracts") / "defs.yaml"
+    for name, text in (
+        ("broken/defs.yaml", "type: [a\n"),
+        ("unknown/defs.yaml", "type: nowhere.Part\n"),
+        ("x.py", "("),
+    ):
+        other = importable / "src" / "scratch" / "defs" / name
+        other.parent.mkdir(exist_ok=True)
+        other.write_text(text)
+    assert chosen_by(file).settings["namespace"] == "contracts"
+
+
+def test_variables_of_a_folder_above_count(importable: Path) -> None:
+    file = scaffold(importable, "legal/contracts", home="{{ place }}") / "defs.yaml"
+    above = file.parent.parent
+    (above / "places.py").write_text(
+        "import dagster as dg\n\n@dg.template_var\ndef place():\n    return '/srv/legal'\n"
+    )
+    (above / "defs.yaml").write_text("type: dagster.DefsFolderComponent\ntemplate_vars_module: .places\n")
+    assert chosen_by(file).settings["home"] == "/srv/legal"
 
 
 @pytest.mark.parametrize(

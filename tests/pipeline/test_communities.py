@@ -1,12 +1,14 @@
 """Communities of the published graph: found once for a snapshot, for the command, SQL and the asset alike."""
 
 import json
+import shutil
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from typer.testing import CliRunner
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.assets.communities import communities as asset
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.cli.app import app
@@ -18,12 +20,19 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTab
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    made = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+@pytest.fixture(scope="module")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    made = load_settings(home=folder / "home", sources=folder / "sources")
     write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     build(made)
-    return made
+    return folder
+
+
+@pytest.fixture
+def settings(_built: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(_built, tmp_path, dirs_exist_ok=True)
+    return load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
 
 
 def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
@@ -32,6 +41,8 @@ def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     first = tables.require("communities", ALL_SOURCES)
     assert first.inputs == {"knowledge_base": published(settings).snapshot_id}
     assert communities(home).equals(found)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        assert knowledge.communities().equals(found)
     more = "Ulla Berg met Ida Wren in Oslo."
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE, "more.md": more})
     build(settings)

@@ -1,6 +1,7 @@
 """Decisions are an input of the merge: the same ones give the same build, and undone they leave nothing."""
 
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,12 +48,29 @@ for number in range(1, 1000):
 """
 
 
+@pytest.fixture(scope="module")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("built")
+    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    build(settings, graph=True)
+    return folder, snapshot_contents(settings)
+
+
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def before(_built: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
+    """What the snapshot without decisions holds."""
+    return _built[1]
+
+
+@pytest.fixture
+def make(_built: tuple[Path, dict[str, Any]], tmp_path: Path) -> Make:
+    """Give settings, by default those of a home with a snapshot."""
+
     def make(**changes: Any) -> Settings:
         return load_settings(**{"home": tmp_path / "home", "sources": tmp_path / "sources"} | changes)
 
-    write_source(make(), "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    shutil.copytree(_built[0], tmp_path, dirs_exist_ok=True)
     return make
 
 
@@ -61,10 +79,11 @@ def entities(settings: Settings) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in generation.read_table("entities").to_pylist()}
 
 
-def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_when_undone(make: Make) -> None:
+def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_when_undone(
+    make: Make, before: dict[str, Any]
+) -> None:
     settings = make()
-    build(settings)
-    before, first = snapshot_contents(settings), published(settings).snapshot_id
+    first = published(settings).snapshot_id
     ids = {row["entity_id"] for row in entities(settings).values()}
 
     assert take(settings, SEVERAL) == [1, 2, 3, 4, 5]
@@ -109,7 +128,7 @@ def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole
     assert take(settings, [SEVERAL[0]]) == [len(found) + 1]
 
 
-@pytest.mark.parametrize("is_empty", [False, True])
+@pytest.mark.parametrize("is_empty", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make, is_empty: bool) -> None:
     settings = make()
     take(settings, SEVERAL[:2])
@@ -178,7 +197,7 @@ def test_a_source_may_not_have_the_name_of_what_is_added(make: Make) -> None:
 def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(make: Make, tmp_path: Path) -> None:
     file = tmp_path / "names.yaml"
     file.write_text("- rename: Bergen\n  into: Björgvin\n")
-    settings = make(curation=file)
+    settings = make(curation=file, home=tmp_path / "new")
     with pytest.raises(DecisionError) as raised:
         take(settings, [Decision(action="rename", names=("Bergen",), into="Bergen (Norway)")])
     assert str(raised.value) == (
@@ -186,7 +205,7 @@ def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(
         "remove one of them"
     )
     assert taken(Home.of(settings)) == []
-    take(make(), [Decision(action="rename", names=("bergen",), into="Bergen (Norway)")])
+    take(make(home=settings.home), [Decision(action="rename", names=("bergen",), into="Bergen (Norway)")])
     for act in (pending, build, make_plan):
         with pytest.raises(DecisionError, match=r"decision 1 and names\.yaml:1 give one entity two names"):
             act(settings)
@@ -242,10 +261,11 @@ def test_there_must_be_a_decision_to_undo(make: Make) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 15))])
-def test_undone_in_any_order_decisions_leave_the_bytes_of_the_start(make: Make, seed: int) -> None:
+def test_undone_in_any_order_decisions_leave_the_bytes_of_the_start(
+    make: Make, before: dict[str, Any], seed: int
+) -> None:
     settings, chance = make(), random.Random(seed)
-    build(settings)
-    first, before = published(settings).snapshot_id, snapshot_contents(settings)
+    first = published(settings).snapshot_id
     names = [row["name"] for row in entities(settings).values()]
     numbers = list[int]()
     for turn in range(12):

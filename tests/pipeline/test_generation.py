@@ -152,6 +152,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
     assert snapshot_contents(edited) == snapshot_contents(make("clean"))
 
 
+@pytest.mark.long  # several builds
 def test_kept_and_backfilled_summaries_are_different_generations(
     make: Make, first: Manifest, loopback: Loopback
 ) -> None:

@@ -300,6 +300,7 @@ assert parse_and_accept("notes", tables, recipes)[1].accepted
 """What `ingest_all` does, without what this module imports."""
 
 
+@pytest.mark.long  # the next test shows that one waits for the other
 def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "HOME": make().home,

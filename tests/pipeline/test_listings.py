@@ -13,6 +13,7 @@ from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, signature_now
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.pipeline.purge.purge import find_gone
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.connectors import folder
@@ -302,20 +303,64 @@ def test_a_watermark_reads_what_is_new_and_deletes_nothing(tmp_path: Path) -> No
     assert set(read(settings)) == {"a", "c", "d"}  # as long as the backfill is not accepted, all is read again
 
 
-def test_a_partition_that_cannot_be_read_is_said_until_it_can(tmp_path: Path) -> None:
+@pytest.mark.parametrize("backfill", [False, True])
+def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path: Path, backfill: bool) -> None:
+    lake = Lake(tmp_path)
+    settings = settings_of(tmp_path, lake.named())
+    lake.make("1", a=RIVER)
+    lake.make("2", a=FLOOD, b=OFFICE)
+    materialised(settings, lake.versions)
+    read(settings)
+    lake.make("1", a=OFFICE)
+    lake.make("2", a="A text that cannot be read.")
+    (lake.folder / "2.jsonl").write_text("no JSON")
+    lake.versions["3"] = "1"  # whose file is missing
+    materialised(settings, lake.versions)
+    for _ in range(2):
+        found = read(settings, backfill=backfill)
+        assert found.pop("2").startswith("partition '2': ")
+        assert found.pop("3").startswith("partition '3': No such file")
+        assert found == {"1/a": OFFICE, "2/a": FLOOD, "2/b": OFFICE}
+        tables = SourceTables(Home.of(settings), candidate=backfill)
+        counts = tables.require("raw_documents", "pages").counts["status"]
+        assert counts == {"processed": 1, "stale": 2, "skipped": 2}
+        state = pending(settings).sources["pages"]
+        assert (state.withheld, state.ingest) == (None, "raw_documents, input changed")
+        with pytest.raises(SourceError, match="pages/2/a is in a partition that cannot be read now"):
+            find_gone(settings, ["pages/2/a"])
+    lake.make("2", a="A text that can be read.")
+    lake.make("3")
+    materialised(settings, lake.versions)
+    assert read(settings) == {"1/a": OFFICE, "2/a": "A text that can be read."}
+    assert "raw_documents" not in reason(settings)
+
+
+def test_partitions_that_are_gone_from_their_place_stay_under_other_code(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    settings = settings_of(tmp_path, lake.named())
+    for day in ("1", "2"):
+        lake.make(day, a=f"{RIVER} {day}")
+    materialised(settings, lake.versions)
+    before = read(settings)
+    (lake.folder / "1.jsonl").unlink()
+    found = read(settings_of(tmp_path, lake.named(), max_bytes=1000))
+    assert found.pop("1").startswith("partition '1': No such file")
+    assert found == before
+
+
+def test_a_place_without_any_partition_is_said_until_it_has_one(tmp_path: Path) -> None:
     """The versions of partitions, at which a look at the source stops, do not show it."""
     settings = settings_of(tmp_path, {"uri": f"{tmp_path}/lake/{{partition}}.jsonl", "asset": ASSET, "rows": {}})
     (tmp_path / "lake").mkdir()
     row = json.dumps({"id": "1", "text": RIVER})
-    (tmp_path / "lake" / "a.jsonl").write_text(row)
-    (tmp_path / "lake" / "b.jsonl").write_text("no JSON")
     materialised(settings, {"a": "1", "b": "1"})
-    with pytest.raises(SourceError, match="partition 'b'"):
+    with pytest.raises(SourceError, match="partition 'a'"):
         read(settings)
     state = pending(settings).sources["pages"]
-    assert "partition 'b'" in str(state.withheld)
+    assert "partition 'a'" in str(state.withheld)
     assert state.ingest is not None
 
-    (tmp_path / "lake" / "b.jsonl").write_text(row)
+    for name in ("a", "b"):
+        (tmp_path / "lake" / f"{name}.jsonl").write_text(row)
     assert read(settings) == {"a/1": RIVER, "b/1": RIVER}
     assert pending(settings).sources["pages"].withheld is None

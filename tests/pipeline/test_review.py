@@ -9,8 +9,9 @@ import pytest
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.errors import DecisionError, ProviderAccessError, SettingsError
+from lightrag_dagster.pipeline.asking import AskingPrice
 from lightrag_dagster.pipeline.decisions import decisions_of, take
-from lightrag_dagster.pipeline.opinions import AskingPrice, Opinion, ask_pairs, asking_price, parse_opinion
+from lightrag_dagster.pipeline.opinions import Opinion, ask_pairs, asking_price, parse_opinion
 from lightrag_dagster.pipeline.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.settings import Settings, load_settings

@@ -23,6 +23,7 @@ from lightrag_dagster.pipeline.purge.decided import erase_undone, refuse_while_d
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -108,6 +109,11 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
                 f"{source} is still a source; remove {sources[source].origin.name}, or its entry in lightrag.yaml, and "
                 "run `lightrag-dagster run` first"
             )
+        elif isinstance(sources[source].origin, Partitioned) and path.partition("/")[0] in listed(source):
+            raise SourceError(
+                f"{name} is in a partition that cannot be read now, so that it may be there; mend that and run "
+                "`lightrag-dagster run` first"
+            )
         elif path in listed(source):
             raise SourceError(
                 f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
@@ -152,7 +158,13 @@ def _united(some: set[str], others: set[str]) -> set[str]:
 
 def _unfinished(home: Home) -> Gone:
     found = read_record(home.purging, Unfinished)
-    return found.gone if found else {}
+    gone = found.gone if found else {}
+    for name in (f"{source}/{path}" for source, paths in gone.items() for path in paths or {""}):
+        if name.startswith((".", "/")) or ".." in name.split("/"):
+            raise StoreError(
+                f"{home.purging} names {name!r}, which cannot be the path of a document; {Unfinished.mended_by}"
+            )
+    return gone
 
 
 def _published_sources(home: Home) -> set[str]:

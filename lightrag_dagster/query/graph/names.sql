@@ -12,10 +12,12 @@ said AS (
     SELECT entity_id, name, chunk_id, true AS own FROM said_of_entity
     UNION ALL SELECT entity_id, name, chunk_id, false FROM ending
 ),
+-- Grouped before it is counted, since a count of distinct texts does not spill to the disk.
+cited AS (
+    SELECT entity_id, name, bool_or(own) AS own FROM said GROUP BY entity_id, name, chunk_id
+),
 counted AS (
-    SELECT entity_id, name,
-           count(DISTINCT chunk_id) FILTER (own) AS own_passages, count(DISTINCT chunk_id) AS all_passages
-    FROM said GROUP BY ALL
+    SELECT entity_id, name, count(*) FILTER (own) AS own_passages, count(*) AS all_passages FROM cited GROUP BY ALL
 ),
 named AS (
     SELECT entity_id, name,

@@ -168,7 +168,24 @@ function focusOn(node, { approach = false } = {}) {
   nodesInFocus = new Set(nodeInFocus === null ? [] : [nodeInFocus, ...drawnGraph.neighbors(nodeInFocus)]);
   picture.refresh({ skipIndexation: true });
   if (nodeInFocus === null || !approach) return;
-  const place = picture.getNodeDisplayData(nodeInFocus);
-  const ratio = Math.min(picture.getCamera().getState().ratio, 0.5);
-  picture.getCamera().animate({ x: place.x, y: place.y, ratio }, { duration: still.matches ? 0 : 400 });
+  picture.getCamera().animate(frameOf([...nodesInFocus]), { duration: still.matches ? 0 : 400 });
+}
+
+// The place of the camera from which some nodes fill the picture, with room for labels; never all that near or far.
+function frameOf(nodes) {
+  const places = nodes.map((node) => picture.getNodeDisplayData(node)).filter((place) => !place.hidden);
+  const camera = picture.getCamera().getState();
+  const { width, height } = picture.getDimensions();
+  const [zero, one] = [0, 1].map((at) => picture.framedGraphToViewport({ x: at, y: at }));
+  const spans = ["x", "y"].map((axis) => {
+    const along = places.map((place) => place[axis]);
+    return [Math.min(...along), Math.max(...along)];
+  });
+  const [wide, high] = spans.map(([low, top]) => top - low);
+  const needed = Math.max(
+    (wide * Math.abs(one.x - zero.x)) / Math.max(width - 160, width / 2),
+    (high * Math.abs(one.y - zero.y)) / (height - 60),
+  );
+  const [x, y] = spans.map(([low, top]) => (low + top) / 2);
+  return { x, y, ratio: Math.min(1, Math.max(0.1, camera.ratio * needed)) };
 }

@@ -4,6 +4,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
-from lightrag_dagster.stages.documents.connectors.origin import Incremental, ListedFile, Since
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.tables.reading_state import LISTED
@@ -22,14 +23,19 @@ from lightrag_dagster.storage.tables.reading_state import LISTED
 _FILES_AT_ONCE = 8_192
 _BYTES_AT_ONCE = 16 << 20
 _SIGNATURES = 1 << 128
+_MISSED = "missed"  # a stamp that no reading has, so that it is read
 _COLUMNS = [field.name for field in fields(ListedFile)]
 
 
 class Earlier(NamedTuple):
-    """An earlier listing of a source that can tell what changed since: the state of its place, and files of LISTED."""
+    """An earlier listing of a source that can tell what changed since: the state of its place, and files of LISTED.
+
+    `documents` are files of RAW_DOCUMENTS as they were read before.
+    """
 
     state: Mapping[str, str] = {}
     files: Sequence[Path] = ()
+    documents: Sequence[Path] = ()
 
 
 def list_files(source: Source) -> Iterator[ListedFile]:
@@ -97,7 +103,7 @@ class Listing:
             for batch in _batches(_listed(source, since.files if since else origin.files)):
                 total += int(listing_signature(batch), 16)
                 self._write(writer, rows_of(source, batch))
-            for rows in _kept(earlier, since) if since else ():
+            for rows in chain(_kept(earlier, since), _missed(source, earlier, since)) if since else ():
                 self._write(writer, rows)
         self.state = dict(since.state) if since else {}
         self.signature = digest(self.state) if since else f"{total % _SIGNATURES:032x}"
@@ -121,6 +127,14 @@ def _kept(earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
     for path in earlier.files:
         for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE):
             yield rows.filter(since.keeps(rows["path"])).cast(LISTED)
+
+
+def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
+    """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was."""
+    for path in earlier.documents:
+        for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE, columns=["path"]):
+            paths = rows["path"].filter(since.misses(rows["path"])).to_pylist()
+            yield rows_of(source, (ListedFile(one, "", 0, EPOCH, _MISSED, False) for one in paths))
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:

@@ -17,7 +17,9 @@ from lightrag_dagster.errors import SettingsError
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
 """The reply to a question without hits; programs look for its last word."""
 
-Group = Literal["extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description", "resolve"]
+Group = Literal[
+    "extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description", "resolve", "draft"
+]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
@@ -35,6 +37,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "judge": {"judge_system": frozenset()},
     "description": {"description_system": frozenset({"language"})},
     "resolve": {"resolve_system": frozenset()},
+    "draft": {"draft_system": frozenset()},
 }
 
 

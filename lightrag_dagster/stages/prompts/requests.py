@@ -144,6 +144,13 @@ def judge_request(prompts: Prompts, question: str, context: str, answer: str) ->
     return ChatRequest("judge", (Message("system", prompts.render("judge_system")), Message("user", user)))
 
 
+def draft_request(prompts: Prompts, content: str, context: str | None) -> ChatRequest:
+    """Ask for a question that a passage answers, as JSON with `question`, perhaps null, and `answer`."""
+    section = f"Section:\n\n{_quoted(context)}\n\n" if context else ""
+    messages = (Message("system", prompts.render("draft_system")), Message("user", f"{section}{fence(content)}"))
+    return ChatRequest("draft", messages)
+
+
 def description_request(prompts: Prompts, picture: Picture, caption: str) -> ChatRequest:
     """Ask for a description of an image of a document."""
     user = f"Caption:\n\n{fence(caption)}" if caption else "The image has no caption."

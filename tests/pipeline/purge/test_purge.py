@@ -1,5 +1,7 @@
 """Finding what a purge is about: one look at each table, however many documents are gone."""
 
+import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -11,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.purge.purge import _forget_records, copies, find_gone, holders, noted
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -176,3 +178,17 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
     with noted(home, {"notes": {"a.md"}}):
         pass
     assert not home.purging.exists()
+
+
+@pytest.mark.parametrize(
+    ("gone", "named"), [({"..": []}, "../"), ({"notes": ["../../x"]}, "notes/../../x"), ({"/etc": ["a"]}, "/etc/a")]
+)
+def test_a_record_that_names_no_document_is_refused(settings: Settings, gone: dict[str, list[str]], named: str) -> None:
+    home = Home(settings.home)
+    home.root.mkdir(parents=True, exist_ok=True)
+    home.purging.write_text(json.dumps({"gone": gone}))
+    said = re.escape(f"{home.purging} names {named!r}, which cannot be the path of a document; delete it, and run")
+    with pytest.raises(StoreError, match=said):
+        find_gone(settings, ["notes/a.md"])
+    with pytest.raises(StoreError, match=said), noted(home, {"notes": {"a.md"}}):
+        pass

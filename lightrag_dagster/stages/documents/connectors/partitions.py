@@ -1,28 +1,43 @@
 """The documents of a partitioned upstream asset: each partition has a place of its own, and a version."""
 
 import errno
+import logging
+import pickle
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
-from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, Incremental, ListedFile, Origin
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.connectors.origin import (
+    EPOCH,
+    UNFIT_CHARACTERS,
+    Incremental,
+    ListedFile,
+    Origin,
+)
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
-from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery
+from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery, TableFiles
 from lightrag_dagster.stages.documents.connectors.web import Web
 
+_log = logging.getLogger(__name__)
 _OF_PARTITION = "partition "
+_NOT_A_DOCUMENT = ".partition"  # a suffix of no format, so that the row of an unreadable partition is `skipped`
+_MOST_BROKEN = 10  # partitions that are there and cannot be read; after so many the fault is of their place
+_IN_MEMORY = 16 << 20  # of a listing, in bytes
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
 _UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|/)(\.|/|$)")
 """Parts by which a key would lead elsewhere: wildcards, escapes, further file systems, folders above, hidden ones."""
@@ -47,16 +62,18 @@ class Partitioned(Incremental):
     @property
     def at_once(self) -> int:
         """See `Origin.at_once`."""
-        return min((self._of(partition).at_once for partition in list(self.versions or ())[:1]), default=1)
+        return self._at(dict.fromkeys(self.settings.dimensions, "any")).at_once
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
-        yield from self.of_partitions(self._known)
+        yield from self.of_partitions(self._known, {})
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
         if listed.content is not None:
             return listed.content[:most]
+        if not listed.place:
+            raise OSError(errno.ENOENT, "its partition cannot be read; the row of the partition says why")
         partition = unquote(listed.path.partition("/")[0], errors="surrogatepass")
         last = self.__dict__.get("_last")  # with its connection, since documents are read partition by partition
         if last is None or last[0] != partition:
@@ -74,27 +91,34 @@ class Partitioned(Incremental):
         settings = digest(self.settings.model_dump(mode="json", exclude_defaults=True))
         return {"settings": settings} | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
 
-    def of_partitions(self, partitions: Iterable[str]) -> Iterator[ListedFile]:
-        """Yield the documents of some partitions; raises as `files`, with the number of those that are missing."""
-        missing: dict[str, str] = {}
+    def of_partitions(self, partitions: Iterable[str], unread: dict[str, str]) -> Iterator[ListedFile]:
+        """Yield the documents of some partitions, and a refused one in place of each that cannot be read.
+
+        These are added to `unread`, with the reason. Raises OSError when no partition of all can be read, or too many.
+        """
+        missing = 0
         with ExitStack() as kept:
             for partition in partitions:
-                origin, folder = self._of(partition), folder_of(partition)
                 try:
+                    origin = self._of(partition)
                     if isinstance(origin, RowDocuments) and isinstance(origin.table, DuckDBQuery):
                         connection = origin.table.open()
                         kept.close()  # after the next is open, so that the file of several stays open
                         kept.enter_context(connection)
-                    for one in origin.files():
-                        if missing:
-                            break  # the others are only counted
-                        yield replace(one, path=f"{folder}/{one.path}")
-                except FileNotFoundError as error:
-                    missing[partition] = error.strerror or str(error)
-                except OSError as error:
-                    raise OSError(error.errno, f"partition {partition!r}: {error.strerror or error}") from error
-        if missing:
-            raise FileNotFoundError(errno.ENOENT, _named(missing))
+                    yield from _all_or_none(origin, folder_of(partition))
+                except SourceError:
+                    raise
+                except Exception as error:  # libraries raise many kinds, and a partition costs itself alone
+                    reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
+                    unread[partition] = f"partition {partition!r}: {reason}"
+                    missing += isinstance(error, FileNotFoundError)
+                    if len(unread) - missing > _MOST_BROKEN:
+                        break
+                    yield _unreadable(partition, unread[partition])
+        if unread and (len(unread) == len(self._known) or len(unread) - missing > _MOST_BROKEN):
+            raise OSError(errno.EIO, _named(unread))
+        if unread:
+            _log.warning("source %s: %s; the documents read before stay", self.source, _named(unread))
 
     @property
     def _known(self) -> Mapping[str, str]:
@@ -106,18 +130,25 @@ class Partitioned(Incremental):
         return self.versions
 
     def _of(self, partition: str) -> Origin:
-        """Return the place of one partition; raises SourceError if its key does not fit."""
-        settings, values = self.settings, self._values(partition)
-        if PARTITION.search(settings.uri):
-            for value in values.values():
-                if _UNFIT_IN_URIS.search(value):
-                    raise SourceError(
-                        f"source {self.source!r}: partition {partition!r} cannot be a part of a uri, since it may lead "
-                        "elsewhere; rename it, or read it by rows.query"
-                    )
-            uri = PARTITION.sub(lambda found: values[found[1] or ""], settings.uri)
-            settings = settings.model_copy(update={"uri": uri})
-        origin = choose_origin(self.source, settings, values)
+        """Return the place of one partition; raises OSError if its key or a link may lead elsewhere."""
+        values = self._values(partition)
+        place = PARTITION.search(self.settings.uri)
+        if place and any(map(_UNFIT_IN_URIS.search, values.values())):
+            raise OSError(
+                errno.EINVAL,
+                "its key cannot be a part of a uri, since it may lead elsewhere; rename it, or read it by rows.query",
+            )
+        origin = self._at(values)
+        if place and (root := _root(origin)):
+            above = self.settings.uri[: place.start()].rpartition("/")
+            whole = self.settings.model_copy(update={"uri": "".join(above[:2]) or ".", "rows": None})
+            _refuse_links(root, _root(choose_origin(self.source, whole)) or root)
+        return origin
+
+    def _at(self, values: Mapping[str, str]) -> Origin:
+        """Return the place of the partition of these values."""
+        uri = PARTITION.sub(lambda found: values[found[1] or ""], self.settings.uri)
+        origin = choose_origin(self.source, self.settings.model_copy(update={"uri": uri}), values)
         # Else the documents of a file that is missing would count as removed.
         return replace(origin, required=True) if isinstance(origin, Bucket | Web) else origin
 
@@ -133,35 +164,81 @@ class Partitioned(Incremental):
         return dict(zip(names, values, strict=True))
 
 
-def _named(missing: Mapping[str, str]) -> str:
-    """Return the reason of the first partition that is missing, and the number of others."""
-    first, *others = missing
-    reason = f"partition {first!r}: {missing[first]}"
+def _root(origin: Origin) -> Path | None:
+    """Return the folder or file of this machine that a place is."""
+    match origin:
+        case LocalFolder(root=root) | RowDocuments(table=TableFiles(root=root) | DuckDBQuery(file=root)):
+            return root
+    return None
+
+
+def _refuse_links(root: Path, above: Path) -> None:
+    """Raise OSError for a link below the folder of all partitions, except to a file in it, as in any folder."""
+    real, inside = root.resolve(), above.resolve()
+    if real == inside / root.relative_to(above):
+        return
+    if not real.is_relative_to(inside):
+        raise OSError(errno.EPERM, "symbolic link that leads out of the source")
+    if real.is_dir():
+        raise OSError(errno.EPERM, "symbolic link to a folder of the source, whose documents are listed there")
+
+
+def _all_or_none(origin: Origin, folder: str) -> Iterator[ListedFile]:
+    """Yield the documents of a partition when all are listed, so that a part of them never stands for it."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as listed:
+        for one in origin.files():
+            pickle.dump(replace(one, path=f"{folder}/{one.path}"), listed)
+        end = listed.tell()
+        listed.seek(0)
+        while listed.tell() < end:
+            yield pickle.load(listed)
+
+
+def _unreadable(partition: str, reason: str) -> ListedFile:
+    """Return what stands for a partition that cannot be read: a document that is skipped."""
+    return ListedFile(folder_of(partition), "", 0, EPOCH, "", False, f"{reason}; try again", _NOT_A_DOCUMENT)
+
+
+def _named(unread: Mapping[str, str]) -> str:
+    """Return the reason of the first partition that cannot be read, and the number of others."""
+    first, *others = unread
     if not others:
-        return reason
+        return unread[first]
     if len(others) == 1:
-        return f"{reason}; 1 more partition is missing: {others[0]!r}"
-    return f"{reason}; {len(others):,} more partitions are missing, such as {others[0]!r}"
+        return f"{unread[first]}; 1 more partition cannot be read: {others[0]!r}"
+    return f"{unread[first]}; {len(others):,} more partitions cannot be read, such as {others[0]!r}"
 
 
 class ChangedPartitions:
-    """A listing of the partitions whose version is another than in an earlier one; see `Since`."""
+    """A listing of the partitions whose version is another than in an earlier one; see `Since`.
+
+    In `state`, the version of one that cannot be read is empty, so that the next listing tries it again.
+    """
 
     def __init__(self, origin: Partitioned, before: Mapping[str, str]) -> None:
         earlier = partitions_of(before) if before.get("settings") == origin.state["settings"] else {}
-        self.state = origin.state
+        self.state = dict(origin.state)
         self._origin, now = origin, partitions_of(origin.state)
         self._changed = [key for key, version in now.items() if earlier.get(key) != version]
-        self._same = pa.array([folder_of(key) for key in now.keys() - set(self._changed)], pa.string())
+        self._same, self._unread = now.keys() - set(self._changed), dict[str, str]()
 
     def files(self) -> Iterator[ListedFile]:
         """See `Since.files`."""
-        yield from self._origin.of_partitions(self._changed)
+        yield from self._origin.of_partitions(self._changed, self._unread)
+        self.state |= {f"{_OF_PARTITION}{key}": "" for key in self._unread}
 
     def keeps(self, paths: pa.Array) -> pa.Array:
         """See `Since.keeps`."""
-        folders = pc.struct_field(pc.extract_regex(paths, r"^(?P<folder>[^/]*)/"), "folder")
-        return pc.is_in(folders, self._same)
+        return _are_in(self._same, paths)
+
+    def misses(self, paths: pa.Array) -> pa.Array:
+        """See `Since.misses`."""
+        return _are_in(self._unread, paths)
+
+
+def _are_in(partitions: Iterable[str], paths: pa.Array) -> pa.Array:
+    folders = pc.struct_field(pc.extract_regex(paths, r"^(?P<folder>[^/]*)/"), "folder")
+    return pc.is_in(folders, pa.array(map(folder_of, partitions), pa.string()))
 
 
 def partitions_of(state: Mapping[str, str]) -> dict[str, str]:

@@ -76,7 +76,13 @@ class TableFiles:
         if self.root.is_file():
             paths = [str(self.root)]
         else:
-            paths = sorted(entry.path for entry, path in walk(self.root) if self.patterns.match(path))
+            found = [(entry, path) for entry, path in walk(self.root) if self.patterns.match(path)]
+            real = self.root.resolve()
+            for entry, path in found:
+                if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(real):
+                    reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
+                    raise OSError(errno.EPERM, reason)
+            paths = sorted(entry.path for entry, _ in found)
         for path in paths:
             yield from _rows_of_file(path, Path(path), part)
 

@@ -109,6 +109,10 @@ class NewerRows:
         read = pc.is_in(paths, pa.array(self._paths, pa.string()))
         return pc.invert(read) if self._before else pc.and_(read, False)
 
+    def misses(self, paths: pa.Array) -> pa.Array:
+        """See `Since.misses`."""
+        return pc.and_(pc.is_valid(paths), False)
+
 
 def _compared(row: Row, column: str) -> Any:
     """Return the watermark of a row, None for one that compares with nothing; raises OSError without the column."""

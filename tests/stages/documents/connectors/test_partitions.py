@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,21 +151,70 @@ def test_partitions_that_cannot_be_read_say_why(
 @pytest.mark.parametrize(
     ("days", "reason"),
     [
-        (["2026-01-04"], r"partition '2026-01-04': [^;]*; nothing was changed"),
-        (["2026-01-04", "2026-01-05"], r"partition '2026-01-04': .*; 1 more partition is missing: '2026-01-05';"),
+        (["2026-01-04"], r"partition '2026-01-04': [^;]*; "),
+        (["2026-01-04", "2026-01-05"], r"partition '2026-01-04': .*; 1 more partition cannot be read: '2026-01-05'; "),
         (
             ["2026-01-04", "2026-01-05", "2026-01-06"],
-            r"'2026-01-04': .*; 2 more partitions are missing, such as '2026-01-05';",
+            r"partition '2026-01-04': .*; 2 more partitions cannot be read, such as '2026-01-05'; ",
         ),
     ],
 )
 @pytest.mark.parametrize("write", [files, archives, file_of_rows])
-def test_missing_partitions_are_counted(
-    tmp_path: Path, write: Callable[[Path], dict[str, Any]], days: list[str], reason: str
+def test_missing_partitions_cost_themselves_and_are_counted(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    write: Callable[[Path], dict[str, Any]],
+    days: list[str],
+    reason: str,
 ) -> None:
     named = write(tmp_path)
-    with pytest.raises(SourceError, match=reason):
-        list(list_files(source_of(named, ["2026-01-01", *days, "2026-01-02"])))
+    found = list(list_files(source_of(named, ["2026-01-01", *days, "2026-01-02"])))
+    assert [one.path for one in found if one.refused] == days
+    read = [one.path.removesuffix(".md") for one in found if not one.refused]
+    assert sorted(read) == ["2026-01-01/1", "2026-01-01/2", "2026-01-02/1"]
+    (line,) = caplog.messages
+    assert re.search(f"source pages: {reason}the documents read before stay", line)
+    with pytest.raises(SourceError, match=f"{reason}nothing was changed"):
+        list(list_files(source_of(named, days)))
+
+
+def test_a_partition_of_which_a_part_can_be_read_is_not_read(tmp_path: Path) -> None:
+    for day in DAYS:
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "1.jsonl").write_text(json.dumps({"id": "1", "text": day}))
+    (tmp_path / "2026-01-02" / "2.jsonl").write_text("no JSON")
+    found = list(list_files(source_of({"uri": f"{tmp_path}/{{partition}}", "rows": {}}, list(DAYS))))
+    assert {one.path for one in found if not one.refused} == {"2026-01-01/1", "2026-01-03/1"}
+    (refused,) = (one for one in found if one.refused)
+    assert re.match(r"partition '2026-01-02': .*2\.jsonl: ", refused.refused or "")
+
+
+@pytest.mark.parametrize("rows", [{}, {"rows": {}}])
+def test_a_link_below_the_folder_is_no_partition(tmp_path: Path, rows: dict[str, Any]) -> None:
+    suffix, lake = ".jsonl" if rows else "", tmp_path / "lake"
+    for folder in (lake, tmp_path / "elsewhere"):
+        for name in ("a", "b"):
+            file = folder / f"{name}{suffix}" if rows else folder / name / "1.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"id": "1", "text": name}))
+    (lake / f"out{suffix}").symlink_to(tmp_path / "elsewhere" / f"a{suffix}")
+    (lake / f"in{suffix}").symlink_to(lake / f"a{suffix}")
+    (tmp_path / "link").symlink_to(lake)
+    listed = list(list_files(source_of({"uri": f"{tmp_path}/link/{{partition}}{suffix}", **rows}, ["a", "in", "out"])))
+    refused = {one.path: one.refused or "" for one in listed if one.refused}
+    assert refused.pop("out").startswith("partition 'out': symbolic link that leads out of the source")
+    if not rows:
+        assert refused.pop("in").startswith("partition 'in': symbolic link to a folder of the source")
+    assert not refused
+    assert {one.path.partition("/")[0] for one in listed if not one.refused} == ({"a", "in"} if rows else {"a"})
+
+
+def test_a_place_that_fails_for_many_partitions_is_not_asked_for_all(tmp_path: Path) -> None:
+    (tmp_path / "0.jsonl").write_text("")
+    for day in range(1, 40):
+        (tmp_path / f"{day}.jsonl").write_text("no JSON")
+    with pytest.raises(SourceError, match=r"partition '1': .*; 10 more partitions cannot be read, such as '2'"):
+        list(list_files(source_of({"uri": f"{tmp_path}/{{partition}}.jsonl", "rows": {}}, [str(n) for n in range(40)])))
 
 
 QUERY = "SELECT * FROM pages WHERE day = "
@@ -184,6 +234,7 @@ QUERY = "SELECT * FROM pages WHERE day = "
             {"uri": "/{partition}.csv", "asset": "a", "rows": {"watermark": "day"}},
             r"either {partition} or rows.watermark",
         ),
+        ({"uri": "/srv/{day}.md", "asset": "a"}, r"uri: {day} is not replaced; write {partition}, or a dimension"),
         ({"uri": "/srv", "asset": "a", "include": ["{partition}/*.md"]}, r"{partition} is not replaced in patterns"),
         ({"uri": "/srv/{partition}", "asset": "a", "exclude": ["{Partitions}"]}, r"write {partition} in uri or rows"),
     ],
@@ -217,6 +268,15 @@ def test_a_misspelled_partition_is_refused_by_the_name_of_its_setting(tmp_path: 
             load_settings(home=tmp_path, named_sources=sources)
         said = f"setting named_sources.pages.{setting}: Value error, {place} is not replaced; write {{partition}}, or"
         assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("setting", ["include", "exclude"])
+def test_a_partition_in_a_pattern_is_refused_by_the_name_of_its_setting(tmp_path: Path, setting: str) -> None:
+    sources = {"pages": {"asset": "crawl/pages", "uri": "/srv/{partition}", setting: ["{partition}/*.md"]}}
+    with pytest.raises(SettingsError) as caught:
+        load_settings(home=tmp_path, named_sources=sources)
+    said = f"setting named_sources.pages.{setting}: Value error, {{partition}} is not replaced in patterns; write"
+    assert str(caught.value).startswith(said)
 
 
 @pytest.mark.parametrize("literal", ["{'partition': day}", "{partition: day}", "{part}", "{portal}", "{}"])

@@ -1,0 +1,93 @@
+"""Temporary homes in which other rows are built, by the stores and the budget of a real home."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+
+from lightrag_dagster.core.protocols import CountingEmbedder, Usage
+from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.extractions import Waiting, extract_source
+from lightrag_dagster.pipeline.graph import build_graph
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.merge import merge_sources
+from lightrag_dagster.pipeline.publish import publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, PinnedEmbedder
+from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+
+class TemporaryHome:
+    """A home in a folder; models are asked through the stores of the home it stands in for, on its budget."""
+
+    def __init__(self, home: Home, settings: Settings, folder: Path) -> None:
+        """Prepare a home in `folder` by settings of `home`, for builds in this process that wait for no batches."""
+        changes = {"home": folder, "database": None, "engine": "local"}
+        # No Cypher is needed.
+        self.settings = settings.model_copy(update=changes).changed(
+            llm={"mode": "realtime"},
+            graph={"before_publication_rows": 0},
+            documents={"max_failed_share": 1.0},
+            extraction={"max_rejected_share": 1.0},
+        )
+        self.tables = SourceTables(Home.of(self.settings))
+        self._home = home
+        self._recipes = Recipes.of(self.settings)
+        self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
+
+    def accept(self, source: str, rows: Mapping[str, pa.Table]) -> None:
+        """Take over the rows of all tables of a source."""
+        self._write(source, rows)
+        accept(self.tables.home, source, 1.0)
+
+    def ingest(self, source: str, documents: pa.Table, chunks: pa.Table | None = None) -> StageReport:
+        """Build a source from its documents, or from chunks of them; return the report of the extraction.
+
+        Raises:
+            BudgetExceededError: a limit of spending is reached; the answers so far are stored.
+            ProviderAccessError: no request can succeed until a person acts.
+        """
+        if chunks is None:
+            self._write(source, {"raw_documents": documents})
+            embedder = partial(open_embedder, self.settings.embedding, self._home, self._account)
+            chunk_source(source, self.tables, self._recipes, embedder if self._recipes.compares_meaning else None)
+        else:
+            self._write(source, {"raw_documents": documents, "chunks": chunks})
+        model = partial(open_chat_model, self.settings.llm, self._home, "extract", self._account)
+        report = extract_source(source, self.tables, self._recipes, model)
+        assert not isinstance(report, Waiting)
+        parse_and_accept(source, self.tables, self._recipes)
+        return report
+
+    def publish(self) -> Usage:
+        """Merge, embed and publish what was ingested or accepted; return the calls. Raises as `ingest`."""
+        settings, home, account = self.settings, self._home, self._account
+
+        def open_one(one: PinnedEmbedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
+            return open_embedder(settings_of(one, settings.embedding), home, account, engine)
+
+        usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage
+        for table in VECTOR_TABLES:
+            usage = usage + embed(self._recipes, table, open_one).usage
+        build_graph(settings)
+        publish_newest(self._recipes)
+        return usage
+
+    def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:
+        versions: dict[str, str] = {}
+        for table, content in rows.items():
+            parent = MADE_FROM.get(table)
+            inputs = {parent: versions[parent]} if parent else {}
+            fingerprint = self._recipes.code[table]
+            versions[table] = self.tables.write(table, source, content, inputs=inputs, fingerprint=fingerprint).version
