@@ -79,10 +79,14 @@ def _divide(parts: Sequence[Part], *, dates: bool) -> None:
 
 
 def _votes(parts: Sequence[Part]) -> dict[str, list[Vote]]:
-    """Return the votes for the type of each name, summed over all its mentions in the text."""
+    """Return the votes for the type of each name, of all its mentions in the text.
+
+    Those of the rules are not asked in a heading, where each word has a capital whether it is a name's or not.
+    """
     votes: dict[str, list[Vote]] = {}
     for part in parts:
-        for mention, found in zip(part.mentions, votes_of_part(part.text, part.tokens, part.mentions), strict=True):
+        cast = [[] for _ in part.mentions] if part.level else votes_of_part(part.text, part.tokens, part.mentions)
+        for mention, found in zip(part.mentions, cast, strict=True):
             further = part.votes.get((mention.start, mention.end))
             votes.setdefault(mention.name.casefold(), []).extend([*found, further] if further else found)
     return votes

@@ -8,8 +8,8 @@ from lightrag_dagster.offline.entity_types import Vote
 from lightrag_dagster.offline.mentions import Mention
 from lightrag_dagster.offline.tokens import Token, bare
 
-_HINT, _STRONG = 0.5, 3.0
-"""Weights of the model's votes for the type of a name: that the rules find as well, and of others."""
+_WEIGHT = 3.0
+"""The weight of the model's vote for the type of a name."""
 
 _AROUND = "\"'“”‘’«»„`*_.,;:!?()[]{} \t"
 _ARTICLE = re.compile(r"(?:the|der|die|das|den|dem)\s+", re.IGNORECASE)
@@ -51,7 +51,7 @@ def join(text: str, tokens: Sequence[Token], mentions: Sequence[Mention], spans:
             first, after = sum(one.end <= start for one in tokens), sum(one.start < end for one in tokens)
             joined = [one for one in joined if one not in overlapped]
             joined.append(Mention(name, "name", start, end, first, max(first, after)))
-        votes[start, end] = Vote(span.type, _STRONG if span.leads or not overlapped else _HINT)
+        votes[start, end] = Vote(span.type, _WEIGHT)
     return Joined(sorted(joined, key=lambda one: one.start), votes)
 
 

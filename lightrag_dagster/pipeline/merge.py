@@ -289,11 +289,13 @@ async def _merge(
     from lightrag_dagster.stages.merging.summaries import summarise
 
     settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
+    paid = inputs.embedder.provider == "openai"
+    terms = "off" if inputs.terms == "auto" and paid else inputs.terms
     concurrency = recipes.settings.llm.of("summarise").max_concurrency
     with (
         open_engine(work.engine) as engine,
         open_merge(
-            scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size, curation
+            scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size, curation, terms
         ) as merge,
     ):
         async with open_model() as model:

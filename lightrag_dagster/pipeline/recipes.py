@@ -38,7 +38,7 @@ _REVISIONS = {
     "extractions": 2,
     "layout": 4,
     "mentions": 3,
-    "merge": 6,
+    "merge": 7,
     "stores": 7,
     "report": 5,
     "duplicates": 1,
@@ -183,6 +183,7 @@ class Recipes:
             code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
+            terms=self.settings.extraction.terms,
             embedder=PinnedEmbedder(
                 provider=embedding.provider,
                 model=embedding.model,

@@ -51,6 +51,7 @@ from lightrag_dagster.settings.sections import (
     QuerySettings,
     RetentionSettings,
     Section,
+    TermsMode,
     TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
@@ -90,6 +91,7 @@ __all__ = [
     "Section",
     "Settings",
     "SourceSettings",
+    "TermsMode",
     "TypeSettings",
     "choosing",
     "load_settings",

@@ -80,6 +80,7 @@ class DocumentSettings(Section):
 
 
 ExtractionMethod = Literal["llm", "mentions"]
+TermsMode = Literal["auto", "on", "off"]
 
 
 class ExtractionSettings(Section):
@@ -101,6 +102,11 @@ class ExtractionSettings(Section):
         default=False,
         description="The language of its document, where that is known, counts for each chunk: a model writes "
         "descriptions and keywords in it, not in `language`, and rules know that a short text is German.",
+    )
+    terms: TermsMode = Field(
+        default="auto",
+        description="Phrases that several chunks share become entities of type `term`, found by counting and without a "
+        "model. auto: where names leave more than a third of the chunks without an entity, unless each vector is paid.",
     )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."

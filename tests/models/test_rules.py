@@ -35,7 +35,7 @@ def records(content: str) -> list[list[str]]:
 def test_extraction_is_one_record_a_line_in_the_order_of_the_text() -> None:
     assert records("Then Anna Berg founded Kestrel in 2014.") == [
         ["entity", "Anna Berg", "person", "Then Anna Berg founded Kestrel in 2014."],
-        ["entity", "Kestrel", "organization", "Then Anna Berg founded Kestrel in 2014."],
+        ["entity", "Kestrel", "other", "Then Anna Berg founded Kestrel in 2014."],
         ["relation", "Anna Berg", "Kestrel", "founded", "Then Anna Berg founded Kestrel in 2014."],
     ]
 

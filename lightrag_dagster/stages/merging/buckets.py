@@ -5,6 +5,7 @@ number has no effect on the rows. A step may run in any process; it writes the s
 
 choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents;
             with split names also all mentions, and which entity each of these names means there
+terms       the same, and all mentions   → mentions of phrases that are terms
 deal        mentions of some sources     → evidence of each entity and relation, and the ends of relations, by bucket
 group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
@@ -22,6 +23,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,
@@ -162,18 +164,40 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
         return database.count(connection, "SELECT count(*) FROM undecided")
 
 
-def deal(space: Workspace, mentions: tuple[Paths, Paths]) -> Dealt:
-    """Deal the entity and relation mentions that count to the buckets of their entities and relations.
+def find_terms(space: Workspace, inputs: Sequence[MergeInput], *, wanted: bool) -> Paths:
+    """Write the mentions of terms; unless they are `wanted`, only if over a third of the chunks names no entity."""
+    chosen = space.path("chosen")
+    with space.open(chosen) as connection:
+        view_files(connection, "chosen", [chosen])
+        view_source_files(
+            connection, "chunk", space.scratch.inputs(path for one in inputs for path in one.chunks), CHUNKS
+        )
+        entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
+        view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
+        nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"
+        nameless += " (SELECT DISTINCT chunk_id FROM entity_mention) m ON c.chunk_id = m.chunk_id"
+        if not wanted and not database.count(connection, nameless):
+            return ()
+        connection.register("stop_word", pa.table({"word": sorted(stop_words())}))
+        database.run(connection, "terms")
+        space.write(connection, "FROM term_mention", "term_mention")
+    return (space.path("term_mention"),)
+
+
+def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
+    """Deal the entity and relation mentions that count, and those of terms, to the buckets of entities and relations.
 
     A killed call may have written files of another name.
     """
     call, chosen = uuid4().hex, space.path("chosen")
     splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
-    with space.open(chosen, *chain(*splits.values())) as connection:
+    *stored, terms = mentions
+    with space.open(chosen, *terms, *chain(*splits.values())) as connection:
         view_files(connection, "chosen", [chosen])
         for table, paths in splits.items():
             view_files(connection, table, paths, SPLIT[table])
-        _view_mentions(connection, *map(space.scratch.inputs, mentions))
+        entities, relations = map(space.scratch.inputs, stored)
+        _view_mentions(connection, [*entities, *terms], relations)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
         for step in ("deal", "endpoint"):

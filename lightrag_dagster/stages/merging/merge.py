@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
-from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.settings import MergingSettings, TermsMode
 from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Size, Workspace
@@ -131,6 +131,7 @@ def open_merge(
     engine: Engine = LOCAL,
     size: Size = ONE_BUCKET,
     curation: Curation = NO_DECISIONS,
+    terms: TermsMode = "off",
 ) -> Iterator[Merge]:
     """Group the mentions of all sources; the merge can be finished inside the block.
 
@@ -143,6 +144,7 @@ def open_merge(
         engine: The engine of the work; its workers reach the scratch.
         size: The number of buckets. The result is the same.
         curation: Decisions of people.
+        terms: Make entities of phrases: `on`, or `auto` where names are few.
 
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
@@ -154,7 +156,8 @@ def open_merge(
         alone = Workspace(scratch, size, variables, curation)
         undecided = buckets.choose(alone, inputs)
         space = replace(alone, workers=engine.workers)
-        parts = _shared_out(inputs, max(len(space.buckets), engine.workers))
+        found = () if terms == "off" else buckets.find_terms(alone, inputs, wanted=terms == "on")
+        parts = _shared_out(inputs, found, max(len(space.buckets), engine.workers))
         dealt = list(engine.map(partial(buckets.deal, space), parts))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
         engine.map(partial(buckets.group_entities, space), space.buckets)
@@ -175,9 +178,9 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
         yield from (previous.entities, previous.relations)
 
 
-def _shared_out(inputs: Sequence[MergeInput], parts: int) -> list[tuple[Paths, Paths]]:
-    """Return the files of entity and relation mentions in at most `parts` parts."""
+def _shared_out(inputs: Sequence[MergeInput], terms: Paths, parts: int) -> list[tuple[Paths, Paths, Paths]]:
+    """Return the files of entity and relation mentions in at most `parts` parts; the terms are in the first."""
     entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
     relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))
     parts = max(1, min(parts, len(entities), len(relations)))
-    return [(entities[part::parts], relations[part::parts]) for part in range(parts)]
+    return [(entities[part::parts], relations[part::parts], () if part else terms) for part in range(parts)]

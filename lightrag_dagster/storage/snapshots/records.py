@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.settings import EmbeddingProvider, EmbeddingSettings, MergingSettings
+from lightrag_dagster.settings import EmbeddingProvider, EmbeddingSettings, MergingSettings, TermsMode
 
 
 class Record(BaseModel):
@@ -81,6 +81,7 @@ class GenerationInputs(Record):
     encoding: str = Field(description="Counts the tokens of descriptions")
     embedder: PinnedEmbedder
     decisions: str = Field(default="", description="Hash of the decisions that shape it; empty without any")
+    terms: TermsMode = Field(default="auto", description="The setting by which phrases become entities")
 
     @property
     def hash(self) -> str:
@@ -93,7 +94,8 @@ class GenerationInputs(Record):
         """A hash of code, settings and embedder: the inputs without the sources."""
         rules = self.merging.model_dump(mode="json")
         # Of the embedder its identity counts, since not every provider uses every setting.
-        return digest(self.code, rules, self.encoding, self.embedder.identity)
+        terms = [self.terms] if self.terms != "auto" else []
+        return digest(self.code, rules, self.encoding, self.embedder.identity, *terms)
 
     @model_validator(mode="before")
     @classmethod

@@ -13,7 +13,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.settings import MergingSettings, TermsMode
 from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
@@ -68,6 +68,21 @@ def chunk(source: str, path: str, index: int, chunk_id: str) -> Row:
         "recipe": RECIPE,
         "text_hash": chunk_id,
     }
+
+
+def nameless_chunks() -> list[Row]:
+    """Return sixty chunks of two sources: each third is about one thing, and three name a `carrier wave detector`."""
+    texts = [
+        "The magnetic tapes of the archive are old.",
+        "A magnetic tape fills slowly; fig. 2.",
+        "It was quickly closed.",
+    ]
+    rows = []
+    for n in range(60):
+        text = "He opened the carrier wave detector." if n in (1, 20, 40) else texts[n % 3]
+        alone = f" Wort{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10]} stands alone."
+        rows.append(chunk("ab"[n % 2], f"{n:03}.txt", 0, f"c{n:03}") | {"content": text + alone})
+    return rows
 
 
 def entity(source: str, chunk_id: str, index: int, name: str, kind: str, text: str, key: str = "k") -> Row:
@@ -180,11 +195,14 @@ def merged_in(
     bits: int = 0,
     engine: Engine = LOCAL,
     curation: Curation = NO_DECISIONS,
+    terms: TermsMode = "off",
     **settings: Any,
 ) -> Tables:
     """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
-    with open_merge(scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True), curation) as merge:
+    with open_merge(
+        scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True), curation, terms
+    ) as merge:
         groups = merge.to_summarise(count_words)
         summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
         merged = merge.finish(summaries, recipe)

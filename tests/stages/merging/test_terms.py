@@ -1,0 +1,58 @@
+"""Phrases that become entities: which, when, and the same in any order and number of buckets."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import TermsMode
+from tests.stages.merging.tables import Row, Summariser, Tables, entity, merged_from, nameless_chunks, write
+
+
+def merged(folder: Path, rows: list[Row], named: list[Row], terms: TermsMode, bits: int = 0) -> Tables:
+    return merged_from(write(folder, rows, named, []), folder, Summariser(), terms=terms, bits=bits)
+
+
+def names(tables: Tables) -> set[str]:
+    return set(tables.entities["name"].to_pylist())
+
+
+@pytest.fixture
+def rows() -> list[Row]:
+    return nameless_chunks()
+
+
+def test_a_phrase_of_at_least_three_chunks_and_few_of_all_is_an_entity(tmp_path: Path, rows: list[Row]) -> None:
+    found = merged(tmp_path, rows, [], "on")
+    # `magnetic tape` is in too many, `carrier wave` and `detector` only in the longer one, others in fewer than three
+    assert names(found) == {"carrier wave detector"}
+    [term] = found.entities.to_pylist()
+    assert (term["type"], term["chunk_count"], term["mention_count"]) == ("term", 3, 3)
+    assert term["summary_recipe"] is None
+
+
+def test_names_stay_what_they_are_and_terms_follow_them(tmp_path: Path, rows: list[Row]) -> None:
+    named = [entity("b", "c001", 0, "Carrier Wave Detector", "artifact", "A detector.")]
+    found = merged(tmp_path, rows, named, "on")
+    assert found.entities["type"].to_pylist() == ["artifact"]
+    assert found.entities["mention_count"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize(("nameless", "kept"), [(20, False), (21, True)])
+def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
+    tmp_path: Path, rows: list[Row], nameless: int, *, kept: bool
+) -> None:
+    named = [entity(row["source"], row["chunk_id"], 0, "Bergen", "location", "A city.") for row in rows[nameless:]]
+    assert ("carrier wave detector" in names(merged(tmp_path, rows, named, "auto"))) == kept
+    assert "carrier wave detector" in names(merged(tmp_path, rows, named, "on"))
+    assert names(merged(tmp_path, rows, named, "off")) == {"Bergen"}
+
+
+def test_order_history_and_buckets_change_nothing(tmp_path: Path, rows: list[Row]) -> None:
+    whole = merged(tmp_path, rows, [], "on")
+    assert whole == merged(tmp_path, rows, [], "on", bits=3)
+    shuffled = random.Random(1).sample(rows, len(rows))
+    assert whole == merged(tmp_path, shuffled, [], "on", bits=1)
+    # a passage that comes twice counts once
+    twice = [*rows, rows[20] | {"path": "zzz.txt", "chunk_index": 4}]
+    assert merged(tmp_path, twice, [], "on").entities["mention_count"].to_pylist() == [3]
