@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.indexes.arrays import Rows, map_lists, map_table, write_array, write_lists
 from lightrag_dagster.indexes.text_index import hash_of, name_parts, name_words, passage, text_terms, title_of
@@ -27,7 +28,7 @@ def write_texts(arrays: Path, folder: Path) -> None:
     Raises:
         OSError: the disk refuses, or an array is missing.
     """
-    names = map_table(arrays, "entities").column("name").to_pylist()
+    names = _names_in_questions(map_table(arrays, "entities"))
     titles: list[str] = []
     write_text_index(folder, _passages(map_table(arrays, "chunks"), titles), names)
     mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
@@ -38,6 +39,13 @@ def write_texts(arrays: Path, folder: Path) -> None:
         titled.extend(own)
         lengths.append(len(own))
     write_lists(folder, "title_chunks", _numbers(lengths), _numbers(titled))
+
+
+def _names_in_questions(entities: pa.Table) -> list[str]:
+    """Return the name of each entity, empty for a counted term: most questions have some of them."""
+    counted = pc.and_(pc.equal(entities["type"], "term"), pc.equal(entities["degree"], 0))
+    names: list[str] = pc.if_else(counted, "", entities["name"]).to_pylist()
+    return names
 
 
 def _passages(chunks: pa.Table, titles: list[str]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest
 from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer, role_of
+from tests.stages.merging.tables import nameless_chunks
 from tests.support import FLOOD, OFFICE, RIVER, build, run, write_source
 
 
@@ -179,6 +180,20 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
         build(changed)
         assert calls(plan) == asked(loopback)
     assert calls(make_plan(known)) == Counter()
+
+
+def test_terms_that_are_paid_for_have_a_price(known: Settings, loopback: Loopback) -> None:
+    free = known.changed(llm={"provider": "offline"})
+    passages = {row["path"]: row["content"] for row in nameless_chunks()}
+    write_source(free, "notes", passages)
+    build(free)
+    asked(loopback)
+    assert calls(make_plan(free)) == Counter(), "auto buys no term"
+    wanted = free.changed(extraction={"terms": "on"})
+    plan = make_plan(wanted)
+    assert plan.steps["embeddings"].cost.low > 0
+    build(wanted)
+    assert calls(plan) == asked(loopback) == {"embed": 1}
 
 
 @pytest.mark.long
