@@ -85,8 +85,11 @@ def test_a_run_follows_the_partitions(
     query = "select path from raw_documents where source = 'tickets' order by path"
     listed = command(capfd, monkeypatch, "sql", query, "--format", "csv")[1].splitlines()
     assert listed[1:] == ["2026-01-01/a", "2026-01-02/a"]
-    code, output, _ = command(capfd, monkeypatch, "backfill", "--source", "tickets")
-    assert (code, "partition '2026-01-01': No such file" in output) == (1, True)
+    code, output, error = command(capfd, monkeypatch, "backfill", "--source", "tickets")
+    assert (code, "1 skipped" in output) == (0, True), output + error
+    query = "select path, status from raw_documents where source = 'tickets' order by path"
+    listed = command(capfd, monkeypatch, "sql", query, "--format", "csv")[1].splitlines()
+    assert listed[1:] == ["2026-01-01,skipped", "2026-01-01/a,stale", "2026-01-02/a,processed"]
 
 
 @pytest.mark.long
