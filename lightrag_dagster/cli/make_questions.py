@@ -26,7 +26,7 @@ _MOST_DOCUMENTS = 5_000
 def make_questions(console: Console, count: int, file: Path | None, *, price: bool, as_json: bool) -> int:
     """Have a model draft questions into a new file, or, without a model, measure the modes by sentences taken out.
 
-    Return 1 if a passage got no usable answer, else 0.
+    Return 1 if a passage got no usable answer or no question was drafted, else 0.
 
     Raises:
         SettingsError: a file is missing, is there already, or is of no use without a model.
@@ -39,14 +39,21 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
         drafting = Drafting(settings, take_sample(Home.of(settings), sources, _MOST_DOCUMENTS, []), count)
         if price:
             asked = drafting.price()
+            if as_json:
+                terminal.print_json({"passages": drafting.passages, **asked._asdict()})
+                return 0
             console.print(
                 f"Passages: {drafting.passages:,}; with a stored draft: {drafting.passages - asked.questions:,}. "
                 f"To ask about the others takes {asked.words}.",
                 soft_wrap=True,
             )
             return 0
-        return _draft(console, drafting, file, Account.of(f"questions-{uuid4()}", "", settings.llm))
+        account = Account.of(f"questions-{uuid4()}", "", settings.llm)
+        return _draft(console, drafting, file, account, as_json=as_json)
     if price:
+        if as_json:
+            terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
+            return 0
         said = "Without a language model, sentences are taken out of a copy of the documents: no call to one, $0."
         console.print(said, soft_wrap=True)
         return 0
@@ -77,7 +84,7 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     return 0
 
 
-def _draft(console: Console, drafting: Drafting, file: Path | None, account: Account) -> int:
+def _draft(console: Console, drafting: Drafting, file: Path | None, account: Account, *, as_json: bool) -> int:
     if file is None:
         raise SettingsError("drafted questions are for you to read first; name a new file with --questions")
     require_new(file)
@@ -85,9 +92,22 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
         shown.start("drafting questions")
         drafted = drafting.draft(account)
         shown.finish()
+    made = len(drafted.questions)
+    if made:
+        write_questions(file, drafted.questions)
+    if as_json:
+        counts = {"passages": drafting.passages, "questions": made, "unfit": drafted.unfit, "failed": drafted.failed}
+        terminal.print_json({"file": str(file) if made else None} | counts)
+        return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
         console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow", soft_wrap=True)
-    write_questions(file, drafted.questions)
+    if not made:
+        console.print(
+            f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; "
+            f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft.",
+            soft_wrap=True,
+        )
+        return 1
     console.print(
         f"Questions in {file}: {len(drafted.questions):,} of {drafting.passages:,} passages; {drafted.unfit:,} answer "
         f"no question, {len(drafted.failed):,} got no usable draft. Strike out what no person would ask, then run "

@@ -30,7 +30,7 @@ class Draft(NamedTuple):
 
 
 class Drafted(NamedTuple):
-    """The questions that were drafted; the passages that answer none, and those without a usable answer."""
+    """The questions that were drafted; the number of passages that answer none, and the reason of each failed draft."""
 
     questions: list[FiledQuestion]
     unfit: int
@@ -79,11 +79,12 @@ class Drafting:
         for documents, one in zip(self._documents, self._asking.ask(self._settings, account), strict=True):
             if isinstance(one, str):
                 failed.append(one)
-            elif not one.question or one.question in made:
+            elif not one.question:
                 unfit += 1
-            else:
+            else:  # passages of the same question should all be found
+                others = made[one.question].documents if one.question in made else []
                 made[one.question] = FiledQuestion(
-                    question=one.question, documents=documents, answer=one.answer or None
+                    question=one.question, documents=sorted({*others, *documents}), answer=one.answer or None
                 )
         return Drafted(list(made.values()), unfit, failed)
 
@@ -102,11 +103,14 @@ def parse_draft(text: str) -> Draft | None:
 
 
 def require_new(file: Path) -> None:
-    """Refuse a file that is there already or has no folder, before a model is asked; raises SettingsError."""
-    if file.exists():
-        raise SettingsError(f"{file} is there already, perhaps with questions; name another file")
-    if not file.parent.is_dir():
-        raise SettingsError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
+    """Refuse a file that is there already or cannot be written, before a model is asked; raises SettingsError."""
+    try:
+        file.open("x").close()
+        file.unlink()
+    except FileExistsError as error:
+        raise SettingsError(f"{file} is there already, perhaps with questions; name another file") from error
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be written: {error.strerror or error}; name another file") from error
 
 
 def write_questions(file: Path, questions: Sequence[FiledQuestion]) -> None:

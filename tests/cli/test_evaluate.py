@@ -3,6 +3,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -137,7 +138,17 @@ def test_a_model_drafts_questions_into_a_new_file(
     assert (code, "name a new file with --questions" in error) == (2, True)
     code, output, _ = command(capfd, monkeypatch, *make, "--questions", str(file))
     assert (code, len(loopback.requests)) == (0, 3)
-    assert "1 of 3 passages; 2 answer no question" in output
+    assert "1 of 3 passages; 0 answer no question" in output
+    [question] = yaml.safe_load(file.read_text())
+    assert len(question["documents"]) == 3, "all three should be found"
     assert f"evaluate --questions {file}" in " ".join(output.split())
     code, _, error = command(capfd, monkeypatch, *make, "--questions", str(file))
     assert (code, "name another file" in error) == (2, True)
+
+    code, output, _ = command(capfd, monkeypatch, *make, "--price", "--json")
+    assert (code, json.loads(output)["questions"], json.loads(output)["passages"]) == (0, 0, 3)
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "another")
+    loopback.chat = lambda body: "I cannot say."
+    code, output, _ = command(capfd, monkeypatch, *make, "--questions", str(tmp_path / "none.yaml"))
+    assert (code, "none.yaml was not written" in " ".join(output.split())) == (1, True)
+    assert not (tmp_path / "none.yaml").exists()

@@ -94,5 +94,6 @@ def test_the_file_is_a_question_file_and_none_is_overwritten(tmp_path: Path) -> 
     for again in (require_new, lambda file: write_questions(file, questions)):
         with pytest.raises(SettingsError, match="name another file"):
             again(file)
-    with pytest.raises(SettingsError, match="no folder"):
-        require_new(tmp_path / "gone" / "questions.yaml")
+    for unfit in (tmp_path / "gone" / "questions.yaml", tmp_path / ("q" * 300), tmp_path):
+        with pytest.raises(SettingsError, match="name another file"):
+            require_new(unfit)
