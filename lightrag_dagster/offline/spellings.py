@@ -64,7 +64,7 @@ def canonical(names: Mapping[str, str], types: Mapping[str, str]) -> dict[str, s
     better: dict[str, str] = {}
     for folded, name in names.items():
         bare = folded.removeprefix("the ")
-        if bare != folded and (bare in names or (" " in bare and types[folded] not in ("content", "other"))):
+        if bare != folded and (bare in names or (" " in bare and types[folded] != "content")):
             better[folded] = names.get(bare, name[4:])
             continue
         first, _, rest = folded.partition(" ")

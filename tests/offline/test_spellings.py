@@ -33,6 +33,7 @@ def test_names_that_run_together_are_divided(text: str, known: dict[str, int], e
     [
         (["The Kessing Siren"], {}, {"the kessing siren": "Kessing Siren"}),
         (["The Kessing Siren", "KESSING SIREN"], {}, {"the kessing siren": "KESSING SIREN"}),
+        (["The Steinhag Drawdown"], {"the steinhag drawdown": "other"}, {"the steinhag drawdown": "Steinhag Drawdown"}),
         (["The Hague", "The Beatles"], {}, {}),
         (["The Green Mile"], {"the green mile": "content"}, {}),
         (["The Green Mile", "Green Mile"], {"the green mile": "content"}, {"the green mile": "Green Mile"}),
