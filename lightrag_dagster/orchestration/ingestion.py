@@ -161,7 +161,7 @@ class Ingestion:
 
 
 class _Inputs:
-    """What the tables of a source are made from: data versions, and the last event of Dagster's log at that time."""
+    """The tables that others of a source are made from: data versions, and the last event of Dagster's log then."""
 
     def __init__(self, instance: dg.DagsterInstance) -> None:
         self._instance = instance

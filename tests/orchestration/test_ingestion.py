@@ -123,8 +123,10 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
     with open_instance(Home(settings.home)) as instance:
         (run,) = instance.get_runs(limit=1)
         assert run.status is dg.DagsterRunStatus.FAILURE
-        (event,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
-        assert "1 of 3 sources failed, the others did not: lost: source 'lost'" in str(event.to_json())
+        (entry,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
+        assert "1 of 3 sources failed, the others did not: lost: source 'lost'" in str(
+            entry.get_dagster_event().step_failure_data
+        )
 
     write_source(settings, "lost", {"flood.md": FLOOD + " It rained."})
     assert ingest(settings) == (["lost"], {})
