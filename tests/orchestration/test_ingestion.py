@@ -8,9 +8,11 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG, CachingStal
 from dagster._core.events import DagsterEventType
 from dagster._core.loader import LoadingContextForTest
 from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
+from rich.console import Console
 
 from lightrag_dagster.assets.jobs import INGESTED
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
@@ -25,19 +27,9 @@ from tests.support import FLOOD, OFFICE, RIVER, write_source
 MADE, TIMES = DagsterEventType.ASSET_MATERIALIZATION, ("seconds", "slowest")
 
 
-class Quiet:
-    """A display of nothing."""
-
-    def run(self, name: str) -> None: ...
-
-    def start(self, step: str) -> None: ...
-
-    def finish(self) -> None: ...
-
-
 def ingest(settings: Settings, *names: str) -> tuple[list[str], dict[str, str]]:
     sources = find_sources(settings)
-    with open_jobs(settings, Quiet(), "run") as jobs:
+    with display(Console(quiet=True)) as view, open_jobs(settings, view, "run") as jobs:
         done = jobs.ingest([sources[name] for name in names or sources], backfill=False)
     return done.done, done.failed
 
