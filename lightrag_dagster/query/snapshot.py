@@ -127,6 +127,15 @@ class Snapshot:
             )
 
 
+def find_snapshot(home: Home, snapshot_id: str | None) -> Manifest:
+    """Return the manifest of a snapshot by its id or one of its names, by default of the current one.
+
+    Raises NoSnapshotError and StoreError as `open_snapshot`.
+    """
+    refresh_snapshot(home, snapshot_id)
+    return require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
+
+
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or one of its names, by default the current one.
 
@@ -134,8 +143,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
-    refresh_snapshot(home, snapshot_id)
-    pinned = require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
+    pinned = find_snapshot(home, snapshot_id)
     try:
         return _open(home, pinned)
     except StoreError as error:

@@ -68,6 +68,7 @@ class Database:
         *,
         added: Mapping[str, int] = MappingProxyType({}),
         synchronous: str = "NORMAL",
+        page_bytes: int | None = None,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -77,13 +78,14 @@ class Database:
             added: Columns that databases of older versions lack → value in the rows that are there, for those without
                 a default.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
+            page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
         with explained(self.name):
             if isinstance(address, Path):
                 address.parent.mkdir(parents=True, exist_ok=True)
-                self.engine = _sqlite_engine(address, synchronous)
+                self.engine = _sqlite_engine(address, synchronous, page_bytes)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
             # One connection to an SQLite file serves all threads, one transaction after another.
@@ -244,7 +246,7 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
         ) from error
 
 
-def _sqlite_engine(path: Path, synchronous: str) -> Engine:
+def _sqlite_engine(path: Path, synchronous: str, page_bytes: int | None) -> Engine:
     engine = create_engine(
         _sqlite_url(path),
         poolclass=StaticPool,
@@ -254,6 +256,8 @@ def _sqlite_engine(path: Path, synchronous: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, record: object) -> None:
+        if page_bytes:
+            connection.execute(f"PRAGMA page_size = {page_bytes}")  # which a file that is there does not heed
         # SQLite waits for no other process here, as when two of them make the file.
         for attempt in Retrying(
             retry=retry_if_exception(_is_busy),
