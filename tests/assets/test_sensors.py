@@ -182,6 +182,7 @@ def test_the_runs_of_others_are_not_recorded(
     assert received == []
 
 
+@pytest.mark.long
 def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes], tmp_path: Path
 ) -> None:
@@ -201,6 +202,7 @@ def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
     assert not publishes(instance, settings), "the setting is mended"
 
 
+@pytest.mark.long
 def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:

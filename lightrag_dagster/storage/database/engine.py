@@ -9,9 +9,10 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -39,7 +40,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
-from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, explained, postgres_url
+from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, damaged, explained, postgres_url
 
 CREATING = 0x11687
 """Advisory lock of Postgres that is held while tables are created."""
@@ -85,7 +86,8 @@ class Database:
         with explained(self.name):
             if isinstance(address, Path):
                 address.parent.mkdir(parents=True, exist_ok=True)
-                self.engine = _sqlite_engine(address, synchronous, page_bytes)
+                _create_file(address, page_bytes)
+                self.engine = _sqlite_engine(address, synchronous)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
             # One connection to an SQLite file serves all threads, one transaction after another.
@@ -246,7 +248,27 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
         ) from error
 
 
-def _sqlite_engine(path: Path, synchronous: str, page_bytes: int | None) -> Engine:
+def _create_file(path: Path, page_bytes: int | None) -> None:
+    """Create an SQLite file that is missing, with its header at once: one of no bytes has lost what was in it.
+
+    Raises:
+        StoreError: the file has no bytes.
+    """
+    if path.exists():
+        if not path.stat().st_size:
+            raise StoreError(damaged(path, "has no bytes"))
+        return
+    with TemporaryDirectory(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent) as folder:
+        new = Path(folder) / path.name
+        with closing(sqlite3.connect(new)) as connection:
+            if page_bytes:
+                connection.execute(f"PRAGMA page_size = {page_bytes}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(OSError):  # another process was first, or the file system has no links; then SQLite creates it
+            os.link(new, path)
+
+
+def _sqlite_engine(path: Path, synchronous: str) -> Engine:
     engine = create_engine(
         _sqlite_url(path),
         poolclass=StaticPool,
@@ -256,8 +278,6 @@ def _sqlite_engine(path: Path, synchronous: str, page_bytes: int | None) -> Engi
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, record: object) -> None:
-        if page_bytes:
-            connection.execute(f"PRAGMA page_size = {page_bytes}")  # which a file that is there does not heed
         # SQLite waits for no other process here, as when two of them make the file.
         for attempt in Retrying(
             retry=retry_if_exception(_is_busy),
