@@ -123,7 +123,7 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names) if names is not None else []
     account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)
-    states = pending(settings)
+    states = pending(settings, fresh=True)  # by the look for damage
     busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.orchestration.jobs import open_jobs

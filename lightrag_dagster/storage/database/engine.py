@@ -69,6 +69,7 @@ class Database:
         *,
         added: Mapping[str, int] = MappingProxyType({}),
         synchronous: str = "NORMAL",
+        page_bytes: int | None = None,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -78,13 +79,14 @@ class Database:
             added: Columns that databases of older versions lack → value in the rows that are there, for those without
                 a default.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
+            page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
         with explained(self.name):
             if isinstance(address, Path):
                 address.parent.mkdir(parents=True, exist_ok=True)
-                _create_file(address)
+                _create_file(address, page_bytes)
                 self.engine = _sqlite_engine(address, synchronous)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
@@ -246,7 +248,7 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
         ) from error
 
 
-def _create_file(path: Path) -> None:
+def _create_file(path: Path, page_bytes: int | None) -> None:
     """Create an SQLite file that is missing, with its header at once: one of no bytes has lost what was in it.
 
     Raises:
@@ -259,6 +261,8 @@ def _create_file(path: Path) -> None:
     with TemporaryDirectory(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent) as folder:
         new = Path(folder) / path.name
         with closing(sqlite3.connect(new)) as connection:
+            if page_bytes:
+                connection.execute(f"PRAGMA page_size = {page_bytes}")
             connection.execute("PRAGMA journal_mode = WAL")
         with suppress(OSError):  # another process was first, or the file system has no links; then SQLite creates it
             os.link(new, path)
