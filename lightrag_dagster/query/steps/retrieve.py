@@ -2,15 +2,17 @@
 
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, TypeVar
 
 import numpy as np
 
+from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.text_index import passage
@@ -73,23 +75,26 @@ def fitting(
     """Return the first items whose lines fit the budget, and the tokens of these lines.
 
     Fewer than `at_once` items are read after the first that does not fit. A line counts with the newline that ends it
-    in the context. Lines of JSON may be counted several at once, as no token reaches from one line into the next: then
-    there are few calls, for which concurrent questions would wait.
+    in the context. Lines of JSON may be counted several at once, as no token reaches from one line into the next: as
+    many as a rough estimate says will fit. So there are few calls, for which concurrent questions would wait.
     """
-    source, kept, waiting, used = iter(items), list[Item](), list[Item](), 0
-    while at_once:
-        waiting += islice(source, max(0, at_once - len(waiting)))
+    source, kept, used = iter(items), list[Item](), 0
+    waiting: list[tuple[Item, str]] = []
+    while True:
+        waiting += ((item, f"{line_of(item)}\n") for item in islice(source, max(0, at_once - len(waiting))))
         if not waiting:
-            break
-        some = waiting[:at_once]
-        needed = count("".join(f"{line_of(item)}\n" for item in some))
-        if used + needed > budget:
-            at_once //= 2
-            continue
-        kept += some
-        used += needed
-        waiting = waiting[at_once:]
-    return kept, used
+            return kept, used
+        rough = list(accumulate(rough_tokens(line) for _, line in waiting[:at_once]))
+        some = max(1, bisect_right(rough, budget - used))
+        needed = count("".join(line for _, line in waiting[:some]))
+        if used + needed <= budget:
+            kept += (item for item, _ in waiting[:some])
+            used += needed
+            waiting = waiting[some:]
+        elif some == 1:
+            return kept, used
+        else:
+            at_once = 1
 
 
 def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None, trace: Trace) -> Retrieval:
