@@ -79,6 +79,7 @@ test-long: .venv/long
 		|| echo "without chromium, tests of the report in a browser are skipped: apt-get install chromium"
 	$(BIN)/mypy --python-version 3.13
 	env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -m long
+	$(PYTEST) -m 'hypothesis and not long' --hypothesis-profile many
 	for seed in 1 2 3; do $(PYTEST) -m 'not long' --shuffle $$seed || exit; done
 	yes > /dev/null & one=$$!; yes > /dev/null & two=$$!; trap "kill $$one $$two" EXIT; $(PYTEST) -m 'not long' --shuffle 4
 

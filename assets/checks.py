@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from typing import NamedTuple
 
 import dagster as dg
 
@@ -51,56 +52,19 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
 
 def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
     """Return the checks of an ingested source, with one result a source."""
-
-    def check(
-        asset: str, name: str, judged: Callable[..., dg.AssetCheckResult], description: str
-    ) -> dg.AssetChecksDefinition:
-        with warnings.catch_warnings():
-            # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed
-            # one green.
-            warnings.filterwarnings("ignore", category=dg.PreviewWarning)
-            return dg.asset_check(
-                asset=namespace.key(asset), name=name, partitions_def=namespace.sources, description=description
-            )(namespace.bound(judged))
-
-    return [
-        check(
-            "raw_documents",
-            "failed_documents",
-            _failed_share_of("raw_documents"),
-            "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
-            "types that cannot be read, do not count.",
-        ),
-        check(
-            "extractions",
-            "failed_chunks",
-            _failed_share_of("extractions"),
-            "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
-        ),
-        check(
-            "parsed",
-            "rejected_rows",
-            _few_rows_rejected,
-            "The share of rows in the model's answers that could not be used is at or under "
-            "extraction.max_rejected_share. Answers that were accepted with a larger share, as by an older version, "
-            "stay accepted.",
-        ),
-        check(
-            "entity_mentions",
-            "accepted",
-            source_accepted,
-            "The source's tables belong together, few enough documents and chunks failed, and few enough rows of "
-            "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
-        ),
-        check("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
-        check(
-            "entity_mentions",
-            "names_grounded",
-            names_grounded,
-            "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
-            "for each recipe of the extraction.",
-        ),
-    ]
+    with warnings.catch_warnings():
+        # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed one
+        # green.
+        warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+        return [
+            dg.asset_check(
+                asset=namespace.key(one.asset),
+                name=one.name,
+                partitions_def=namespace.sources,
+                description=one.description,
+            )(namespace.bound(one.judged))
+            for one in SOURCE_CHECKS
+        ]
 
 
 def source_accepted(
@@ -220,3 +184,53 @@ def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
         )
 
     return check
+
+
+class SourceCheck(NamedTuple):
+    """A check of a table of one source: the table, its name, the function that judges, and a description."""
+
+    asset: str
+    name: str
+    judged: Callable[..., dg.AssetCheckResult]
+    description: str
+
+
+SOURCE_CHECKS = [
+    SourceCheck(
+        "raw_documents",
+        "failed_documents",
+        _failed_share_of("raw_documents"),
+        "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
+        "types that cannot be read, do not count.",
+    ),
+    SourceCheck(
+        "extractions",
+        "failed_chunks",
+        _failed_share_of("extractions"),
+        "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
+    ),
+    SourceCheck(
+        "parsed",
+        "rejected_rows",
+        _few_rows_rejected,
+        "The share of rows in the model's answers that could not be used is at or under "
+        "extraction.max_rejected_share. Answers that were accepted with a larger share, as by an older version, "
+        "stay accepted.",
+    ),
+    SourceCheck(
+        "entity_mentions",
+        "accepted",
+        source_accepted,
+        "The source's tables belong together, few enough documents and chunks failed, and few enough rows of "
+        "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
+    ),
+    SourceCheck("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
+    SourceCheck(
+        "entity_mentions",
+        "names_grounded",
+        names_grounded,
+        "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
+        "for each recipe of the extraction.",
+    ),
+]
+"""The checks of an ingested source."""

@@ -8,6 +8,7 @@ from logging import Logger
 import dagster as dg
 
 from lightrag_dagster.assets.metadata import COST_TAG, account_of
+from lightrag_dagster.assets.one_source import StepOfSource
 from lightrag_dagster.core import progress
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.resources import LightRAG
@@ -64,7 +65,8 @@ def _time(minutes: float) -> str:
 def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[None]:
     """Log a line a minute about the step that works in the block, and a first one when a provider does not answer.
 
-    The run gets a tag with its cost. A run that is cancelled ends with a sentence, not with where it was in our code.
+    The run gets a tag with its cost, unless it is of many sources. A run that is cancelled ends with a sentence, not
+    with where it was in our code.
     """
     settings = lightrag.settings
     source = context.partition_key if context.has_partition_key else ""
@@ -80,10 +82,11 @@ def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[No
     except dg.DagsterExecutionInterruptedError:
         raise dg.DagsterExecutionInterruptedError(CANCELLED) from None
     finally:
-        _tag(context, spent)
+        if not isinstance(context, StepOfSource):
+            tag_cost(context, spent)
 
 
-def _tag(context: dg.AssetExecutionContext, spent: Callable[[], float]) -> None:
+def tag_cost(context: dg.AssetExecutionContext | dg.OpExecutionContext, spent: Callable[[], float]) -> None:
     """Tag a run with its cost; a failure is logged, since the work of the step is done."""
     try:
         if cost := spent():

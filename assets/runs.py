@@ -11,6 +11,9 @@ from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 
+MANY_SOURCES = "ingest_sources"
+"""Step of the jobs `ingest` and `backfill` when a command works at any number of sources in one run."""
+
 _UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -54,7 +57,7 @@ def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun
         return not _keys(namespace).isdisjoint(run.asset_selection)
     if run.job_name not in map(namespace.named, JOBS):
         return False
-    steps = {namespace.named(one.name) for one in ASSETS}
+    steps = {namespace.named(name) for name in (MANY_SOURCES, *(one.name for one in ASSETS))}
     of_job = run.job_snapshot_id
     return of_job is None or not steps.isdisjoint(instance.get_job_snapshot(of_job).node_names)
 

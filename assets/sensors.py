@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-from dagster._core.storage.tags import PARTITION_NAME_TAG
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
@@ -63,6 +62,8 @@ FOLLOWS_DATA = (
 ).with_label("follows data versions")
 """Unlike `eager`, which also fires when something was made again with the same content. `code_version_changed` is left
 out on purpose: it would make everything again, and pay for it, at the first tick after a prompt was edited."""
+
+_PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 
 _log = logging.getLogger(__name__)
 
@@ -255,12 +256,25 @@ def _tell_of_repairs(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
     """Tell that what failed works again by a command, whose runs Dagster shows no sensor of run statuses."""
     namespace = Namespace(lightrag.settings.namespace)
     for subject in alerts.failing(lightrag.home, namespace.prefix):
-        tags = {PARTITION_NAME_TAG: subject.source} if subject.source else {}
-        chosen = dg.RunsFilter(job_name=namespace.named(subject.job), tags=tags)
-        for run in instance.get_runs(chosen, limit=1):
-            repaired = run.is_success and not any(_failed_checks(instance, run))
-            if repaired and run.remote_job_origin is None and is_of(instance, namespace, run):
-                alerts.recovered(lightrag.home, subject, run.run_id)
+        run = _last_success(instance, namespace, subject)
+        if run is None or run.remote_job_origin is not None or not is_of(instance, namespace, run):
+            continue
+        if all(subject.source not in (None, check.partition) for check in _failed_checks(instance, run)):
+            alerts.recovered(lightrag.home, subject, run.run_id)
+
+
+def _last_success(instance: dg.DagsterInstance, namespace: Namespace, subject: alerts.Subject) -> dg.DagsterRun | None:
+    """Return the last run of a subject, if it succeeded; of a source, it may be a run of many, where others failed."""
+    job = namespace.named(subject.job)
+    if subject.source is None:
+        last = next(iter(instance.get_runs(dg.RunsFilter(job_name=job), limit=1)), None)
+        return last if last and last.is_success else None
+    key, events = namespace.key("parsed"), instance.event_log_storage
+    tried = events.get_latest_storage_id_by_partition(key, _PLANNED, {subject.source}).get(subject.source, 0)
+    chosen = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[subject.source], after_storage_id=tried)
+    made = instance.fetch_materializations(chosen, limit=1).records
+    run = instance.get_run_by_id(made[0].run_id) if made else None
+    return run if run and run.job_name == job else None
 
 
 def _failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Iterable[dg.AssetCheckEvaluation]:

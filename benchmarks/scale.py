@@ -3,7 +3,7 @@
     python -m benchmarks.scale --chunks 20000
     python -m benchmarks.scale --chunks 1000000 --rule --engines processes
 
-Made-up passages in four sources are built offline, each engine in a process of its own, from reading the files to the
+Made-up passages in four sources are built offline, each step in a process of its own, from reading the files to the
 published snapshot. With `--rule` they are shorter, in one source, and a rule answers with three records a passage.
 
 Printed are for each step its seconds, those of the processor in all its processes, and the peak memory of its largest
@@ -75,16 +75,22 @@ def steps(settings: Settings, rule: bool) -> Iterator[tuple[str, Callable[[], ob
 
 
 def measured(folder: Path, engine: str, rule: bool) -> tuple[dict[str, Cost], str]:
-    """Build with an engine; return what each step cost, and the id of the snapshot."""
+    """Build with an engine, each step in a process of its own; return what each cost, and the id of the snapshot."""
     gleaning = {"gleaning": 0 if rule else 1}
     settings = load_settings(home=folder / engine, sources=folder / "sources", engine=engine, extraction=gleaning)
     costs = {}
-    for name, step in steps(settings, rule):
-        Path("/proc/self/clear_refs").write_text("5")  # begin a new peak
-        started, processor = time.perf_counter(), _processor()
-        step()
-        costs[name] = Cost(time.perf_counter() - started, _processor() - processor, _peak())
+    for name, _ in steps(settings, rule):
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            costs[name] = pool.submit(one_step, settings, rule, name).result()
     return costs, require_current(Home.of(settings)).snapshot_id
+
+
+def one_step(settings: Settings, rule: bool, name: str) -> Cost:
+    """Do a step, and return what it cost."""
+    step = dict(steps(settings, rule))[name]
+    started, processor = time.perf_counter(), _processor()
+    step()
+    return Cost(time.perf_counter() - started, _processor() - processor, _peak())
 
 
 def _processor() -> float:
@@ -123,9 +129,8 @@ def main() -> None:
             write_sources(folder / "sources", arguments.chunks, arguments.seed, SOURCES)
         costs, snapshots = {}, set()
         for engine in arguments.engines:
-            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-                costs[engine], snapshot = pool.submit(measured, folder, engine, arguments.rule).result()
-                snapshots.add(snapshot)
+            costs[engine], snapshot = measured(folder, engine, arguments.rule)
+            snapshots.add(snapshot)
     assert len(snapshots) == 1, "the engine shows in the result"
     print(f"{arguments.chunks} chunks, {os.cpu_count()} processors: seconds, seconds of the processor, megabytes")
     print(f"{'':17}" + "".join(f"{engine:>24}" for engine in arguments.engines) + f"{arguments.cores:>10} cores")

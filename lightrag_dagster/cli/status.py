@@ -19,6 +19,7 @@ from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.checking import check_databases
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot
@@ -37,7 +38,7 @@ def check_status(console: Console) -> int:
     """
     settings = load_settings()
     refresh_upstream(settings)
-    _spent(Home.of(settings))
+    check_databases(Home.of(settings))
     states = pending(settings)
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     if states.manifest is None:
@@ -52,7 +53,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
 
     Raises:
         SourceError: the sources cannot be listed; except as JSON, the published part was printed.
-        StoreError: the home is damaged; if only its ledger is, all else was printed.
+        StoreError: the home is damaged; if only a database is, all else was printed.
     """
     settings = load_settings()
     refresh_upstream(settings)
@@ -69,7 +70,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
         print_json(_facts(home, states, settings.retention))
     else:
         _print_all(console, home, states, settings)
-    _spent(home)
+    check_databases(home)
 
 
 def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:
@@ -220,8 +221,12 @@ def _spent(home: Home) -> float:
 def _print_batches(console: Console, home: Home) -> None:
     if not home.may_have_batches:
         return
-    with BatchLedger(home.batches) as ledger:
-        batches = ledger.batches(*OPEN)
+    try:
+        with BatchLedger(home.batches) as ledger:
+            batches = ledger.batches(*OPEN)
+    except StoreError:  # as above
+        console.print("Batches: not known.")
+        return
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
         counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"

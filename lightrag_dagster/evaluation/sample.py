@@ -56,7 +56,10 @@ def take_sample(home: Home, sources: Sequence[str], count: int, first: Sequence[
     with in_memory() as connection:
         chosen = _chosen(connection, tables, versions, count, first)
         if not chosen:
-            raise StoreError(f"no document was ingested in {home.name} yet; run `lightrag-dagster run` first")
+            raise StoreError(
+                f"no document was accepted in {home.name} yet; run `lightrag-dagster run` first, and if it did, "
+                "`lightrag-dagster status` says why a source is withheld"
+            )
         found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
     return Sample(found, home.files.count_rows(chunks))
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency, has_adjacency
 from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
-from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -130,9 +130,9 @@ def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
     """Register the ids of every vector table, and return the problems of the vectors themselves."""
-    problems = []
+    problems, readers = [], open_all_vectors(generation.home, vectors.tables)
     for table, entry in vectors.tables.items():
-        reader = open_vectors(generation.home, entry)
+        reader = readers[table]
         with scan_errors(entry.table):
             connection.register("stored", reader.keys())
             connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")

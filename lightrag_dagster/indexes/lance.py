@@ -6,9 +6,10 @@ hangs, also in tables that are opened there, and again when the process ends. So
 
 import atexit
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any
 
 import lancedb
@@ -21,6 +22,7 @@ from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError, one
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.vector_index import matrix, nearest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.lance_files import tagged_version
 from lightrag_dagster.storage.snapshots.records import VectorTable
 
 INDEX_CACHE, METADATA_CACHE = 1 << 30, 128 << 20
@@ -147,11 +149,17 @@ def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     """Open the version that a manifest names; raises StoreError when it is missing or damaged."""
     with lance_errors(entry.table):
         handle = open_database(home).open_table(entry.table)
-        handle.checkout(entry.tag)
+        handle.checkout(tagged_version(home, entry))  # LanceDB asks a bucket three times for a tag
     size = handle.schema.field("vector").type.list_size
     if size != entry.dimensions:
         raise StoreError(f"vector table {entry.table} holds vectors of {size}, its manifest says {entry.dimensions}")
     return VectorReader(handle, entry)
+
+
+def open_all_vectors(home: Home, entries: Mapping[str, VectorTable]) -> dict[str, VectorReader]:
+    """Open several tables at once, each as `open_vectors`: in a bucket, opening is a row of requests."""
+    with ThreadPoolExecutor(max(1, len(entries))) as threads:
+        return dict(zip(entries, threads.map(partial(open_vectors, home), entries.values()), strict=True))
 
 
 _used_before_fork = False
@@ -190,7 +198,12 @@ def open_database(home: Home) -> Any:
             "this process was forked from one that had a knowledge base open, which LanceDB does not survive; open it"
             " only after the fork, or start processes by spawn or forkserver"
         )
-    return lancedb.connect(home.lance_uri, session=_session())
+    return _connect(home.lance_uri)
+
+
+@lru_cache(maxsize=8)
+def _connect(uri: str) -> Any:
+    return lancedb.connect(uri, session=_session())
 
 
 def _unit(vectors: Vectors) -> Vectors:

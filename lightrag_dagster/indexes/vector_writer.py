@@ -97,10 +97,12 @@ def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
 
 def pin(handle: Any, tag: str) -> None:
     """Give the newest version of a table a tag, or move the tag there."""
-    if tag in handle.tags.list():
-        handle.tags.update(tag, handle.version)
-    else:
+    try:
         handle.tags.create(tag, handle.version)
+    except RuntimeError as error:  # a list of tags would read each of them
+        if "already exists" not in str(error):
+            raise
+        handle.tags.update(tag, handle.version)
 
 
 @contextmanager

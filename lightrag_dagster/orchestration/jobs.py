@@ -1,7 +1,7 @@
 """Dagster jobs run in this process and recorded in the home's instance."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -15,9 +15,11 @@ from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.home import Home
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -48,26 +50,31 @@ class Jobs:
     def execute(
         self,
         job: str,
-        partition: str | None = None,
         config: dict[str, Any] | None = None,
         assets: Sequence[str] = (),
     ) -> None:
-        """Run one job, of one source if it has partitions, and show its steps; raises the error of a step.
+        """Run one job over all sources and show its steps; raises the error of a step.
 
         With `assets`, only these of the job are made; `config` is that of steps, by their names without prefix.
         """
-        self._display.run(partition or "all sources")
+        self._display.run("all sources")
         run_id = str(uuid4())
         self._instance.add_event_listener(run_id, self._show)
-        definition = self._definitions.resolve_job_def(self._namespace.named(job))
-        definition.execute_in_process(
+        self._definitions.resolve_job_def(self._namespace.named(job)).execute_in_process(
             instance=self._instance,
-            partition_key=partition,
             asset_selection=[self._namespace.key(asset) for asset in assets] or None,
-            run_config={**_QUIET, "ops": self._ops(definition, partition, config)},
+            run_config={**_QUIET, "ops": {self._namespace.named(step): one for step, one in (config or {}).items()}},
             run_id=run_id,
             tags=self._tags,
         )
+
+    def ingest(self, sources: Sequence[Source], *, backfill: bool) -> Ingestion:
+        """Ingest sources in one run, and return what was done and what failed; raises ProviderAccessError."""
+        ingestion = Ingestion(LightRAG(self._settings), self._definitions, self._display, backfill=backfill)
+        job = ingestion.job(sources)
+        with suppress(dg.Failure):  # which says what `failed` has
+            job.execute_in_process(instance=self._instance, run_config=_QUIET, tags=self._tags)
+        return ingestion
 
     def refuse_others(self) -> None:
         """Check that Dagster has no unfinished run of this knowledge base; raises StoreError."""
@@ -89,14 +96,6 @@ class Jobs:
             return f"old runs were not deleted from Dagster's history: {one_line(error)}; the next run tries again"
         old = f"{pruned:,} runs older than {retention.runs_days:g} days"
         return f"{old} were deleted from Dagster's history" if pruned else ""
-
-    def _ops(self, job: dg.JobDefinition, source: str | None, config: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the configuration of steps: a given one, else the job's own, which run configuration would replace."""
-        if config is not None:
-            return {self._namespace.named(step): one for step, one in config.items()}
-        if source is None or job.partitioned_config is None:
-            return {}
-        return dict(job.partitioned_config.get_run_config_for_partition_key(source).get("ops", {}))
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, ProviderAccessError, StoreError
+from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 LOCK_SECONDS = 5.0
-"""Time that the command line waits for another builder, or another ingestion of a source, before it says so."""
+"""Time that the command line waits for another builder, or another acceptance of a source, before it says so."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ def bring_up_to_date(
     sources = chosen_sources(settings, names) if names is not None else []
     account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)
-    states = pending(settings)
+    states = pending(settings, fresh=True)  # by the look for damage
     busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
     if busy or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.orchestration.jobs import open_jobs
@@ -201,16 +201,12 @@ class _Pass:
         self._outcome = outcome
 
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
-        for source in sources:
-            backfills = {backfill} | set(states.sources[source.name].waiting)
-            try:
-                done = [self._ingest(source, backfill=each) for each in sorted(backfills)]
-                if any(done):
-                    self._outcome.ingested.append(source.name)
-            except ProviderAccessError:
-                raise
-            except LightRAGError as error:
-                self._outcome.failed[source.name] = str(error)
+        for backfills in (False, True):
+            due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
+            if due:
+                done = self._jobs.ingest(due, backfill=backfills)
+                self._outcome.ingested += done.done
+                self._outcome.failed |= done.failed
         accept_pending(self._settings)
         waiting = bool(sources_that_wait(self._settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
@@ -223,17 +219,28 @@ class _Pass:
         if pruned := self._jobs.prune():
             self._outcome.tidied.append(pruned)
 
-    def _ingest(self, source: Source, *, backfill: bool) -> bool:
-        """Ingest one source if there is something to do; return True if there was."""
+    def _is_due(self, source: Source, states: Pending, backfill: bool, *, asked: bool) -> bool:
+        """Say whether there is something to do for a source, in a backfill or an ordinary ingestion, as `asked`.
+
+        The other kind is due too where the source waits for batches of it. A backfill that was already made, and may be
+        accepted now, is accepted.
+        """
+        name, state = source.name, states.sources[source.name]
+        if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
+            return False
+        if not (backfill or state.problem):
+            return state.ingest is not None
         tables = SourceTables(self._home, candidate=backfill)
-        with ingesting(self._home, source.name, LOCK_SECONDS):
+        try:
             if why_ingest(source, tables, self._recipes) is not None:
-                self._jobs.execute("backfill" if backfill else "ingest", source.name)
-            elif tables.has_candidate(source.name) and backfill:
-                accept(self._home, source.name, *Bounds.of(self._settings), candidate=True)
-            else:
-                return False
-        return True
+                return True
+            if backfill and tables.has_candidate(name):
+                with ingesting(self._home, name, LOCK_SECONDS):
+                    accept(self._home, name, *Bounds.of(self._settings), candidate=True)
+                self._outcome.ingested.append(name)
+        except LightRAGError as error:
+            self._outcome.failed[name] = str(error)
+        return False
 
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:

@@ -51,7 +51,7 @@ def _asking(settings: Settings, pairs: Sequence[Pair]) -> Questionnaire[Opinion]
     if settings.llm.provider == "offline":
         raise SettingsError(
             "llm.provider is offline, and only a language model can compare names; name a provider, such as openai, "
-            "or leave out --ask"
+            "or list the pairs without --ask and --price"
         )
     prompts = load_prompts(settings.prompts, settings.language)
     return Questionnaire("resolve", [resolve_request(prompts, *pair) for pair in pairs], parse_opinion, _ANSWER_TOKENS)

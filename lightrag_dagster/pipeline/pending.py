@@ -141,8 +141,12 @@ class Pending:
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}
 
 
-def pending(settings: Settings) -> Pending:
+def pending(settings: Settings, *, fresh: bool = False) -> Pending:
     """Return the work of the next run on every configured source and on the knowledge base.
+
+    Args:
+        settings: Settings of the run.
+        fresh: The records of the home were just taken over.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
@@ -151,7 +155,8 @@ def pending(settings: Settings) -> Pending:
         StoreError: the home is damaged.
     """
     home, recipes = Home.of(settings), Recipes.of(settings)
-    refresh(home)
+    if not fresh:
+        refresh(home)
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states

@@ -18,7 +18,7 @@ from lightrag_dagster.query.arguments import instance, path_of, several, text, w
 from lightrag_dagster.query.graph.questions import GraphQuestions
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
-from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
+from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.ask import require_model
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
@@ -110,11 +110,11 @@ class KnowledgeBase(GraphQuestions):
         it was asked have ended. A knowledge base that was opened by the name of a snapshot follows the name. Raises as
         `open`.
         """
+        home = Home.of(self.settings)
         with self._opened.in_use():
-            found = open_snapshot(Home.of(self.settings), self._named)
-        if found.manifest.snapshot_id == self.snapshot_id:
-            found.close()
-            return self
+            if find_snapshot(home, self._named).snapshot_id == self.snapshot_id:
+                return self
+            found = open_snapshot(home, self._named)
         return type(self)(found, self.settings, self._account, self._named)
 
     @property

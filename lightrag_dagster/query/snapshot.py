@@ -1,6 +1,7 @@
 """A published snapshot, opened for questions: the graph arrays, and the vector tables at their pinned versions."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
-from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.storage.home import Home
@@ -125,6 +126,15 @@ class Snapshot:
             )
 
 
+def find_snapshot(home: Home, snapshot_id: str | None) -> Manifest:
+    """Return the manifest of a snapshot by its id or one of its names, by default of the current one.
+
+    Raises NoSnapshotError and StoreError as `open_snapshot`.
+    """
+    refresh_snapshot(home, snapshot_id)
+    return require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
+
+
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or one of its names, by default the current one.
 
@@ -132,8 +142,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
-    refresh_snapshot(home, snapshot_id)
-    pinned = require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
+    pinned = find_snapshot(home, snapshot_id)
     try:
         return _open(home, pinned)
     except StoreError as error:
@@ -144,7 +153,9 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
 def _open(home: Home, pinned: Manifest) -> Snapshot:
     generation, mark = Generation(home, pinned.snapshot_id), mark_read(home, pinned.snapshot_id)
-    arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
+    with ThreadPoolExecutor(1) as beside:  # of a bucket, both are requests that take their time
+        vectors = beside.submit(open_all_vectors, home, pinned.vectors.tables)
+        arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:
@@ -153,7 +164,7 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
         manifest=pinned,
         generation=generation,
         graph=Adjacency.open(arrays),
-        vectors={name: open_vectors(home, table) for name, table in pinned.vectors.tables.items()},
+        vectors=vectors.result(),
         corpus_state=corpus_state,
         mark=mark,
     )

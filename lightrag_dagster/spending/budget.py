@@ -14,7 +14,7 @@ _RENEW_SECONDS = LEASE_SECONDS / 4
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
 _PERIOD = {"run": "", "day": " a day", "source": " a source", "month": " a source and month"}
 _NEXT_STEP = {
-    "run": "raise --max-cost or llm.max_cost_usd and run again",
+    "run": "raise llm.max_cost_usd, or --max-cost where the command has it, and run again",
     "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
     "source": "raise llm.max_cost_per_source_usd and run again",
     "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",

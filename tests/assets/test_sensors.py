@@ -9,18 +9,23 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from rich.console import Console
 
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import (
     publish_accepted,
     record_failed_checks,
     record_failures,
     source_partitions,
 )
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
+from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import discard_graph, newest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
@@ -182,6 +187,7 @@ def test_the_runs_of_others_are_not_recorded(
     assert received == []
 
 
+@pytest.mark.long
 def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes], tmp_path: Path
 ) -> None:
@@ -201,6 +207,7 @@ def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
     assert not publishes(instance, settings), "the setting is mended"
 
 
+@pytest.mark.long
 def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
@@ -240,7 +247,10 @@ def test_a_repair_by_a_command_is_told_by_the_next_tick(
     assert len(received) == 1
 
     write_source(settings, "absent", {"river.md": RIVER})
-    assert ingest(settings, instance, "absent").success
+    with display(Console(quiet=True)) as view:
+        many = Ingestion(LightRAG(settings), build_definitions(settings), view, backfill=False)
+        job = many.job([find_source(settings, "absent")])
+        assert job.execute_in_process(instance=instance, tags={ACCOUNT_TAG: "one"}).success
     for _ in range(2):
         publishes(instance, settings)
     (_, recovery) = map(json.loads, received)

@@ -99,6 +99,7 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
 
 
+@pytest.mark.long
 def test_lost_decisions_end_commands_until_their_loss_is_accepted(ask: Ask) -> None:
     ask("curate", "remove", "Bergen")
     rebuild()
@@ -112,6 +113,7 @@ def test_lost_decisions_end_commands_until_their_loss_is_accepted(ask: Ask) -> N
     assert ask("curate", "remove", "Oslo").startswith("Decision 2: ")
 
 
+@pytest.mark.long
 def test_a_part_that_was_split_off_is_addressed_by_its_name(ask: Ask, notes: Path) -> None:
     (notes / "old").mkdir()
     (notes / "old" / "flood.md").write_text(FLOOD.replace("2021", "1987"))
@@ -134,6 +136,7 @@ def test_a_part_that_was_split_off_is_addressed_by_its_name(ask: Ask, notes: Pat
     assert "hold together." in ask("curate", "check")
 
 
+@pytest.mark.long
 def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None:
     ask("curate", "rename", "Halden Weir", "Weir B")
     rebuild()
@@ -172,6 +175,7 @@ def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     assert not [line for line in rebuild().warnings if "in no document" in line]
 
 
+@pytest.mark.long
 def test_additions_have_places_and_chunks_of_their_own(ask: Ask, notes: Path) -> None:
     (notes / "tiny.md").write_text("Marlow Quince of Steinfeld")
     rebuild()
@@ -187,6 +191,7 @@ def test_additions_have_places_and_chunks_of_their_own(ask: Ask, notes: Path) ->
     assert "undo it by `lightrag-dagster curate undo`" in ask("purge", "curation", "--yes", code=2)
 
 
+@pytest.mark.long
 def test_additions_that_were_taken_back_leave_no_text(ask: Ask, notes: Path) -> None:
     (notes / "gone.md").write_text("Ulla Berg met Jonas Feld.")
     ask("curate", "add", "Zebra", "--text", "ZEBRATEXT")

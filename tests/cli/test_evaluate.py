@@ -101,6 +101,7 @@ LONG = {
 }
 
 
+@pytest.mark.long
 def test_sentences_of_the_documents_make_questions_without_a_model(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_a_folder_of_ones_own_is_not_in_the_home(export: Export, published_home:
     assert not (published_home / inside).exists()
 
 
+@pytest.mark.long
 def test_into_the_home_and_of_an_older_snapshot(
     years: Years, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

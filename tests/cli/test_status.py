@@ -97,7 +97,20 @@ def test_without_the_folder_of_sources_it_shows_what_is_published(
         assert command(capfd, monkeypatch, "status", option) == (2, "", errors)
 
 
-def test_a_damaged_ledger_ends_it_after_all_else(
+@pytest.mark.parametrize(
+    ("name", "state", "shown", "spent"),
+    [
+        ("ledger", "is damaged", "Spent: not known.", None),
+        ("responses", "is damaged", "", 0.0),
+        ("vectors", "has no bytes", "", 0.0),
+        ("batches", "is damaged", "Batches: not known.", 0.0),
+    ],
+)
+def test_a_damaged_database_ends_it_after_all_else(
+    name: str,
+    state: str,
+    shown: str,
+    spent: float | None,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     published_home: Path,
@@ -105,14 +118,14 @@ def test_a_damaged_ledger_ends_it_after_all_else(
     notes: Path,
 ) -> None:
     home = shutil.copytree(published_home, tmp_path / "home")
-    (home / "ledger.sqlite").write_bytes(b"This is no database." * 100)
+    (home / f"{name}.sqlite").write_bytes(b"This is no database." * (100 if state == "is damaged" else 0))
     monkeypatch.setenv("LIGHTRAG_HOME", str(home))
     code, output, errors = command(capfd, monkeypatch, "status")
-    assert (code, "Spent: not known." in output, "│ notes" in output) == (2, True, True)
-    assert errors.startswith(f"error: {home}/ledger.sqlite is damaged; restore it from a backup, or move it away")
+    assert (code, shown in output, "│ notes" in output) == (2, True, True)
+    assert errors.startswith(f"error: {home}/{name}.sqlite {state}; restore it from a backup, or move it away (")
     assert errors.count("\n") == 1
     code, output, again = command(capfd, monkeypatch, "status", "--json")
-    assert (code, json.loads(output)["spent_usd"], again) == (2, None, errors)
+    assert (code, json.loads(output)["spent_usd"], again) == (2, spent, errors)
     assert command(capfd, monkeypatch, "status", "--check") == (2, "", errors)
 
 

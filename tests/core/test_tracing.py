@@ -110,6 +110,7 @@ def test_a_question_is_a_trace(loopback: Loopback, collector: Collector) -> None
     assert os.environ["OPENAI_API_KEY"].encode() not in told
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_home")
 def test_a_failed_call_is_an_error_in_the_trace(loopback: Loopback, collector: Collector) -> None:
     loopback.fault = lambda received: Reply.error(401)

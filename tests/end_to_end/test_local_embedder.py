@@ -81,6 +81,7 @@ def test_another_model_waits_for_a_backfill(built: Settings, tmp_path: Path) -> 
     assert len(found(other)) == 1
 
 
+@pytest.mark.long
 def test_a_model_that_was_changed_in_place_answers_no_question(built: Settings, tmp_path: Path) -> None:
     change(tmp_path / "tiny" / "1_Pooling" / "config.json", pooling_mode="cls")
     with pytest.raises(EmbeddingError, match=r"embedded by local/tiny@\w+, and this version has local/tiny@\w+; run"):

@@ -296,6 +296,7 @@ def test_a_backfill_that_holds_it_goes_and_keeps_the_other_answers(
 STEPS = ("_forget_records", "record_files", "remove_other_versions")  # after the last one no table tells of it
 
 
+@pytest.mark.long
 def test_a_purge_that_was_interrupted_is_completed_by_the_next(
     copied: tuple[Settings, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

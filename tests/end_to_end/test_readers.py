@@ -140,6 +140,7 @@ def test_two_builders_at_once_take_turns_or_are_refused(
     assert snapshot_contents(settings) == snapshot_contents(clean)
 
 
+@pytest.mark.long
 def test_a_builder_that_waits_too_long_says_who_is_in_its_way(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ def test_chunks_that_fail_are_counted(paid: Settings, loopback: Loopback) -> Non
     assert trial.after.entities == set()
 
 
+@pytest.mark.long
 def test_a_trial_keeps_to_the_budget(paid: Settings, loopback: Loopback) -> None:
     asked = len(loopback.requests)
     with pytest.raises(BudgetExceededError):
@@ -130,5 +131,5 @@ def test_a_trial_keeps_to_the_budget(paid: Settings, loopback: Loopback) -> None
 def test_without_documents_there_is_nothing_to_try(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER})
-    with pytest.raises(StoreError, match=r"no document was ingested in .*; run `lightrag-dagster run` first"):
+    with pytest.raises(StoreError, match=r"no document was accepted in .*; run `lightrag-dagster run` first"):
         try_recipe(settings, settings, 3, [])

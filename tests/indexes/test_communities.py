@@ -9,7 +9,7 @@ from pathlib import Path
 import networkx as nx
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.errors import SettingsError
@@ -84,7 +84,6 @@ _EDGES = st.dictionaries(
 )
 
 
-@settings(max_examples=20)
 @given(edges=_EDGES, order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_has_no_effect(edges: dict[tuple[int, int], float], order: st.DrawFn) -> None:
     relations = [(f"e{one:02}", f"e{other:02}", weight) for (one, other), weight in edges.items()]
@@ -96,6 +95,7 @@ def test_the_order_of_rows_has_no_effect(edges: dict[tuple[int, int], float], or
     assert sum(first["size"].to_pylist()) == len(entities), "each entity is in one community of a level"
 
 
+@pytest.mark.long
 def test_three_processes_find_the_same() -> None:
     script = """
 from tests.indexes.test_communities import TWO, entities_of, find_communities, table_of

@@ -38,6 +38,7 @@ def test_batches_keep_texts_and_order_within_both_bounds(
         assert len(batch) == size or weight([*batch, following[0]]) > tokens
 
 
+@pytest.mark.long
 def test_workers_count_a_corpus_as_one_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 2)
     embedder = LexicalEmbedder(64)

@@ -117,6 +117,7 @@ def test_a_missing_or_damaged_file(tmp_path: Path) -> None:
         assert "\n" not in str(refused.value)
 
 
+@pytest.mark.long
 def test_a_check_of_large_tables_keeps_nothing_where_a_builder_cleans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,6 +62,7 @@ def test_what_may_be_changed_in_sql(source: str, found: list[str]) -> None:
     assert changes(source, "a.sql") == found
 
 
+@pytest.mark.long
 def test_every_mutant_of_a_folder_is_another_program_with_a_name_of_its_own() -> None:
     drawn = draw(ROOT, ["lightrag_dagster/query", "lightrag_dagster/pipeline/sql"], 10_000, 1)
     assert len({one.key for one in drawn}) == len(drawn) > 500

@@ -174,6 +174,7 @@ def test_without_a_model_images_are_left_out(settings: Settings) -> None:
     assert found["scan.jpg"]["status"] == "empty"
 
 
+@pytest.mark.long
 def test_switching_it_on_reads_all_and_another_model_waits_for_a_backfill(settings: Settings) -> None:
     read(settings.changed(documents={"describe_figures": False}))
     assert rows(settings)["scan.jpg"]["status"] == "skipped"

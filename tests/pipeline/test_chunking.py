@@ -75,6 +75,7 @@ def prompts(server: Loopback) -> list[str]:
     return asked
 
 
+@pytest.mark.long
 def test_the_first_rule_that_matches_counts_wherever_a_document_goes(
     settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_w
     assert [one.undone for one in taken(Home.of(settings))] == [True] * 5
 
 
+@pytest.mark.long
 def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole_or_none(make: Make) -> None:
     settings = make()
     with subprocess.Popen(
@@ -151,6 +152,7 @@ def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make,
     assert published(settings).snapshot_id != first
 
 
+@pytest.mark.long
 def test_decisions_that_were_undone_and_erased_are_not_lost(make: Make) -> None:
     settings = make()
     take(settings, SEVERAL[:1])
@@ -238,6 +240,7 @@ def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> N
     assert pending(settings).warnings == []
 
 
+@pytest.mark.long
 def test_mentions_of_types_that_are_not_allowed_are_counted(make: Make) -> None:
     settings = make(merging={"types": {"allowed": ["person", "place"], "map": {"location": "place"}}})
     build(settings)

@@ -49,6 +49,7 @@ def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
     assert duplicate_candidates(settings).rows.equals(found.rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ["apart", "merge"])
 def test_what_decisions_settle_is_left_out_at_once(make: Make, action: Any) -> None:
     settings = make()
@@ -58,6 +59,7 @@ def test_what_decisions_settle_is_left_out_at_once(make: Make, action: Any) -> N
     assert ("Marta Lindquist", "Marta Lindqvist") not in pairs(duplicate_candidates(settings))
 
 
+@pytest.mark.long
 def test_removed_names_are_left_out_at_once(make: Make) -> None:
     settings = make()
     build(settings)

@@ -308,6 +308,7 @@ def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(
     assert snapshot_contents(make()) == clean
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("first")
 def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Make, loopback: Loopback) -> None:
     edited = make(brief=True)

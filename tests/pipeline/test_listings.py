@@ -74,6 +74,7 @@ def version(settings: Settings) -> tuple[str, str]:
     return documents.version, signature
 
 
+@pytest.mark.long
 def test_of_three_years_of_days_only_those_that_changed_are_opened(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, {"uri": f"{tmp_path}/lake/{{partition}}.md", "asset": ASSET})
     (tmp_path / "lake").mkdir()
@@ -118,6 +119,7 @@ class Lake:
         self.versions[day] = str(int(self.versions.get(day, 0)) + 1)
 
 
+@pytest.mark.long
 def test_any_history_equals_a_clean_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 2)
     lake = Lake(tmp_path)

@@ -180,7 +180,7 @@ def test_without_a_model_nobody_is_asked(settings: Settings) -> None:
     offline = settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "offline"})})
     (first, _) = pairs_of(settings, CANDIDATES)
     for ask in (lambda: ask_pairs(offline, [first.pair], ACCOUNT), lambda: asking_price(offline, [first.pair])):
-        with pytest.raises(SettingsError, match=r"llm\.provider is offline.* leave out --ask"):
+        with pytest.raises(SettingsError, match=r"llm\.provider is offline.* without --ask and --price"):
             ask()
 
 

@@ -85,6 +85,7 @@ def test_a_repeated_question_to_an_endpoint_imports_neither_its_client_nor_sqlal
     assert not imported(statement, tmp_path) & {"openai", "sqlalchemy"}
 
 
+@pytest.mark.long
 def test_a_retrieval_imports_what_it_needs_and_scipy_in_the_mode_that_uses_it(published_home: Path) -> None:
     statement = (
         "from lightrag_dagster import KnowledgeBase\n"

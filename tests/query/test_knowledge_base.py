@@ -250,6 +250,7 @@ def test_threads_may_share_it(knowledge: KnowledgeBase) -> None:
     assert all(answer == answers[0] for answer in answers)
 
 
+@pytest.mark.long
 def test_threads_with_filters_of_their_own_do_not_meet(published_home: Path) -> None:
     def seen(source: str) -> set[str]:
         found = opened.retrieve(STATION, keywords=KEYWORDS, filters=Filters(sources=source), cosine_threshold=-1)
@@ -519,6 +520,7 @@ def test_bypass_asks_the_model_alone(elsewhere: KnowledgeBase, loopback: Loopbac
     assert messages(loopback) == [[{"role": "user", "content": "Hi"}]]
 
 
+@pytest.mark.long
 def test_a_question_that_needs_a_graph_says_when_there_is_none(settings: Settings) -> None:
     publish_sources(settings, {"tech": {"coil.txt": "the coil is heated by the current until it melts"}})
     with KnowledgeBase.open(settings=settings) as opened:

@@ -94,6 +94,7 @@ def test_a_secret_stays_in_its_source(shown: list[str], hidden: list[str], data:
     _check(shown, hidden, data)
 
 
+@pytest.mark.long
 def test_the_spelling_of_another_source_shows_nowhere(tmp_path: Path) -> None:
     configured = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     hidden = {"0.md": "HALDEN WEIR and HALDEN WEIR and ORRIN HOUSE are one."}

@@ -112,6 +112,7 @@ print(hashlib.sha256(report(Home(Path(sys.argv[1]))).html.encode()).hexdigest())
 """
 
 
+@pytest.mark.long
 def test_each_process_writes_the_same_bytes(published_home: Path) -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PRINT, str(published_home)]

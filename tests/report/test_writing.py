@@ -71,6 +71,7 @@ def test_it_names_what_changed_until_a_purge(tmp_path: Path) -> None:
     assert formats(home) == {"graphml", "report"}, "it shows nothing of another snapshot"
 
 
+@pytest.mark.long
 def test_changes_beyond_the_bound_are_counted(years: Years) -> None:
     settings, _ = years(2)
     whole = report(Home.of(settings))
@@ -96,6 +97,7 @@ def test_a_file_of_ones_own_is_new_and_of_any_snapshot(years: Years, tmp_path: P
     assert not home.exports.exists()
 
 
+@pytest.mark.long
 def test_in_a_bucket_it_is_there_before_the_index_and_its_picture_is_read_from_there(
     buckets: S3Server, postgres: SecretStr, tmp_path: Path
 ) -> None:

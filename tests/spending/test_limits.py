@@ -124,7 +124,7 @@ def test_the_limit_of_a_run_counts_what_it_has_spent_before(address: Address) ->
     ledger.add(Account("another run").entry("extract", "m", Usage(calls=1, cost_usd=5)))
     one = Account("run", max_cost_usd=1.0)
     spend(one, ledger, 0.375)
-    with pytest.raises(BudgetExceededError, match=r"of \$1 is used up: \$0.875 was spent .*raise --max-cost"):
+    with pytest.raises(BudgetExceededError, match=r"of \$1 is used up: \$0.875 was spent .*raise llm.max_cost_usd"):
         spend(one, Ledger(address), 0.25)
     spend(Account("run"), ledger, 100.0)
     with pytest.raises(BudgetExceededError, match=r"\$100.9 was spent"):

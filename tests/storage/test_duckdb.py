@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files, view_source_files
 
@@ -26,6 +27,7 @@ def test_views_of_one_name_are_each_connections_own(tmp_path: Path) -> None:
         assert later.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'numbers'").fetchall() == [(0,)]
 
 
+@pytest.mark.long
 def test_what_does_not_fit_spills_into_the_folder(tmp_path: Path) -> None:
     with spilling(tmp_path) as connection:
         connection.execute("SET memory_limit = '60MB'")

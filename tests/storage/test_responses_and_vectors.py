@@ -66,6 +66,7 @@ def _write(address: Address, worker: int) -> None:
             store.put_many({f"{worker}-{number}": ChatResponse("text" * 500), f"{number}": ChatResponse("shared")})
 
 
+@pytest.mark.long
 def test_processes_may_write_together(address: Address) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_write, args=(address, worker)) for worker in range(2)]

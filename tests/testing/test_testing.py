@@ -84,6 +84,7 @@ def test_canned_answers_need_no_home() -> None:
         CannedKnowledgeBase().query("Who?")
 
 
+@pytest.mark.long
 def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

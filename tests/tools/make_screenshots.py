@@ -91,11 +91,19 @@ def see_costs(page: Page) -> None:
     page.get_by_text("cost_usd_this_month").first.scroll_into_view_if_needed()
 
 
+def see_plots(page: Page) -> None:
+    """Show the plots of the metadata instead of its table."""
+    widen(page)
+    page.get_by_text("Plots", exact=True).first.click()
+    page.get_by_text("cost_usd_this_month").first.scroll_into_view_if_needed()
+
+
 SHOTS: dict[str, tuple[str, int, Callable[[Page], None]]] = {
     "lineage": ("/asset-groups", 560, widen),
     "partitions": ("/assets/contracts/raw_documents?view=partitions&partition=handbook", 720, widen),
     "runs": ("/runs", 720, widen),
     "report": ("/assets/contracts/status_report?view=overview", 900, see_costs),
+    "costs": ("/assets/contracts/status_report?view=overview", 720, see_plots),
 }
 """Path of the page, its height in pixels, and what to do before its picture is taken."""
 

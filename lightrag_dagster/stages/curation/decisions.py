@@ -132,6 +132,8 @@ def check_decision(place: str, **values: object) -> Placed:
         message = first["msg"].removeprefix("Value error, ")
         if first["loc"] == ("names",):
             name, message = "", "a decision names an entity"
+        if first["loc"] == ("action",):
+            name, message = "", f"there is no action {values['action']!r}, only {', '.join(ACTIONS)}"
         raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
 
 

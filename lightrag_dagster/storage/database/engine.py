@@ -9,9 +9,10 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
@@ -39,7 +40,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import Address
-from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, explained, postgres_url
+from lightrag_dagster.storage.database.errors import BUSY_SECONDS, address_name, damaged, explained, postgres_url
 
 CREATING = 0x11687
 """Advisory lock of Postgres that is held while tables are created."""
@@ -68,6 +69,7 @@ class Database:
         *,
         added: Mapping[str, int] = MappingProxyType({}),
         synchronous: str = "NORMAL",
+        page_bytes: int | None = None,
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 
@@ -77,12 +79,14 @@ class Database:
             added: Columns that databases of older versions lack → value in the rows that are there, for those without
                 a default.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
+            page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
         """
         self.name = address_name(address)
         self._file = address if isinstance(address, Path) else None
         with explained(self.name):
             if isinstance(address, Path):
                 address.parent.mkdir(parents=True, exist_ok=True)
+                _create_file(address, page_bytes)
                 self.engine = _sqlite_engine(address, synchronous)
             else:
                 self.engine = postgres_engine(address.get_secret_value())
@@ -242,6 +246,26 @@ def new_postgres_engine(url: str, application_name: str, **options: Any) -> Engi
         raise StoreError(
             "LIGHTRAG_DATABASE needs psycopg; run `pip install 'lightrag-dagster[cloud]'`, then run again"
         ) from error
+
+
+def _create_file(path: Path, page_bytes: int | None) -> None:
+    """Create an SQLite file that is missing, with its header at once: one of no bytes has lost what was in it.
+
+    Raises:
+        StoreError: the file has no bytes.
+    """
+    if path.exists():
+        if not path.stat().st_size:
+            raise StoreError(damaged(path, "has no bytes"))
+        return
+    with TemporaryDirectory(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent) as folder:
+        new = Path(folder) / path.name
+        with closing(sqlite3.connect(new)) as connection:
+            if page_bytes:
+                connection.execute(f"PRAGMA page_size = {page_bytes}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        with suppress(OSError):  # another process was first, or the file system has no links; then SQLite creates it
+            os.link(new, path)
 
 
 def _sqlite_engine(path: Path, synchronous: str) -> Engine:

@@ -15,7 +15,8 @@ BUSY_SECONDS = 60
 """Time one process waits for another's lock on an SQLite file. Seconds."""
 
 _LONGEST_MESSAGE = 300
-_DAMAGED = "is damaged; restore it from a backup, or move it away"
+_STEP = "restore it from a backup, or move it away"
+_DAMAGED = f"is damaged; {_STEP}"
 _LOST = {
     "responses.sqlite": "its answers are then paid for again",
     "vectors.sqlite": "its vectors are then paid for again",
@@ -59,10 +60,15 @@ def explained(name: str) -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
         broken = isinstance(error, OperationalError | InterfaceError)
         step = _next_step(cause, broken=broken)
-        lost = _LOST.get(Path(name).name) if step == _DAMAGED else None
-        raise StoreError(f"{name} {step}{f' ({lost})' if lost else ''}") from error
+        raise StoreError(damaged(name) if step == _DAMAGED else f"{name} {step}") from error
     except OSError as error:
         raise StoreError(f"{name} cannot be created: {error.strerror or error}") from error
+
+
+def damaged(name: str | Path, state: str = "is damaged") -> str:
+    """Return the message about a damaged database, with the price of moving it away."""
+    lost = _LOST.get(Path(name).name)
+    return f"{name} {state}; {_STEP}{f' ({lost})' if lost else ''}"
 
 
 def postgres_url(url: str) -> URL:

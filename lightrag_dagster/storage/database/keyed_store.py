@@ -22,10 +22,10 @@ class KeyedTable(Database):
     at most once a day for each row.
     """
 
-    def __init__(self, address: Address, table: Table) -> None:
-        """Open the database, creating the table where needed."""
+    def __init__(self, address: Address, table: Table, *, page_bytes: int | None = None) -> None:
+        """Open the database, creating the table where needed, in an SQLite file with pages of some length."""
         self._table = table
-        super().__init__(address, [table], added={"last_used": _today()})
+        super().__init__(address, [table], added={"last_used": _today()}, page_bytes=page_bytes)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()
@@ -101,7 +101,9 @@ class KeyedTable(Database):
 def keyed_table(name: str, *columns: Column[Any]) -> Table:
     """Return a table with some columns between the key and the day of the last use."""
     key, last_used = Column("key", Text, primary_key=True), Column("last_used", BigInteger, nullable=False)
-    return Table(name, MetaData(), key, *columns, last_used, sqlite_with_rowid=False)
+    # In SQLite rows come one after the other and the keys apart: in order of the keys, which are hashes, each long row
+    # would have pages of its own that are half empty.
+    return Table(name, MetaData(), key, *columns, last_used)
 
 
 def _today() -> int:

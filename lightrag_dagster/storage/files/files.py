@@ -91,8 +91,10 @@ class Files(ABC):
     def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
         """Take over the records of the bucket, and upload at the end of the block what was written, also on error.
 
+        Within a session under the same lock, they are taken over already.
+
         Raises:
-            BuilderLockedError: the builder's lock was lost.
+            BuilderLockedError: the lock was lost.
             StoreError: another process wrote the same, or the bucket refuses; the published snapshot stays.
         """
 

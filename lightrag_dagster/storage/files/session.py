@@ -50,8 +50,9 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
     """Hold a session of a writer, as `Files.session` says."""
     records = _records_of(mirror)
     with records.busy:
-        records.pull()
-        records.writers += 1
+        if lock is None or lock not in records.held:  # else the session that took the lock has taken them over
+            records.pull()
+        records.held.append(lock)
     try:
         try:
             yield
@@ -62,7 +63,7 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
         push(mirror, lock)
     finally:
         with records.busy:
-            records.writers -= 1
+            records.held.remove(lock)
 
 
 def push(mirror: Mirror, lock: Lock | None) -> None:
@@ -70,7 +71,7 @@ def push(mirror: Mirror, lock: Lock | None) -> None:
     records = _records_of(mirror)
     with records.busy:
         # Outside a session there may be what a killed process left, which must not be published.
-        if records.writers:
+        if records.held:
             records.push(lock)
 
 
@@ -80,16 +81,16 @@ def take_over(mirror: Mirror, records: Sequence[Path] | None) -> None:
     with ours.busy:
         if records is not None:
             ours.get(records)
-        elif not ours.writers:
+        elif not ours.held:
             ours.pull()
 
 
 class _Records:
-    """The records of one bucket in the cache folder of this process."""
+    """The records of one bucket in the cache folder of this process; `held` are the locks of its sessions."""
 
     def __init__(self, mirror: Mirror) -> None:
         self.busy = threading.RLock()
-        self.writers = 0
+        self.held: list[Lock | None] = []
         self._mirror = mirror
         self._objects, self._notes, self._root = mirror.objects, mirror.notes, mirror.root
 
@@ -104,7 +105,7 @@ class _Records:
 
         self._fetch([name for name in names if name in listed and not is_same(name)])
         self._forget([name for name in names if name not in listed])
-        if not self.writers:
+        if not self.held:
             self._mirror.remove_leftovers()
 
     def get(self, paths: Iterable[Path]) -> None:
@@ -135,7 +136,7 @@ class _Records:
 
     def _of_others(self, names: Iterable[str]) -> list[str]:
         """Return the records that may be taken over: all, and while this process writes, those of other ingestions."""
-        if not self.writers:
+        if not self.held:
             return list(names)
         names = [name for name in names if name.startswith(_OF_SOURCES)]
         held, tags = self._notes.held(names), self._notes.tags(names)

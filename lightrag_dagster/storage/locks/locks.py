@@ -55,7 +55,7 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         OlderFormatError: a builder must bring the home forward first.
         StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
     """
-    with source_lock(home, source, timeout) as lock, home.files.session():
+    with source_lock(home, source, timeout) as lock, home.files.session(lock):
         home_format.begin(home)
         yield lock
 

@@ -26,6 +26,11 @@ def tag_file(home: Home, entry: VectorTable) -> Path:
     return _folder(home, entry.table) / _TAGS / f"{entry.tag}.json"
 
 
+def tagged_version(home: Home, entry: VectorTable) -> int:
+    """Return the number of the version that a tag names; raises OSError, and StoreError of a bucket."""
+    return _tagged(home, tag_file(home, entry))
+
+
 def files_of_version(home: Home, entry: VectorTable) -> dict[Path, int]:
     """Return the files that a tagged version reads, and their sizes in bytes; raises OSError."""
     tag, stored = tag_file(home, entry), home.files.list_folder(_folder(home, entry.table))

@@ -6,6 +6,7 @@ so have the views, which name the place of the home.
 """
 
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.mirror import OF_THIS_HOME
+from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
@@ -74,8 +75,8 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
             name, size = str(path.relative_to(home.root)), path.stat().st_size
             facts = known.files.get(name) if known else None
             found[name] = facts if facts and facts.size == size else FileFacts.of(path)
-        for entry in manifest.vectors.tables.values():
-            for path, size in files_of_version(home, entry).items():
+        for sizes in each(partial(files_of_version, home), manifest.vectors.tables.values()):
+            for path, size in sizes.items():
                 name = str(path.relative_to(home.root))
                 # Names of data are random; those of versions and tags are those of a table that was written again.
                 facts = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
@@ -150,9 +151,8 @@ def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
     """Return the files of a bucket that a snapshot may read; nothing of a home on disk, whose files are looked at."""
     if home.bucket is None:
         return {}
-    tables = [home.lance / f"{entry.table}.lance" for entry in manifest.vectors.tables.values()]
-    folders = (home.generation(manifest.snapshot_id), home.root / "tables", *tables)
-    return {path: one for folder in folders for path, one in home.files.list_folder(folder).items()}
+    folders = (home.generation(manifest.snapshot_id), home.root / "tables", home.lance)
+    return {path: one for found in each(home.files.list_folder, folders) for path, one in found.items()}
 
 
 def _source_files(home: Home, manifest: Manifest) -> list[Path]:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.errors import QueryError
@@ -151,7 +151,6 @@ def test_reading_is_allowed(query: str) -> None:
     require_reading(query)
 
 
-@settings(max_examples=30)
 @given(st.text())
 def test_any_text_may_stand_in_quotes(text: str) -> None:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.indexes.cypher import wire
@@ -77,7 +77,6 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=30)
 @given(nested)
 def test_any_value_passes_unchanged(value: object) -> None:
     assert wire.loads(wire.dumps(value)) == value

@@ -69,6 +69,7 @@ def refuse(loopback: Loopback, most: int, *, at_once: bool) -> None:
     loopback.batches.spoil = lambda batch: Fate("failed", refusal=QUEUE_FULL) if full() else Fate(looks=2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
 def test_a_batch_that_the_full_queue_refused_is_submitted_when_another_has_ended(
     loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, at_once: bool
@@ -110,7 +111,7 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
 @pytest.mark.parametrize(
     ("setting", "raised"),
     [
-        ("max_cost_usd", "raise --max-cost"),
+        ("max_cost_usd", "raise llm.max_cost_usd"),
         ("max_cost_per_day_usd", r"a day is used up: .* raise llm\.max_cost_per_day_usd"),
         ("max_cost_per_source_usd", r"a source is used up: .* raise llm\.max_cost_per_source_usd"),
         (

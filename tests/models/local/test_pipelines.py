@@ -33,6 +33,7 @@ def test_labels_are_types_or_become_those_and_dates_are_left_out(pipeline: Path)
     assert found(pipeline, TEXT, "Nothing is named.") == [expected, []]
 
 
+@pytest.mark.long
 def test_names_lead_where_the_rules_know_no_words(tmp_path: Path) -> None:
     text = "Hier sprak Corley Bridge."
     leads = []

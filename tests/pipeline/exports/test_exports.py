@@ -118,6 +118,7 @@ export_published(home, ["graphml"])
 """
 
 
+@pytest.mark.long
 def test_a_kill_in_the_middle_leaves_the_old_ones_and_the_next_export_cleans(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home.of(settings)
@@ -206,6 +207,7 @@ def test_a_damaged_index_names_the_next_step(years: Years) -> None:
         export_published(home, ["graphml"])
 
 
+@pytest.mark.long
 def test_gc_removes_exports_with_their_snapshot_and_keeps_those_of_others(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home.of(settings)
@@ -263,6 +265,7 @@ def test_a_backup_has_no_exports_and_a_restored_home_makes_its_own(years: Years,
     assert latest(restored) == first
 
 
+@pytest.mark.long
 def test_in_a_bucket_the_index_is_last_and_another_machine_sees_it(
     buckets: S3Server, postgres: SecretStr, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lightrag_dagster.pipeline.exports.neo4j import SCRIPT, write_neo4j
 from lightrag_dagster.pipeline.exports.written import GRAPH_ALONE
@@ -72,7 +72,6 @@ def test_every_hostile_text_comes_back(tmp_path: Path) -> None:
     assert written.notes == (GRAPH_ALONE,)
 
 
-@settings(max_examples=30)
 @given(texts=TEXTS)
 def test_any_text_comes_back(texts: list[str]) -> None:
     with TemporaryDirectory() as name:

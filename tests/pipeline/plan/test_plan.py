@@ -182,6 +182,7 @@ def test_the_plan_equals_what_the_next_run_asks(known: Settings, loopback: Loopb
     assert calls(make_plan(known)) == Counter()
 
 
+@pytest.mark.long
 def test_terms_that_are_paid_for_have_a_price(known: Settings, loopback: Loopback) -> None:
     free = known.changed(llm={"provider": "offline"})
     passages = {row["path"]: row["content"] for row in nameless_chunks()}
@@ -216,6 +217,7 @@ def test_the_price_of_a_backfill(known: Settings, loopback: Loopback, tmp_path: 
     assert calls(plan) == asked(loopback) == {"embed": 3}
 
 
+@pytest.mark.long
 def test_outdated_chunks_are_asked_about_in_a_backfill_alone(
     known: Settings, loopback: Loopback, tmp_path: Path
 ) -> None:

@@ -73,7 +73,9 @@ def merge() -> dict[str, Any]:
             write(Path(folder), nameless_chunks(), [], []), Path(folder), Summariser(), terms="auto"
         )
         return {
-            "terms of chunks without names": {name: table.to_pylist() for name, table in with_terms._asdict().items()},
+            "terms of chunks without names, none with a word of degree": {
+                name: table.to_pylist() for name, table in with_terms._asdict().items()
+            },
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
             "descriptions joined, in four buckets": merged(bits=2),
             "descriptions summarised, first chunks listed": merged(

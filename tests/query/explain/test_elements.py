@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
@@ -10,6 +12,7 @@ TABLE = "| station | level |\n|---|---|\n| Halden Weir | 2.1 |\n| Corley Bridge 
 TEXT = f"# Levels\n\nLevels in March:\n\n{TABLE}\n\nMarta Lindqvist read them.\n\n![The weir](weir.png)"
 
 
+@pytest.mark.long
 def test_an_answer_gives_back_the_tables_and_figures_of_its_chunks(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     texts = {"levels.md": TEXT, "copy/levels.md": TEXT, "other.md": f"Jonas Feld keeps another one.\n\n{TABLE}"}

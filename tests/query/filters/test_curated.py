@@ -48,6 +48,7 @@ def published_with(folder: Path, decisions: list[Decision], *sources: str) -> Se
     return settings
 
 
+@pytest.mark.long
 def test_a_source_alone_is_as_if_it_had_been_built_alone_with_the_same_decisions(tmp_path: Path) -> None:
     together = published_with(tmp_path / "together", OF_BOTH, *SOURCES)
     alone = published_with(tmp_path / "alone", OF_BOTH, "office")
@@ -83,6 +84,7 @@ def test_no_text_of_a_decision_passes_a_filter(hiding: Settings, filters: Filter
     assert entity_id(f"{CANARY} Feld") in shown["entities"], "the decision acts"
 
 
+@pytest.mark.long
 def test_a_text_is_shown_under_a_filter_that_allows_every_source_it_names(tmp_path: Path) -> None:
     decisions = [
         Decision(action="describe", names=("Bergen",), text="A town.", sources=("office",)),

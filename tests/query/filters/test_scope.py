@@ -126,6 +126,7 @@ def test_a_filter_merges_by_the_rules_of_the_merge(hub_of: Callable[..., Snapsho
     assert held(scoped(together, Filters(modified_since="1990-01-01"))) == held(together)
 
 
+@pytest.mark.long
 def test_a_hub_keeps_its_description_where_only_chunks_beyond_the_limit_are_hidden(
     hub_of: Callable[..., Snapshot],
 ) -> None:

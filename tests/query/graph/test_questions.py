@@ -216,6 +216,7 @@ def test_a_name_written_by_people_is_found_where_it_is_shown(tmp_path: Path) -> 
         assert [one.kind for one in knowledge.find("Jonas Feld", filters=OFFICE).matches] == ["exact"]
 
 
+@pytest.mark.long
 def test_threads_may_ask_at_once(knowledge: KnowledgeBase) -> None:
     with KnowledgeBase.open(settings=knowledge.settings) as fresh, ThreadPoolExecutor(8) as threads:
         asked = [None, OFFICE] * 8

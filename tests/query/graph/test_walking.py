@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.indexes.adjacency import Adjacency
@@ -39,7 +39,6 @@ def simple_paths(edges: dict[tuple[int, int], float], here: int, end: int, passe
     return [path for one in following for path in simple_paths(edges, one, end, (*passed, here))]
 
 
-@settings(max_examples=40)
 @given(GRAPHS, st.integers(0, len(NAMES) - 1), st.integers(0, len(NAMES) - 1))
 def test_distances_and_paths(weights: Weights, start: int, end: int) -> None:
     with TemporaryDirectory() as folder:

@@ -3,7 +3,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.protocols import Vectors
@@ -51,7 +50,6 @@ MORE_TOKENS = 4
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
-@examples(max_examples=30)
 @given(text=TEXTS, markdown=st.booleans(), size=st.integers(8, 40), data=st.data())
 def test_chunks_are_spans_that_cover_the_text_and_fit(
     variant: dict[str, Any], text: str, markdown: bool, size: int, data: st.DataObject

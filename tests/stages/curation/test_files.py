@@ -128,7 +128,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.csv", 'action,name\nremove,"A\nremove,B\n', "it is not valid CSV: unexpected end of data"),
         ("a.csv", "name\nA", "a.csv:1: there is no column 'action'; the first line names the columns"),
         ("a.csv", "action,name\nrename,A\n", "a.csv:2: rename needs 'into'"),
-        ("a.csv", "action,name\njoin,A\n", "a.csv:2: action: Input should be 'merge', 'apart'"),
+        ("a.csv", "action,name\njoin,A\n", "a.csv:2: there is no action 'join', only merge, apart"),
     ],
 )
 def test_a_mistake_is_an_error_with_file_and_line(tmp_path: Path, file: str, text: str, message: str) -> None:

@@ -1,7 +1,7 @@
 """Rows as models decorate them: bullets, labels, stray closers, cut markers, HTML entities, surplus fields."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.stages.extraction.parsing import EntityRecord, Records, RelationRecord, parse_response
@@ -187,7 +187,6 @@ delimiters = st.sampled_from(["<|#|>", "<|#|}", "<|#|＞", " <|#|> ", "<|#|>)", 
 ends = st.sampled_from(["", "\n<|COMPLETE|>", "<|COMPL", "<|#|><|COMPLETE|>", "\n```", "\n\nI hope this helps!"])
 
 
-@settings(max_examples=150)
 @given(decorations, decorations, delimiters, ends)
 def test_a_canonical_row_survives_its_decorations(
     first: tuple[str, ...], second: tuple[str, ...], delimiter: str, end: str
@@ -200,7 +199,6 @@ def test_a_canonical_row_survives_its_decorations(
     assert (found.entities, found.relations) == ((ALICE,), (WORKS,))
 
 
-@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from([*BULLETS, *LABELS, ENTITY, RELATION, "<|#|}", "<|COMPL", "&hellip;", "entity:", "<|#|>", "\n"])

@@ -1,7 +1,7 @@
 """Whole answers: what they yield, where LightRAG's own parser loses or invents records, and properties for any text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.stages.extraction.normalise import normalise_description, normalise_keywords, normalise_name
@@ -368,7 +368,6 @@ pieces = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150)
 @given(st.text() | pieces, st.booleans())
 def test_any_text_yields_clean_records(text: str, truncated: bool) -> None:
     found = parse_response(text, truncated=truncated)

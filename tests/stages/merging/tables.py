@@ -79,7 +79,7 @@ def nameless_chunks() -> list[Row]:
     ]
     rows = []
     for n in range(60):
-        text = "He opened the carrier wave detector." if n in (1, 20, 40) else texts[n % 3]
+        text = "He opened the carrier wave detector, a rapid detector." if n in (1, 20, 40) else texts[n % 3]
         alone = f" Wort{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10]} stands alone."
         rows.append(chunk("ab"[n % 2], f"{n:03}.txt", 0, f"c{n:03}") | {"content": text + alone})
     return rows

@@ -126,6 +126,7 @@ def test_the_number_of_buckets_shows_in_no_row(
     assert one == four
 
 
+@pytest.mark.long
 def test_a_corpus_that_is_hard_to_cut(tmp_path: Path) -> None:
     """A hub in a fifth of all mentions, a chunk in 100 documents and two sources, and caps that bite."""
     places = [("a", f"{number:03}.txt", 0, "boilerplate") for number in range(100)]
@@ -175,6 +176,7 @@ def test_other_processes_merge_the_same(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.long
 def test_processes_that_share_a_bucket_alone_merge_the_same(
     buckets: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

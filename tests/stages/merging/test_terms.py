@@ -24,7 +24,8 @@ def rows() -> list[Row]:
 
 def test_a_phrase_of_at_least_three_chunks_and_few_of_all_is_an_entity(tmp_path: Path, rows: list[Row]) -> None:
     found = merged(tmp_path, rows, [], "on")
-    # `magnetic tape` is in too many, `carrier wave` and `detector` only in the longer one, others in fewer than three
+    # `magnetic tape` is in too many, `carrier wave` and `detector` only in the longer one, others in fewer than three,
+    # and `rapid detector` begins with a word of degree
     assert names(found) == {"carrier wave detector"}
     [term] = found.entities.to_pylist()
     assert (term["type"], term["chunk_count"], term["mention_count"]) == ("term", 3, 3)

@@ -161,6 +161,7 @@ def test_a_file_whose_tables_cannot_be_made_is_closed(tmp_path: Path) -> None:
 def test_a_file_that_is_not_yet_in_wal_mode_waits_for_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "responses.sqlite"
     writer = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+    writer.execute("CREATE TABLE another (value)")
     writer.execute("BEGIN IMMEDIATE")
     ended = threading.Timer(0.3, writer.execute, ["COMMIT"])
     ended.start()
@@ -170,3 +171,13 @@ def test_a_file_that_is_not_yet_in_wal_mode_waits_for_its_writer(tmp_path: Path)
     finally:
         ended.join()
         writer.close()
+
+
+def test_a_file_has_its_header_at_once_and_one_without_bytes_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    engine.Database(path, []).close()
+    assert path.read_bytes().startswith(b"SQLite format 3")
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.sqlite"]
+    path.write_bytes(b"")
+    with pytest.raises(StoreError, match=r"ledger\.sqlite has no bytes; restore it from a backup.*budgets count from"):
+        engine.Database(path, [])

@@ -147,3 +147,22 @@ def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None
     assert one.files.list_folder(one.generations) == {}
     refresh(one)
     assert not one.generation("gen-1").exists()
+
+
+class HeldLock:
+    """A lock that is held."""
+
+    def still_held(self) -> bool:
+        return True
+
+
+def test_records_are_taken_over_once_for_each_lock(machine: Machine) -> None:
+    one, other = machine("one"), machine("other")
+    building, ingesting = HeldLock(), HeldLock()
+    with one.files.session(building):
+        with other.files.session():
+            write(other, RECORD, "1")
+        with one.files.session(building):
+            assert not (one.root / RECORD).exists()
+        with one.files.session(ingesting):
+            assert (one.root / RECORD).read_text() == "1"

@@ -80,6 +80,7 @@ def test_the_same_process_enters_again_from_any_thread(any_home: Home) -> None:
     assert not outer.still_held()
 
 
+@pytest.mark.long
 def test_another_process_is_named_and_waited_for(any_home: Home, caplog: pytest.LogCaptureFixture) -> None:
     with hold(any_home) as holder:
         named = f"process {holder.pid} on {socket.gethostname()} is building in "

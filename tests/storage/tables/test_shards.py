@@ -5,7 +5,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import text_digest
@@ -49,7 +48,6 @@ def test_a_larger_table_has_twice_as_many_shards(documents: int, size: int, coun
     assert shards(documents, size) == all_shards(count)
 
 
-@examples(max_examples=40)
 @given(st.lists(st.text(max_size=3), unique=True, max_size=30), st.sampled_from(COUNTS))
 def test_every_row_is_in_one_shard_and_shards_in_order_are_the_sorted_table(names: list[str], count: int) -> None:
     table = extractions(*names).sort_by("chunk_id")

@@ -7,6 +7,19 @@ CREATE TEMP MACRO singular(word) AS
          ELSE left(word, len(word) - 1) END;
 CREATE TEMP MACRO phrase_of(words) AS array_to_string(list_append(words[:-2], singular(words[-1])), ' ');
 
+-- Words of degree, order and kind, and verbs, with which no term begins: `rapid growth`.
+CREATE TEMP MACRO is_general(word) AS word IN (
+    'actual', 'additional', 'adequate', 'appropriate', 'approximate', 'arbitrary', 'basic', 'became', 'become',
+    'brief', 'careful', 'certain', 'clear', 'complete', 'considerable', 'definite', 'detailed', 'different',
+    'difficult', 'early', 'easy', 'entire', 'essential', 'excellent', 'existing', 'extensive', 'former', 'frequent',
+    'good', 'great', 'greater', 'important', 'increasing', 'keep', 'latter', 'likely', 'limited', 'little', 'main',
+    'major', 'make', 'marked', 'minor', 'necessary', 'new', 'numerous', 'obvious', 'old', 'original', 'overall',
+    'particular', 'past', 'poor', 'possible', 'present', 'previous', 'prove', 'radical', 'rapid', 'recent',
+    'relevant', 'remarkable', 'satisfactory', 'serious', 'severe', 'several', 'show', 'significant', 'similar',
+    'simple', 'slight', 'subsequent', 'substantial', 'successful', 'sudden', 'suitable', 'take', 'taken', 'taking',
+    'unusual', 'useful', 'usual', 'valuable', 'various', 'vast'
+);
+
 CREATE TEMP TABLE phrase AS
 WITH passage AS (
     SELECT chunk_id, regexp_extract_all(lower(any_value(content)), '\p{L}+(?:[-''’]\p{L}+)*|[^\s\p{L}]+') AS tokens
@@ -35,7 +48,8 @@ likely AS (
     WHERE f.chunks BETWEEN 3 AND 0.05 * total.chunks
       -- A term ends in a noun, and does not begin with an adverb, or with a verb or a plural: `sheds light`.
       AND NOT regexp_matches(words[-1], '(ed|ly|ous|less|able|ible|ical|itive|ital|itial|metric|graphic)$')
-      AND words[1] NOT LIKE '%ly' AND (len(words) = 1 OR words[1] = singular(words[1]))
+      AND words[1] NOT LIKE '%ly' AND NOT is_general(words[1])
+      AND (len(words) = 1 OR words[1] = singular(words[1]))
       AND (len(words) > 1 OR (len(phrase) > 3 AND phrase NOT LIKE '%ing'))
       AND NOT regexp_matches(words[-1], '^(day|week|month|year|century|period)$')
 ),

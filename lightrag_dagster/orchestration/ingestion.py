@@ -1,0 +1,192 @@
+"""The ingestion of any number of sources in one run of Dagster, by the functions of the assets and their checks.
+
+A run for each source costs Dagster eight times as much as the events that it leaves. Here one step works at the sources
+in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.data_version import (
+    CODE_VERSION_TAG,
+    DATA_VERSION_IS_USER_PROVIDED_TAG,
+    DATA_VERSION_TAG,
+    NULL_DATA_VERSION,
+    NULL_EVENT_POINTER,
+    extract_data_version_from_entry,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
+from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
+
+from lightrag_dagster.assets import INGESTION
+from lightrag_dagster.assets.checks import SOURCE_CHECKS
+from lightrag_dagster.assets.declared import Declared
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, IngestConfig
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.one_source import CheckOfSource, StepOfSource
+from lightrag_dagster.assets.progress_log import tag_cost
+from lightrag_dagster.assets.runs import MANY_SOURCES
+from lightrag_dagster.core.progress import Display
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.pipeline.pending import why_ingest
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.locks.locks import ingesting
+
+LOCK_SECONDS = 5.0
+"""Time that the command line waits for another ingestion of a source before it says so."""
+
+_NAMED = 5
+"""Failed sources that the error of a run names."""
+
+
+class Ingestion:
+    """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons."""
+
+    def __init__(self, lightrag: LightRAG, definitions: dg.Definitions, display: Display, *, backfill: bool) -> None:
+        self.done: list[str] = []
+        self.failed: dict[str, str] = {}
+        self._lightrag = lightrag
+        self._namespace = Namespace(lightrag.settings.namespace)
+        self._display = display
+        self._config = IngestConfig(backfill=backfill)
+        made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
+        self._specs = {spec.key: spec for assets in made for spec in assets.specs}
+
+    def job(self, sources: Sequence[Source]) -> dg.JobDefinition:
+        """Return the job that ingests some sources; its run fails if one of them did, after the others."""
+
+        @dg.op(name=self._namespace.named(MANY_SOURCES), out=dg.Out(dg.Nothing))
+        def ingest(context: dg.OpExecutionContext) -> None:
+            account, ledger = context.run.tags[ACCOUNT_TAG], Ledger(self._lightrag.home.ledger)
+            before = ledger.spent(account)
+            try:
+                for source in sources:
+                    self._try(context, source)
+            finally:
+                tag_cost(context, lambda: ledger.spent(account) - before)
+            if self.failed:
+                named = "; ".join(f"{name}: {reason}" for name, reason in list(self.failed.items())[:_NAMED])
+                more = f"; and {len(self.failed) - _NAMED:,} more" if len(self.failed) > _NAMED else ""
+                failed = f"{len(self.failed):,} of {len(sources):,} sources failed, the others did not: {named}{more}"
+                raise dg.Failure(failed, allow_retries=False)
+
+        name = self._namespace.named("backfill" if self._config.backfill else "ingest")
+        graph = dg.GraphDefinition(name=name, node_defs=[ingest])
+        return graph.to_job(executor_def=dg.in_process_executor)
+
+    def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
+        """Ingest a source if there is something to do; note its error, unless it is one that ends the command."""
+        lightrag = self._lightrag
+        tables = lightrag.tables(candidate=self._config.backfill)
+        try:
+            with ingesting(lightrag.home, source.name, LOCK_SECONDS):
+                if why_ingest(source, tables, lightrag.recipes) is not None:
+                    self._ingest(context, source.name)
+                    self.done.append(source.name)
+        except ProviderAccessError:
+            raise
+        except LightRAGError as error:
+            context.log.error(f"{source.name}: {error}")
+            self.failed[source.name] = str(error)
+
+    def _ingest(self, context: dg.OpExecutionContext, source: str) -> None:
+        """Make and check the tables of a source, one step after the other, until one has nothing to show yet."""
+        self._display.run(source)
+        left, inputs = (
+            [self._namespace.key(asset) for step in INGESTION for asset in step.assets],
+            _Inputs(context.instance),
+        )
+        try:
+            for step in INGESTION:
+                self._display.start(step.name)
+                made = self._made(step, StepOfSource(context, source, self._namespace.key(step.assets[0])))
+                for key, result in made.items():
+                    context.log_event(self._materialization(source, key, result, inputs))
+                    left.remove(key)
+                if not made:  # the source waits for batches
+                    break
+                inputs.add(made)
+                self._check(context, source, step)
+                self._display.finish()
+        except BaseException:
+            # Else Dagster would show the partition as it was before.
+            for key in left:
+                planned = AssetMaterializationPlannedData(key, partition=source)
+                event = DagsterEvent.build_asset_materialization_planned_event(
+                    context.job_name, context.op.name, planned
+                )
+                context.instance.report_dagster_event(event, context.run_id)
+            raise
+        self._display.finish()
+
+    def _made(self, step: Declared, context: StepOfSource) -> dict[dg.AssetKey, dg.MaterializeResult[Any]]:
+        """Run a step for a source, and return what it made by the keys of the assets."""
+        found = step.compute(context, config=self._config, lightrag=self._lightrag)
+        results = [found] if isinstance(found, dg.MaterializeResult) else list(found)
+        return {one.asset_key or context.asset_key: one for one in results}
+
+    def _materialization(
+        self, source: str, key: dg.AssetKey, result: dg.MaterializeResult[Any], inputs: "_Inputs"
+    ) -> dg.AssetMaterialization:
+        """Return the event of a table, with the tags that a run of this partition alone would give it."""
+        spec = self._specs[key]
+        tags = {CODE_VERSION_TAG: spec.code_version or "", DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}
+        tags |= {DATA_VERSION_TAG: _version(result)} | inputs.tags([dep.asset_key for dep in spec.deps])
+        return dg.AssetMaterialization(
+            key, partition=source, metadata=result.metadata, tags=tags | dict(result.tags or {})
+        )
+
+    def _check(self, context: dg.OpExecutionContext, source: str, step: Declared) -> None:
+        """Check the tables that a step has made of a source."""
+        for one in SOURCE_CHECKS:
+            if one.asset not in step.assets:
+                continue
+            key = self._namespace.key(one.asset)
+            result = one.judged(CheckOfSource(context, source, key), config=self._config, lightrag=self._lightrag)
+            context.log_event(
+                dg.AssetCheckEvaluation(
+                    asset_key=key,
+                    check_name=one.name,
+                    passed=result.passed,
+                    metadata=result.metadata,
+                    severity=result.severity,
+                    description=result.description,
+                    partition=source,
+                )  # type: ignore[arg-type]  # it logs these too
+            )
+
+
+class _Inputs:
+    """The tables that others of a source are made from: data versions, and the last event of Dagster's log then."""
+
+    def __init__(self, instance: dg.DagsterInstance) -> None:
+        self._instance = instance
+        self._known: dict[dg.AssetKey, tuple[str, str]] = {}
+
+    def add(self, made: Mapping[dg.AssetKey, dg.MaterializeResult[Any]]) -> None:
+        """Add tables, after their events."""
+        last = str(self._instance.event_log_storage.get_maximum_record_id())
+        self._known |= {key: (_version(one), last) for key, one in made.items()}
+
+    def tags(self, keys: Iterable[dg.AssetKey]) -> dict[str, str]:
+        """Return the tags of an event that tell what it was made from; an asset of others is asked of Dagster."""
+        tags = dict[str, str]()
+        for key in keys:
+            version, event = self._known.get(key) or self._upstream(key)
+            tags |= {get_input_data_version_tag(key): version, get_input_event_pointer_tag(key): event}
+        return tags
+
+    def _upstream(self, key: dg.AssetKey) -> tuple[str, str]:
+        record = self._instance.get_latest_data_version_record(key)
+        if record is None:
+            return NULL_DATA_VERSION.value, NULL_EVENT_POINTER
+        version = extract_data_version_from_entry(record.event_log_entry) or NULL_DATA_VERSION
+        return version.value, str(record.storage_id)
+
+
+def _version(result: dg.MaterializeResult[Any]) -> str:
+    return result.data_version.value if result.data_version else NULL_DATA_VERSION.value

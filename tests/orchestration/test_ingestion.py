@@ -1,0 +1,142 @@
+"""Many sources in one run: what Dagster shows of each is what a run of its own would show."""
+
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.data_version import DATA_VERSION_TAG, CachingStaleStatusResolver
+from dagster._core.events import DagsterEventType
+from dagster._core.loader import LoadingContextForTest
+from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
+from rich.console import Console
+
+from lightrag_dagster.assets.jobs import INGESTED
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.cli.progress import display
+from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.jobs import open_jobs
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home import Home
+from tests.loopback import Loopback, Reply
+from tests.models.models import offline_answer
+from tests.support import FLOOD, OFFICE, RIVER, write_source
+
+MADE, TIMES = DagsterEventType.ASSET_MATERIALIZATION, ("seconds", "slowest")
+
+
+def ingest(settings: Settings, *names: str) -> tuple[list[str], dict[str, str]]:
+    sources = find_sources(settings)
+    with display(Console(quiet=True)) as view, open_jobs(settings, view, "run") as jobs:
+        done = jobs.ingest([sources[name] for name in names or sources], backfill=False)
+    return done.done, done.failed
+
+
+def alone(settings: Settings, source: str) -> None:
+    with open_instance(Home(settings.home)) as instance:
+        instance.add_dynamic_partitions("source", [source])
+        job = build_definitions(settings).resolve_job_def("ingest")
+        job.execute_in_process(instance=instance, partition_key=source, raise_on_error=False)
+
+
+def shown(settings: Settings, source: str) -> dict[str, Any]:
+    """Return what Dagster knows of each table of a source, and of its checks, except when and how long."""
+    found: dict[str, Any] = {}
+    with open_instance(Home(settings.home)) as instance:
+        for asset in INGESTED:
+            chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[source])
+            made = instance.fetch_materializations(chosen, limit=1).records[0].asset_materialization
+            assert made is not None
+            tags = {name: value for name, value in (made.tags or {}).items() if "input_" not in name}
+            inputs = {name for name in made.tags or {} if "input_" in name}
+            found[asset] = tags, inputs, {name: one for name, one in made.metadata.items() if name not in TIMES}
+        run = instance.get_runs(limit=1)[0]
+        for entry in instance.all_logs(run.run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION):
+            check = entry.get_dagster_event().asset_check_evaluation_data
+            if check.partition == source:
+                found[check.check_name] = check.passed, check.severity, check.metadata, check.asset_key
+    return found
+
+
+def versions(settings: Settings, asset: str) -> dict[str, str]:
+    with open_instance(Home(settings.home)) as instance:
+        tags = instance.event_log_storage.get_latest_tags_by_partition(dg.AssetKey(asset), MADE, [DATA_VERSION_TAG])
+    return {source: one[DATA_VERSION_TAG] for source, one in tags.items()}
+
+
+def failed(settings: Settings, asset: str) -> set[str]:
+    """Return the sources at which the UI shows that an asset failed."""
+    with open_instance(Home(settings.home)) as instance:
+        key, sources = dg.AssetKey(asset), Namespace().sources
+        status = get_and_update_asset_status_cache_value(instance, key, sources)
+        assert status is not None
+        return set(status.deserialize_failed_partition_subsets(sources).get_partition_keys())
+
+
+def states(settings: Settings) -> dict[str, set[str]]:
+    """Return the states of each source's tables, by which Dagster shows what is stale."""
+    graph = build_definitions(settings).resolve_asset_graph()
+    with open_instance(Home(settings.home)) as instance:
+        resolver = CachingStaleStatusResolver(instance, graph, LoadingContextForTest(instance))
+        return {
+            source: {resolver.get_status(dg.AssetKey(asset), source).value for asset in INGESTED}
+            for source in instance.get_dynamic_partitions("source")
+        }
+
+
+def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+    other = settings.model_copy(update={"home": settings.home.with_name("other")})
+    assert ingest(settings) == (["notes"], {})
+    alone(other, "notes")
+    assert shown(settings, "notes") == shown(other, "notes")
+
+
+def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
+    write_source(settings, "good", {"river.md": RIVER})
+    write_source(settings, "lost", {"flood.md": FLOOD})
+    write_source(settings, "same", {"office.md": OFFICE})
+    assert ingest(settings) == (["good", "lost", "same"], {})
+    before = {asset: versions(settings, asset) for asset in INGESTED}
+    assert states(settings) == {source: {"FRESH"} for source in ("good", "lost", "same")}
+
+    write_source(settings, "good", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
+    write_source(settings, "lost", {})
+    done, reasons = ingest(settings)
+    assert (done, list(reasons)) == (["good"], ["lost"])
+    assert "lost 1 of 1 documents" in reasons["lost"]
+    for asset in INGESTED:
+        now = versions(settings, asset)
+        assert {source for source in now if now[source] != before[asset][source]} == {"good"}, asset
+        assert failed(settings, asset) == {"lost"}, asset
+    assert states(settings)["good"] == states(settings)["same"] == {"FRESH"}
+    with open_instance(Home(settings.home)) as instance:
+        (run,) = instance.get_runs(limit=1)
+        assert run.status is dg.DagsterRunStatus.FAILURE
+        (entry,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
+        assert "1 of 3 sources failed, the others did not: lost: source 'lost'" in str(
+            entry.get_dagster_event().step_failure_data
+        )
+
+    write_source(settings, "lost", {"flood.md": FLOOD + " It rained."})
+    assert ingest(settings) == (["lost"], {})
+    assert not any(failed(settings, asset) for asset in INGESTED)
+
+
+def test_an_error_that_ends_the_command_fails_its_source_alone(settings: Settings, loopback: Loopback) -> None:
+    loopback.chat = offline_answer
+    asking = settings.changed(llm={"provider": "openai", "max_retries": 0})
+    write_source(asking, "first", {"river.md": RIVER})
+    write_source(asking, "second", {"flood.md": FLOOD})
+    write_source(asking, "third", {"office.md": OFFICE})
+    loopback.fault = lambda received: Reply.error(401) if "flood" in str(received) else None
+    with pytest.raises(ProviderAccessError):
+        ingest(asking)
+    assert failed(asking, "raw_documents") == set()
+    assert failed(asking, "extractions") == {"second"}
+    assert set(versions(asking, "raw_documents")) == {"first", "second"}
+    loopback.fault = lambda received: None
+    assert ingest(asking) == (["second", "third"], {})
+    assert failed(asking, "extractions") == set()
