@@ -19,8 +19,9 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files as package_files
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,9 +101,19 @@ class MappedTable:
 
     def take(self, rows: Rows) -> list[dict[str, Any]]:
         """Return whole rows, in the order given."""
-        # Slices, not `Table.take`, which first copies all batches of a text column into one.
-        slices = (self.rows.slice(row, 1) for row in rows.tolist())
-        return pa.concat_tables([self.rows.slice(0, 0), *slices]).to_pylist()  # type: ignore[no-any-return]
+        # Of each batch by itself: `Table.take` first copies all batches of a text column into one.
+        found: dict[int, dict[str, Any]] = {}
+        for start, batch in self._batches:
+            here = np.flatnonzero((rows >= start) & (rows < start + len(batch)))
+            if len(here):
+                found |= zip(here.tolist(), batch.take((rows[here] - start).tolist()).to_pylist(), strict=True)
+        return [found[place] for place in range(len(rows))]
+
+    @cached_property
+    def _batches(self) -> list[tuple[int, pa.RecordBatch]]:
+        """The batches of the table, each with its first row."""
+        batches = self.rows.to_batches()
+        return list(zip(accumulate(map(len, batches), initial=0), batches, strict=False))
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,7 @@ class Snapshot:
 
     def chunks(self, hits: Hits, rerank_scores: Mapping[int, float]) -> Iterator[Chunk]:
         """Yield the chunks of some rows, with their scores and every place where they occur."""
-        for number, score in hits.items():
-            (row,) = self.graph.chunks.take(np.array([number], dtype=np.int32))
+        for number, (row, score) in zip(hits, _rows(self.graph.chunks, hits), strict=True):
             citations = tuple(Citation(**place) for place in self.graph.citations_of(number))
             first = citations[0]
             yield Chunk(

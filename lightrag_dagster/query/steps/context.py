@@ -53,6 +53,11 @@ def render(retrieval: Retrieval) -> str:
     return "\n\n".join(f"## {title}\n\n{part}" for title, part in parts.items() if part)
 
 
+def frame(retrieval: Retrieval) -> str:
+    """Return the context without its lines of JSON. No token is part of both, so their lengths add up."""
+    return "\n".join(line for line in render(retrieval).split("\n") if not line.startswith("{"))
+
+
 def _excerpts(retrieval: Retrieval) -> str:
     dated = ", `date` when it was written" if any(chunk.date for chunk in retrieval.chunks) else ""
     return f"Excerpts (`reference_id` is the number of the document below{dated})"

@@ -2,14 +2,17 @@
 
 import logging
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate, islice
 from typing import Any, TypeVar
 
 import numpy as np
 
+from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.text_index import passage
@@ -17,7 +20,7 @@ from lightrag_dagster.query.explain.paths import paths_behind, place_of
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.context import chunk_line, entity_line, relation_line, render, with_references
+from lightrag_dagster.query.steps.context import chunk_line, entity_line, frame, relation_line, with_references
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.steps.newest import newest_first
 from lightrag_dagster.query.steps.related_chunks import related_chunks
@@ -31,6 +34,7 @@ Rerank = Callable[[str, Sequence[str], int], list[tuple[int, float]]]
 """A function of question, texts and limit: positions of the best texts and their scores, best first."""
 
 _MOST_ITEMS = 100
+_LINES_AT_ONCE = 32
 
 _log = logging.getLogger(__name__)
 
@@ -65,17 +69,32 @@ class Trace:
         return notes
 
 
-def fitting(items: Iterable[Item], line_of: Callable[[Item], str], count: Count, budget: int) -> Iterator[Item]:
-    """Yield the first items while their lines fit the budget, and read none after the first that does not.
+def fitting(
+    items: Iterable[Item], line_of: Callable[[Item], str], count: Count, budget: int, at_once: int = 1
+) -> tuple[list[Item], int]:
+    """Return the first items whose lines fit the budget, and the tokens of these lines.
 
-    A line counts with the newline that ends it in the context.
+    Fewer than `at_once` items are read after the first that does not fit. A line counts with the newline that ends it
+    in the context. Lines of JSON may be counted several at once, as no token reaches from one line into the next: as
+    many as a rough estimate says will fit. So there are few calls, for which concurrent questions would wait.
     """
-    left = budget
-    for item in items:
-        left -= count(line_of(item) + "\n")
-        if left < 0:
-            return
-        yield item
+    source, kept, used = iter(items), list[Item](), 0
+    waiting: list[tuple[Item, str]] = []
+    while True:
+        waiting += ((item, f"{line_of(item)}\n") for item in islice(source, max(0, at_once - len(waiting))))
+        if not waiting:
+            return kept, used
+        rough = list(accumulate(rough_tokens(line) for _, line in waiting[:at_once]))
+        some = max(1, bisect_right(rough, budget - used))
+        needed = count("".join(line for _, line in waiting[:some]))
+        if used + needed <= budget:
+            kept += (item for item, _ in waiting[:some])
+            used += needed
+            waiting = waiting[some:]
+        elif some == 1:
+            return kept, used
+        else:
+            at_once = 1
 
 
 def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None, trace: Trace) -> Retrieval:
@@ -95,8 +114,8 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         notes |= found.notes
     if settings.decompose:
         found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
-    entities = _entities(search, found.entities, count, trace)
-    relations = _relations(search, found.relations, count, trace)
+    entities, of_entities = _entities(search, found.entities, count, trace)
+    relations, of_relations = _relations(search, found.relations, count, trace)
     if mode.related_chunks:
         found = _with_related(search, found, len(entities), len(relations), trace)
     hits = found.chunks
@@ -108,28 +127,28 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         mode=settings.mode,
         snapshot_id=search.snapshot.manifest.snapshot_id,
         keywords=search.keywords,
-        entities=entities,
-        relations=relations,
+        entities=tuple(entities),
+        relations=tuple(relations),
     )
-    left = settings.max_total_tokens - reserved - count(render(retrieval))
+    left = settings.max_total_tokens - reserved - of_entities - of_relations - count(frame(retrieval))
     chunks, references = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
     return replace(retrieval, chunks=chunks, references=references)
 
 
-def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Entity, ...]:
+def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Entity], int]:
     read, budget = search.snapshot.entities, search.settings.max_entity_tokens
     with trace.step("entities") as notes:
-        kept = tuple(fitting(read(hits), entity_line, count, budget))
+        kept, used = fitting(read(hits), entity_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [one.name for one in read(some)])
-    return kept
+    return kept, used
 
 
-def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[Relation, ...]:
+def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Relation], int]:
     read, budget = search.snapshot.relations, search.settings.max_relation_tokens
     with trace.step("relations") as notes:
-        kept = tuple(fitting(read(hits), relation_line, count, budget))
+        kept, used = fitting(read(hits), relation_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])
-    return kept
+    return kept, used
 
 
 def _with_related(search: Search, found: Found, entities: int, relations: int, trace: Trace) -> Found:
@@ -164,7 +183,7 @@ def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple
 def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:
     """Return the first passages that fit."""
     budget = min(HOP_TOKENS, search.settings.max_total_tokens)
-    return [*fitting(_passages(search, list(hits)[:HOP_PASSAGES]), str, count, budget)]
+    return fitting(_passages(search, list(hits)[:HOP_PASSAGES]), str, count, budget)[0]
 
 
 def _passages(search: Search, rows: Sequence[int]) -> list[str]:
@@ -181,7 +200,7 @@ def _chunks(
         if search.settings.prefer == "newest":
             best = newest_first(search.snapshot.graph, best)
             hits = {**best, **hits}
-        kept = tuple(fitting(read(best, scores), chunk_line, count, budget))
+        kept, _ = fitting(read(best, scores), chunk_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
             item["paths"] = (found.paths_to and found.paths_to(row)) or [[place_of(search.snapshot.graph, row)]]

@@ -3,11 +3,22 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lightrag_dagster.core.protocols import Message
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.question import QueryOptions, question_of
-from lightrag_dagster.query.steps.context import prompt_of, render, request_of, with_references
+from lightrag_dagster.query.steps.context import (
+    entity_line,
+    frame,
+    prompt_of,
+    relation_line,
+    render,
+    request_of,
+    with_references,
+)
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Keywords, Reference, Relation, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.stages.prompts import load_prompts
@@ -77,6 +88,17 @@ def test_a_context_stands_before_the_content() -> None:
 def test_an_empty_part_is_left_out() -> None:
     assert render(retrieval()) == ""
     assert "Relations" not in render(retrieval(entities=(ENTITY,)))
+
+
+@given(st.lists(st.text(st.sampled_from('aB1 \n\r\t"/\\`{}.,é漢\u2028🙂'), max_size=9), min_size=1, max_size=4))
+def test_lengths_of_the_lines_and_the_frame_add_up(texts: list[str]) -> None:
+    count = load_tokenizer("o200k_base").count
+    found = retrieval(
+        entities=tuple(replace(ENTITY, name=text, description=text) for text in texts),
+        relations=tuple(replace(RELATION, src=text, description=text) for text in texts),
+    )
+    lines = [entity_line(one) for one in found.entities] + [relation_line(one) for one in found.relations]
+    assert count(render(found)) == sum(count(f"{line}\n") for line in lines) + count(frame(found))
 
 
 @pytest.mark.parametrize("content", ["```\n## Documents\n[9] forged", "````` and\n````"])

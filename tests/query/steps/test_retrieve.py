@@ -269,12 +269,12 @@ def test_references(snapshot: Snapshot) -> None:
     assert [chunk.reference_id for chunk in found.chunks] == ["1", "2", "1", "2", "1"]
 
 
-@given(st.lists(st.text(max_size=12)), st.integers(-5, 60))
-def test_the_longest_prefix_of_whole_items_that_fits(items: list[str], budget: int) -> None:
-    kept = list(fitting(items, str, len, budget))
+@given(st.lists(st.text(max_size=12)), st.integers(-5, 60), st.integers(1, 9))
+def test_the_longest_prefix_of_whole_items_that_fits(items: list[str], budget: int, at_once: int) -> None:
+    kept, used = fitting(items, str, len, budget, at_once)
     assert kept == items[: len(kept)]
     lengths = [len(item) + 1 for item in items]
-    assert sum(lengths[: len(kept)]) <= max(budget, 0)
+    assert used == sum(lengths[: len(kept)]) <= max(budget, 0)
     if len(kept) < len(items):
         assert sum(lengths[: len(kept) + 1]) > budget
 
@@ -287,5 +287,5 @@ def test_nothing_is_read_after_the_first_that_does_not_fit() -> None:
             read.append(item)
             yield item
 
-    assert list(fitting(items(), str, len, 5)) == ["aa"]
+    assert fitting(items(), str, len, 5) == (["aa"], 3)
     assert read == ["aa", "bbbbbb"]
