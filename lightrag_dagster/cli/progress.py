@@ -5,8 +5,12 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 from lightrag_dagster.core import progress
+
+_TITLE_WIDTH = 32
+"""Characters that the name of a run and its step have at least, so that bars of most lines are in one column."""
 
 
 class TerminalDisplay:
@@ -28,13 +32,15 @@ class TerminalDisplay:
         self._step = self._bars.add_task(self._title, total=None)
 
     def finish(self) -> None:
-        """Show the running step as done."""
+        """Print the running step as done, above the one that runs next: all lines that are left are drawn each time."""
         if self._step is None:
             return
-        task = next(task for task in self._bars.tasks if task.id == self._step)
+        (task,) = self._bars.tasks
         total = task.total or 1
         self._bars.update(self._step, description=self._title, total=total, completed=total)
         self._bars.stop_task(self._step)
+        self._bars.remove_task(self._step)
+        self._bars.console.print(self._bars.make_tasks_table([task]))
         self._step = None
 
     def count(self, stage: str, done: int, total: int) -> None:
@@ -57,16 +63,16 @@ def display(console: Console) -> Iterator[TerminalDisplay]:
     """Show progress on `console` while the block runs."""
     columns = (
         SpinnerColumn(finished_text="[green]✓[/]"),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=Column(min_width=_TITLE_WIDTH)),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    bars = Progress(*columns, console=console)
+    bars = Progress(*columns, console=console, transient=True)  # lines of done steps are printed
     shown = TerminalDisplay(bars)
     try:
         with progress.listening(shown.count, shown.note):
             yield shown
     finally:
-        if bars.live.is_started:  # else it would print an empty line
-            bars.stop()
+        if bars.live.is_started:
+            bars.live.stop()  # `Progress.stop` prints an empty line too
