@@ -26,8 +26,10 @@ class TerminalDisplay:
         self._prefix = name
 
     def start(self, step: str) -> None:
-        """Show a step as running."""
+        """Show a step as running, instead of one that failed."""
         self._bars.start()
+        if self._step is not None:
+            self._bars.remove_task(self._step)
         self._title = f"{self._prefix} {step}"
         self._step = self._bars.add_task(self._title, total=None)
 

@@ -13,6 +13,8 @@ def test_a_running_step_says_what_it_waits_for() -> None:
     out = io.StringIO()
     bars = Progress(console=Console(file=out, force_terminal=True), auto_refresh=False)
     shown = TerminalDisplay(bars)
+    shown.run("failing")
+    shown.start("chunks")
     shown.run("notes")
     shown.note(WAITING)
     shown.start("extractions")
