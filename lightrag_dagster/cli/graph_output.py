@@ -44,7 +44,9 @@ def print_choice(console: Console, found: Choice, as_json: bool) -> None:
         shown = len(columns) - (len({one.name for one in found.matches}) == len(rows))
         print_table(console, columns[:shown], [row[:shown] for row in rows], wrap=("entity", "type", "fits"))
     else:
-        console.print(f"No entity is called {found.name!r}, or like it.")
+        console.print(
+            f"No entity is called {found.name!r}, or like it. `query --mode bm25` looks for words in the texts."
+        )
     if found.left_out:
         console.print(f"{found.left_out:,} more; --limit prints them.")
     _print_notes(found.notes)
@@ -55,6 +57,7 @@ def print_profile(console: Console, found: Profile, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
         return
+    _print_notes(found.notes)
     _print_title(console, found)
     console.print(f"passages: {found.passages:,}, in {', '.join(found.sources)}; relations: {found.degree:,}")
     console.print(f"\n{_joined(found.description)}")
@@ -72,7 +75,6 @@ def print_profile(console: Console, found: Profile, as_json: bool) -> None:
         for one in found.neighbours:
             console.print(_neighbour(one))
         _print_rest(console, found.neighbours_left_out)
-    _print_notes(found.notes)
 
 
 def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -> None:
@@ -80,6 +82,7 @@ def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -
     if as_json:
         print_json(found.to_dict())
         return
+    _print_notes(found.notes)
     _print_title(console, found)
     for distance, count in enumerate(found.counts, 1):
         near = [one for one in found.neighbours if one.distance == distance]
@@ -89,7 +92,6 @@ def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -
         _print_rest(console, count - len(near))
     if not found.counts:
         console.print("no relation leads anywhere")
-    _print_notes(found.notes)
 
 
 def print_connection(console: Console, found: Connection, as_json: bool) -> None:
@@ -97,6 +99,7 @@ def print_connection(console: Console, found: Connection, as_json: bool) -> None
     if as_json:
         print_json(found.to_dict())
         return
+    _print_notes(found.notes)
     if found.components:
         sizes = " and ".join(f"{size:,}" for size in found.components)
         console.print(f"No path leads from {found.src} to {found.tgt}: they are in parts of {sizes} entities.")
@@ -111,7 +114,6 @@ def print_connection(console: Console, found: Connection, as_json: bool) -> None
                 _print_quote(console, quote, "    ")
             _print_rest(console, step.evidence_left_out, "    ")
         console.print()
-    _print_notes(found.notes)
 
 
 def _same(paths: Sequence[GraphPath]) -> Iterable[tuple[tuple[str, ...], list[GraphPath]]]:
