@@ -147,13 +147,15 @@ def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: 
 def _removed_whole(decisions: Sequence[Placed], place: str | None = None) -> Iterator[str]:
     """Yield a line for each entity of several names that a decision removes; of those that one place has a part in."""
     joined = resolved(decisions).curation.joined
+    places = {name: other.place for other in decisions for name in other.decision.names}
+    called: dict[str, list[str]] = {}
+    for name in sorted(places):
+        called.setdefault(joined.get(entity_id(name), entity_id(name)), []).append(name)
     for one in decisions:
         if one.decision.action != "remove" or len(one.decision.names) > 1:
             continue
-        entity = joined.get(one.decision.ids[0])
-        others = {name: other.place for other in decisions for name in other.decision.names}
-        same = sorted(name for name in others if entity and joined.get(entity_id(name), entity_id(name)) == entity)
-        if len({*map(entity_id, same)}) > 1 and place in (None, one.place, *(others[name] for name in same)):
+        same = called.get(joined.get(one.decision.ids[0], ""), [])
+        if len({*map(entity_id, same)}) > 1 and place in (None, one.place, *(places[name] for name in same)):
             yield f"{one.place} removes an entity of several names: {', '.join(f'“{name}”' for name in same)}."
 
 

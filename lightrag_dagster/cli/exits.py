@@ -42,7 +42,7 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except BaseException as error:
-                if isinstance(error, (SystemExit, BrokenPipeError)) or type(error).__module__.startswith("typer"):
+                if isinstance(error, (SystemExit, BrokenPipeError)) or _is_of_typer(error):
                     raise
                 # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
                 if stopped := signals.received(wait=not isinstance(error, Exception)):
@@ -51,6 +51,11 @@ class Commands(TyperGroup):
                     line, code = _explained(error, debug=ctx.params.get("debug", False))
         _print(line)
         raise typer.Exit(code)
+
+
+def _is_of_typer(error: BaseException) -> bool:
+    """Return True for an exit or a usage error; until typer 0.26 they are those of click."""
+    return type(error).__module__.partition(".")[0] in ("typer", "click")
 
 
 def leave(run: Callable[[], object]) -> None:

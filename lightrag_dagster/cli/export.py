@@ -25,11 +25,7 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
         StoreError: there is no such snapshot, or the folder is there or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
-    if folder and folder.expanduser().resolve().is_relative_to(home.root.resolve()):
-        raise StoreError(
-            f"{folder} is in the home, which keeps exports in a folder of its own; leave FOLDER out, "
-            "or name one elsewhere"
-        )
+    refuse_place_in_home(home, folder)
     refresh(home)
     manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
     if folder is None:
@@ -40,6 +36,14 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
         generation, place = manifest.snapshot_id, str(folder)
         written = export_to(Generation(home, manifest.snapshot_id), form, folder)
     _print(console, generation, place, written)
+
+
+def refuse_place_in_home(home: Home, place: Path | None) -> None:
+    """Check that a file or folder to be written is not in the home; raises StoreError."""
+    if place and place.expanduser().resolve().is_relative_to(home.root.resolve()):
+        raise StoreError(
+            f"{place} is in the home, which keeps exports in a folder of its own; name no place, or one elsewhere"
+        )
 
 
 def _print(console: Console, snapshot: str, place: str, written: Export) -> None:

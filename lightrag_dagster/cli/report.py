@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lightrag_dagster.cli.export import refuse_place_in_home
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.report.writing import published_report, write_report_to
@@ -20,9 +21,10 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
     Raises:
         NoSnapshotError: nothing is published yet.
         QueryError: a source, media type or language of the filter does not exist.
-        StoreError: there is no such snapshot, or the file is there already, or the disk refuses.
+        StoreError: there is no such snapshot, or the file is there already or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
+    refuse_place_in_home(home, file)
     refresh(home)
     made = published_report(home) if file is None else write_report_to(home, file, filters, snapshot)
     if as_json:

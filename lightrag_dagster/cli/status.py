@@ -22,13 +22,14 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.checking import check_databases
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot
 
 _MEGABYTE = 1_000_000
 
 
 def check_status(console: Console) -> int:
-    """Print a line for each source that is withheld, and for nothing published; return 1 if there is one, else 0.
+    """Print a line for each source that is withheld, and what else is wrong; return 1 if there is one, else 0.
 
     Work that was not tried yet is left out: the next run does it.
 
@@ -41,6 +42,7 @@ def check_status(console: Console) -> int:
     check_databases(Home.of(settings))
     states = pending(settings)
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
+    lines += _damage(Home.of(settings))
     if states.manifest is None:
         lines.append(f"nothing is published in {Home.of(settings).name}")
     for line in lines:
@@ -89,7 +91,9 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
         if named.rows and named.rows.watermark:
             console.print(watermark_line(name, named.rows.watermark), soft_wrap=True)
     _print_problems(console, states)
-    print_losses(console, states.losses, states.warnings, states.unreleased)
+    for line in _damage(home):
+        console.print(line, soft_wrap=True)
+    print_losses(console, states.losses, states.warnings, states.unreleased, _withheld(states))
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:
@@ -115,6 +119,11 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
             )
     _print_cost(console, home)
     _print_batches(console, home)
+
+
+def _damage(home: Home) -> list[str]:
+    """Return a line for each file of the published snapshot that is missing or has another size."""
+    return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_current_damage(home)]
 
 
 def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> None:
@@ -144,7 +153,12 @@ def report_place(home: Home) -> str | None:
     place = f"{place_of(home, found.snapshot_id, REPORT)}/{REPORT_FILE}"
     current = current_snapshot(home)
     is_current = current is not None and current.snapshot_id == found.snapshot_id
-    return place if is_current else f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes today's"
+    stale = f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
+    return place if is_current else stale
+        place
+        if is_current
+        else f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
+    )
 
 
 def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
@@ -180,11 +194,16 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
             }
             for name, one in states.sources.items()
         },
+        "damaged": _damage(home),
         "disk": _disk(home, retention),
         "report": report_place(home),
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": states.warnings,
     }
+
+
+def _withheld(states: Pending) -> list[str]:
+    return [name for name, state in states.sources.items() if state.withheld]
 
 
 def _print_problems(console: Console, states: Pending) -> None:

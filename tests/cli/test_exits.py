@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from lightrag_dagster.cli import exits
 from lightrag_dagster.cli.exits import Commands
@@ -163,3 +165,15 @@ def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCapt
         asyncio_log.error("of a connection")
     asyncio_log.error("of the next command")
     assert caplog.messages == ["of the next command"]
+
+
+def test_an_exit_of_an_older_typer_which_is_of_click_is_an_exit() -> None:
+    app = typer.Typer(cls=Commands)
+
+    @app.command()
+    def done() -> None:
+        raise click.exceptions.Exit(0)
+
+    app.command("another")(lambda: None)
+    ended = CliRunner().invoke(app, ["done"])
+    assert isinstance(ended.exception, click.exceptions.Exit) or (ended.exit_code, ended.stderr) == (0, "")

@@ -58,7 +58,7 @@ def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...
 def test_a_folder_of_ones_own_is_not_in_the_home(export: Export, published_home: Path, inside: str) -> None:
     code, said, errors = export("graphml", str(published_home / inside))
     assert (code, said) == (2, "")
-    assert f"{inside} is in the home, which keeps exports in a folder of its own; leave FOLDER out" in errors
+    assert f"{inside} is in the home, which keeps exports in a folder of its own; name no place" in errors
     assert not (published_home / inside).exists()
 
 

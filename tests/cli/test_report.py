@@ -28,13 +28,15 @@ def test_into_the_home_where_status_names_it(
     assert f"Report: {place}\n" in command(capfd, monkeypatch, "status")[1]
     build_year(settings, 2002)
     status = command(capfd, monkeypatch, "status")[1]
-    assert f"Report: {place}, of {first}; `lightrag-dagster report` writes today's\n" in status
+    assert f"Report: {place}, of {first}; `lightrag-dagster report` writes the published one's\n" in status
 
 
 def test_a_filter_needs_a_file_which_is_new(
     published_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, said, errors = command(capfd, monkeypatch, "report", str(published_home / "exports" / "page.html"))
+    assert (code, said, "is in the home" in errors) == (2, "", True)
     for arguments in (("--source", "office"), ("--snapshot", "gen-1")):
         code, said, errors = command(capfd, monkeypatch, "report", *arguments)
         assert (code, said) == (2, "")

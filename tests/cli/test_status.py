@@ -51,6 +51,12 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, output.splitlines()[-1].startswith(lost)) == (0, True)
 
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.1")
+    (notes / "again.txt").write_bytes(b"\xc3\x28")
+    code, output, _ = command(capfd, monkeypatch, "run")
+    withheld = "documents: 2 failed of 5 (notes); these rows of notes are in no snapshot, since it is withheld"
+    assert (code, output.splitlines()[-1]) == (1, withheld)
+
 
 def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
@@ -67,6 +73,24 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     assert output.startswith("notes is withheld: ")
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(tmp_path / "nowhere"))
     assert command(capfd, monkeypatch, "status", "--check")[0] == 2
+
+
+def test_a_damaged_file_of_the_snapshot_is_named(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    published_home: Path,
+    tmp_path: Path,
+    notes: Path,
+) -> None:
+    home = shutil.copytree(published_home, tmp_path / "home")
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    (arrays,) = home.glob("generations/gen-*/adjacency/entities.arrow")
+    os.truncate(arrays, 100)
+    code, output, _ = command(capfd, monkeypatch, "status", "--check")
+    damaged = [line for line in output.splitlines() if "entities.arrow has 100 bytes" in line]
+    assert (code, [line.endswith("`lightrag-dagster run` builds it again") for line in damaged]) == (1, [True])
+    assert damaged[0] in command(capfd, monkeypatch, "status")[1]
+    assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["damaged"] == damaged
 
 
 def test_a_source_that_cannot_be_listed_is_withheld(

@@ -21,7 +21,7 @@ _LOST = {
     "responses.sqlite": "its answers are then paid for again",
     "vectors.sqlite": "its vectors are then paid for again",
     "batches.sqlite": "batches that are open at the provider are then forgotten, and paid for again",
-    "decisions.sqlite": "the next run then publishes without the decisions of people in it",
+    "decisions.sqlite": "`curate undo --lost` then lets the decisions of people in it count as undone",
     "ledger.sqlite": "nothing is paid for again, and budgets count from zero",
 }
 """File of a home → the price of moving it away."""
