@@ -8,6 +8,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 
 
@@ -25,10 +26,11 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
         for name, same in copies(home, gone, snapshot).items():
             console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
-        verb = "removing" if yes else "would be removed"
+        verb, exported = "removing" if yes else "would be removed", exported_snapshots(home)
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
-            console.print(f"{verb}: {one}{f' (named {named})' if named else ''}")
+            taken_along = ", with its exports" if one in exported else ""
+            console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}", soft_wrap=True)
         if settings.curation:
             console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")

@@ -155,10 +155,6 @@ def report_place(home: Home) -> str | None:
     is_current = current is not None and current.snapshot_id == found.snapshot_id
     stale = f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
     return place if is_current else stale
-        place
-        if is_current
-        else f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
-    )
 
 
 def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
