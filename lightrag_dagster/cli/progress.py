@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Column
 
 from lightrag_dagster.core import progress
 
@@ -65,7 +64,7 @@ def display(console: Console) -> Iterator[TerminalDisplay]:
     """Show progress on `console` while the block runs."""
     columns = (
         SpinnerColumn(finished_text="[green]✓[/]"),
-        TextColumn("{task.description}", markup=False, table_column=Column(min_width=_TITLE_WIDTH)),
+        TextColumn(f"{{task.description:<{_TITLE_WIDTH}}}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

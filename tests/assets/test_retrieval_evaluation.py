@@ -83,6 +83,7 @@ def test_a_default_mode_that_is_not_the_best_is_a_warning() -> None:
     assert "fusion by 1.000" in str(check.description)
 
 
+@pytest.mark.long
 def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, instance: dg.DagsterInstance) -> None:
     metadata, check = evaluated(offline, instance)
     assert check.passed

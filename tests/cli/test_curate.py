@@ -159,6 +159,7 @@ def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
     assert ask("curate", "check").endswith(removed)
 
 
+@pytest.mark.long
 def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "split", "Halden Weir", "Another weir", "--source", "nosuch")
     ask("curate", "describe", "Halden Weir", "They never met.", "--with", "Bergen")

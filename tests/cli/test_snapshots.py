@@ -81,6 +81,7 @@ def test_back_and_forth_from_the_command_line(
     assert (source["chunks_new"], source["chunks_stored"]) == (0, 1)
 
 
+@pytest.mark.long
 def test_what_waits_for_release_is_said_to_wait(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -125,6 +125,7 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
     assert not any(failed(settings, asset) for asset in INGESTED)
 
 
+@pytest.mark.long
 def test_an_error_that_ends_the_command_fails_its_source_alone(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     asking = settings.changed(llm={"provider": "openai", "max_retries": 0})

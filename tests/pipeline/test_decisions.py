@@ -129,7 +129,8 @@ def test_decisions_that_were_taken_survive_a_kill_and_the_one_under_way_is_whole
     assert take(settings, [SEVERAL[0]]) == [len(found) + 1]
 
 
-@pytest.mark.parametrize("is_empty", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("is_empty", [False, True])
 def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make, is_empty: bool) -> None:
     settings = make()
     take(settings, SEVERAL[:2])
@@ -229,6 +230,7 @@ def test_files_and_commands_count_alike_and_order_reasons_and_authors_shape_noth
     assert in_force(make(home=tmp_path / "none")).fingerprint == ""
 
 
+@pytest.mark.long
 def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> None:
     settings = make()
     take(settings, [Decision(action="remove", names=("Marta Lindqvst",)), SEVERAL[1]])
@@ -263,7 +265,8 @@ def test_there_must_be_a_decision_to_undo(make: Make) -> None:
     assert take(settings, SEVERAL[:1]) == [2], "a number is given once"
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 15))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(15))
 def test_undone_in_any_order_decisions_leave_the_bytes_of_the_start(
     make: Make, before: dict[str, Any], seed: int
 ) -> None:

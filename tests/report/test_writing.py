@@ -26,6 +26,7 @@ def formats(home: Home) -> set[str]:
     return set(found.formats) if found else set()
 
 
+@pytest.mark.long
 def test_it_is_kept_beside_other_formats_and_written_once(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home.of(settings)
@@ -43,6 +44,7 @@ def test_it_is_kept_beside_other_formats_and_written_once(years: Years) -> None:
     assert not (home.exports / first).exists()
 
 
+@pytest.mark.long
 def test_it_names_what_changed_until_a_purge(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", documents={"accept_deletes": True})
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})

@@ -28,6 +28,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_pipeline(tmp_path_factory.mktemp("models") / "lab", PATTERNS)
 
 
+@pytest.mark.long
 def test_labels_are_types_or_become_those_and_dates_are_left_out(pipeline: Path) -> None:
     expected = [("blue lamp", "artifact"), ("North Ward", "location"), ("cresol", "reagent"), ("Tollgate", "other")]
     assert found(pipeline, TEXT, "Nothing is named.") == [expected, []]

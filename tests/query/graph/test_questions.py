@@ -205,6 +205,7 @@ def test_a_filter_that_nothing_passes(knowledge: KnowledgeBase) -> None:
         knowledge.path("Bergen", "Bergen", filters=nothing)
 
 
+@pytest.mark.long
 def test_a_name_written_by_people_is_found_where_it_is_shown(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     take(settings, [Decision(action="rename", names=("Jonas Feld",), into="The Captain", sources=("archive",))])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
@@ -144,6 +144,7 @@ NAMES = st.lists(
 )
 
 
+@settings(max_examples=10)
 @given(NAMES, st.integers(0, 100))
 def test_order_makes_no_difference_and_equal_names_meet(names: list[tuple[str, str, str]], seed: int) -> None:
     rows = [entity(at, name, text, type_of=kind) for at, (name, text, kind) in enumerate(names)]

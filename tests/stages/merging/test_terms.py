@@ -49,6 +49,7 @@ def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
     assert names(merged(tmp_path, rows, named, "off")) == {"Bergen"}
 
 
+@pytest.mark.long
 def test_order_history_and_buckets_change_nothing(tmp_path: Path, rows: list[Row]) -> None:
     whole = merged(tmp_path, rows, [], "on")
     assert whole == merged(tmp_path, rows, [], "on", bits=3)
