@@ -96,10 +96,8 @@ class Ingestion:
     def _ingest(self, context: dg.OpExecutionContext, source: str) -> None:
         """Make and check the tables of a source, one step after the other, until one has nothing to show yet."""
         self._display.run(source)
-        left, inputs = (
-            [self._namespace.key(asset) for step in INGESTION for asset in step.assets],
-            _Inputs(context.instance),
-        )
+        left = [self._namespace.key(asset) for step in INGESTION for asset in step.assets]
+        inputs = _Inputs(context.instance)
         try:
             for step in INGESTION:
                 self._display.start(step.name)

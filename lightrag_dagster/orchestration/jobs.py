@@ -1,7 +1,7 @@
 """Dagster jobs run in this process and recorded in the home's instance."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
@@ -72,8 +72,11 @@ class Jobs:
         """Ingest sources in one run, and return what was done and what failed; raises ProviderAccessError."""
         ingestion = Ingestion(LightRAG(self._settings), self._definitions, self._display, backfill=backfill)
         job = ingestion.job(sources)
-        with suppress(dg.Failure):  # which says what `failed` has
+        try:
             job.execute_in_process(instance=self._instance, run_config=_QUIET, tags=self._tags)
+        except dg.Failure:
+            if not ingestion.failed:  # else it says what that has
+                raise
         return ingestion
 
     def refuse_others(self) -> None:
