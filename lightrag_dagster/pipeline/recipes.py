@@ -38,7 +38,7 @@ _REVISIONS = {
     "extractions": 2,
     "layout": 4,
     "mentions": 3,
-    "merge": 8,
+    "merge": 9,
     "stores": 7,
     "report": 5,
     "duplicates": 1,

@@ -22,7 +22,7 @@ from lightrag_dagster.storage.snapshots.records import Vectors
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows
-from tests.stages.merging.tables import Summariser, chunk, entity, merged_from, nameless_chunks, relation, write
+from tests.stages.merging.tables import Summariser, chunk, crowded_chunks, entity, merged_from, relation, write
 from tests.storage.corpus import Documents, build, home_of, inputs_of, merged_tables, store_tables
 
 _CHUNKS = [
@@ -70,10 +70,10 @@ def merge() -> dict[str, Any]:
             return {name: table.to_pylist() for name, table in tables.items()} | {"summarised": subjects}
 
         with_terms = merged_from(
-            write(Path(folder), nameless_chunks(), [], []), Path(folder), Summariser(), terms="auto"
+            write(Path(folder), crowded_chunks(), [], []), Path(folder), Summariser(), terms="auto"
         )
         return {
-            "terms of chunks without names, none with a word of degree": {
+            "terms of chunks without names, as many as chunks": {
                 name: table.to_pylist() for name, table in with_terms._asdict().items()
             },
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},

@@ -85,6 +85,15 @@ def nameless_chunks() -> list[Row]:
     return rows
 
 
+def crowded_chunks() -> list[Row]:
+    """Return `nameless_chunks` with eighty words more, of which each is in three chunks."""
+    rows = nameless_chunks()
+    for n, row in enumerate(rows):
+        words = (f"dor{'abcdefghij'[n % 20 // 2]}{'kl'[n % 2]}{last}en" for last in "mnpr")
+        row["content"] += f" It is about {' and '.join(words)}."
+    return rows
+
+
 def entity(source: str, chunk_id: str, index: int, name: str, kind: str, text: str, key: str = "k") -> Row:
     return {
         "source": source,

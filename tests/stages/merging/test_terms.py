@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import TermsMode
-from tests.stages.merging.tables import Row, Summariser, Tables, entity, merged_from, nameless_chunks, write
+from tests.stages.merging.tables import (
+    Row,
+    Summariser,
+    Tables,
+    crowded_chunks,
+    entity,
+    merged_from,
+    nameless_chunks,
+    write,
+)
 
 
 def merged(folder: Path, rows: list[Row], named: list[Row], terms: TermsMode, bits: int = 0) -> Tables:
@@ -37,6 +46,16 @@ def test_names_stay_what_they_are_and_terms_follow_them(tmp_path: Path, rows: li
     found = merged(tmp_path, rows, named, "on")
     assert found.entities["type"].to_pylist() == ["artifact"]
     assert found.entities["mention_count"].to_pylist() == [1]
+
+
+def test_there_are_at_most_as_many_terms_as_chunks_or_twice_as_many_as_names(tmp_path: Path) -> None:
+    rows = crowded_chunks()
+    found = merged(tmp_path, rows, [], "on")
+    assert len(found.entities) == len(rows)
+    assert "carrier wave detector" in names(found)  # those of several words before all others
+    named = [entity("b", "c001", n, f"Name {n}", "person", "A name.") for n in range(35)]
+    assert found == merged(tmp_path, rows, [entity("b", "c001", 0, "No Mention", "other", "", key="old")], "on")
+    assert len(names(merged(tmp_path, rows, named, "on"))) == 35 + 70
 
 
 @pytest.mark.parametrize(("nameless", "kept"), [(20, False), (21, True)])

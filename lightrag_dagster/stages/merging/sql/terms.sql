@@ -41,6 +41,10 @@ FROM window_of JOIN range(1, 5) sizes(size) ON size <= len(words);
 CREATE TEMP TABLE frequency AS
 SELECT phrase, string_split(phrase, ' ') AS words, count(*) AS chunks FROM phrase GROUP BY phrase;
 
+CREATE TEMP TABLE named AS
+SELECT DISTINCT lower(m.name) AS phrase FROM entity_mention m
+JOIN chosen c ON m.chunk_id = c.chunk_id AND m.source = c.extraction_source AND m.extraction_key = c.extraction_key;
+
 CREATE TEMP TABLE term AS
 WITH total AS (SELECT count(*) AS chunks FROM chosen),
 likely AS (
@@ -68,15 +72,18 @@ nested AS (
     FROM bound, range(1, 5) f(first), range(1, 5) l(last)
     WHERE first <= last AND last <= len(words) AND last - first + 1 < len(words) GROUP BY 1
 )
-SELECT phrase FROM bound LEFT JOIN nested USING (phrase) WHERE chunks > coalesce(inside, 0);
+-- Terms of several words come first, since they are terms more often.
+SELECT phrase FROM bound LEFT JOIN nested USING (phrase) ANTI JOIN named USING (phrase)
+WHERE bound.chunks > coalesce(inside, 0)
+QUALIFY row_number() OVER (ORDER BY len(words) = 1, bound.chunks DESC, phrase)
+    <= greatest((SELECT chunks FROM total), 2 * (SELECT count(*) FROM named));
 
 CREATE TEMP TABLE term_mention AS
-WITH named AS (SELECT DISTINCT lower(name) AS phrase FROM entity_mention),
-counted AS (SELECT source, chunk_id, extraction_key, 1 + max(mention_index) AS mentions FROM entity_mention GROUP BY ALL)
+WITH counted AS (SELECT source, chunk_id, extraction_key, 1 + max(mention_index) AS mentions FROM entity_mention GROUP BY ALL)
 SELECT c.extraction_source AS source, p.chunk_id, c.extraction_key,
        (coalesce(n.mentions, 0) + row_number() OVER (PARTITION BY p.chunk_id ORDER BY p.phrase) - 1)::INT AS mention_index,
        p.phrase AS name, 'term' AS type, 'A term of these texts.' AS description
-FROM phrase p SEMI JOIN term USING (phrase) ANTI JOIN named USING (phrase)
+FROM phrase p SEMI JOIN term USING (phrase)
 JOIN chosen c ON p.chunk_id = c.chunk_id
 LEFT JOIN counted n
 ON n.chunk_id = c.chunk_id AND n.source = c.extraction_source AND n.extraction_key = c.extraction_key;
