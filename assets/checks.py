@@ -88,7 +88,7 @@ def source_accepted(
 def names_found(
     context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.AssetCheckResult:
-    """Warn of a source without any entity in its chunks."""
+    """Warn of a source that names little in its chunks."""
     current = _tables(context, config, lightrag).current_versions(context.partition_key)
     warning = source_warning(context.partition_key, current, lightrag.recipes)
     return dg.AssetCheckResult(

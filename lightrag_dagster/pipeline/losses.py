@@ -64,14 +64,15 @@ def added_up(losses: Iterable[Loss]) -> list[Loss]:
 
 
 def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
-    """Return a line that explains an empty graph of a source, with the next step; None if it is not empty."""
+    """Return a line, with the next step, on a source with a name in less than two of three chunks; else None."""
     mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
-    if mentions is None or extractions is None or mentions.rows:
+    if mentions is None or extractions is None:
         return None
     asked, by_rules = extractions.rows - extractions.count("status", "failed"), _by_rules(recipes.of_source(source))
-    if not asked:
+    if 3 * mentions.rows >= 2 * asked:
         return None
-    return f"nothing of {source} is in the graph: {_named_nothing(asked, by_rules)}; {_NAME_IT[by_rules]}"
+    which = f"few names of {source} are" if mentions.rows else f"no name of {source} is"
+    return f"{which} in the graph: {_named(mentions.rows, asked, by_rules)}; {_NAME_IT[by_rules]}"
 
 
 def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
@@ -102,7 +103,7 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest) -> list[str]:
     if rows["chunks"] and not rows["entities"]:
         by_rules = _by_rules(recipes)
         warnings.append(
-            f"the graph of {manifest.snapshot_id} is empty: {_named_nothing(rows['chunks'], by_rules)}. Questions "
+            f"the graph of {manifest.snapshot_id} is empty: {_named(0, rows['chunks'], by_rules)}. Questions "
             "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
             f"{_NAME_IT[by_rules]}"
         )
@@ -147,15 +148,15 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
 
 _NAMED = 3
 _NAME_IT = {
-    True: "extract with a model (docs/extraction.md)",
+    True: "extract with a model, or let terms stand in for names (docs/extraction.md)",
     False: 'read what it answered (`lightrag-dagster sql "select responses from extractions limit 3"`) and mend the '
     "prompts, or take another model",
 }
 
 
-def _named_nothing(chunks: int, by_rules: bool) -> str:
+def _named(names: int, chunks: int, by_rules: bool) -> str:
     finder = "the offline rules, which know names of people, places and organizations," if by_rules else "the model"
-    return f"{finder} found no name in {chunks:,} chunks"
+    return f"{finder} found {f'{names:,} names' if names else 'no name'} in {chunks:,} chunks"
 
 
 def _by_rules(recipes: Recipes) -> bool:
