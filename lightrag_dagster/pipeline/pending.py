@@ -52,7 +52,7 @@ class SourceState:
     `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
     begun is not accepted yet, `backfill_runs` whether a process works at the source now. `published` is whether the
     newest snapshot holds what was accepted, `held` whether a rollback keeps that from readers. `losses` are the rows
-    that failed, were skipped or cut; `warning` is why few names of the source are in the graph although it was accepted.
+    that failed, were skipped or cut; `warning` is why few of its names are in the graph although it was accepted.
     """
 
     source: str
