@@ -76,7 +76,7 @@ LOSSES: Mapping[str, Files] = {
     "source gone": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
-    "type not allowed": files(),
+    "type not allowed": files(", of Hydrotec GmbH"),
 }
 """Fault that ends with 0 → files of a source that has it."""
 
