@@ -20,6 +20,7 @@ from benchmarks.bench.changes import CHANGES, passages_needed
 from benchmarks.bench.corpus import MOST
 from benchmarks.bench.environment import VERSION
 from benchmarks.bench.machine import Others, machine
+from benchmarks.bench.plots import plots
 from benchmarks.bench.report import report
 from benchmarks.bench.results import Result, Trial, as_json, as_rows
 from benchmarks.bench.server import Server, serving
@@ -92,6 +93,7 @@ def _done(system: System, server: Server, trial: Trial) -> list[Result]:
 
 def _write(stored: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    stored["plots"] = plots(stored, folder)
     (folder / "lightrag.json").write_text(as_json(stored))
     (folder / "lightrag.md").write_text(report(stored))
     print(f"{folder / 'lightrag.md'}, and every number in lightrag.json beside it")
