@@ -1,8 +1,7 @@
 """The benchmark beside LightRAG: both systems in turn, the results as JSON and as a report.
 
     make bench
-    make bench BENCH='--count 100 200 400 600 --rounds 1'
-    make bench BENCH='--count 100 200 --once 400 600'
+    make bench BENCH='--count 100 200 --once 400 600 --rounds 1'
 
 Before anything is timed each system indexes a few passages, so that Python has compiled it and the files are in memory.
 """
@@ -26,7 +25,7 @@ from benchmarks.bench.results import Result, Trial, as_json, as_rows
 from benchmarks.bench.server import Server, serving
 
 _WARM_UP = 5
-"""Passages that are indexed before anything is timed."""
+"""Passages that are indexed before anything is timed, in round 0."""
 
 
 class System(Protocol):
@@ -59,16 +58,16 @@ def main(given: Sequence[str] | None = None) -> None:
     trials = [
         Trial(count, number, arguments.operations, arguments.modes) for number, counts in rounds for count in counts
     ]
+    warm_up = [Trial(_WARM_UP, 0, (), arguments.modes[:1])]
     slow = [Trial(arguments.slow_count, 1, (), (), arguments.slow)] if arguments.slow else []
-    for latency, of_it in ((0.0, trials), (arguments.slow, slow)):
-        with serving(passages_needed(max(every)), arguments.dimensions, latency) as server:
+    for latency, of_it in ((0.0, [*warm_up, *trials]), (arguments.slow, slow)):
+        with serving(passages_needed(max(*every, _WARM_UP)), arguments.dimensions, latency) as server:
             systems = _systems(arguments.systems, server, settings)
-            for system in systems.values():
-                _done(system, server, Trial(_WARM_UP, 0, (), arguments.modes[:1]))
             for trial in of_it:
                 for name, system in systems.items():
                     print(f"{trial.count} passages, {latency:g} s latency, round {trial.round}: {name}", flush=True)
-                    results += _done(system, server, trial)
+                    done = _done(system, server, trial)
+                    results += done if trial.round else []
     stored["processors_busy_with_others"] = round(others.processors(), 2)
     _write(stored | as_rows(results), arguments.output)
 
