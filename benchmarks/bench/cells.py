@@ -81,7 +81,7 @@ def price(row: Row) -> float:
 
 
 def recall(row: Row) -> float:
-    return float(np.mean(row["recall"])) if row["recall"] else 0.0
+    return float(np.mean(row["recall"]))
 
 
 def p50(row: Row) -> float:

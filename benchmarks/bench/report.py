@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.bench.cells import (
     BYTES,
     COUNTS,
+    Row,
     Rows,
     beyond,
     by_operation,
@@ -68,7 +69,7 @@ def _section(count: int, stored: Mapping[str, Any]) -> str:
         f"### Wall at {count}, seconds": _wall(operations),
         f"### Files and memory at {count}, megabytes": _bytes(operations),
         f"### Calls at {count}": _calls(operations),
-        f"### Dollars at {count}": _dollars(operations),
+        f"### US cents at {count}": _dollars(operations),
         f"### Questions at {count}, milliseconds": _questions(questions),
     }
     return "\n".join(f"{title}\n\n{text}\n" for title, text in parts.items())
@@ -141,10 +142,14 @@ def _dollars(rows: Rows) -> str:
     return table(
         "operation | LightRAG | ours | ratio",
         (
-            [operation, cell(theirs, price), cell(ours, price), ratio(theirs, ours, price)]
+            [operation, cell(theirs, _cents), cell(ours, _cents), ratio(theirs, ours, price)]
             for operation, theirs, _, ours in by_operation(rows)
         ),
     )
+
+
+def _cents(row: Row) -> float:
+    return price(row) * 100
 
 
 def _questions(rows: Rows) -> str:
@@ -158,8 +163,8 @@ def _questions(rows: Rows) -> str:
                 *(cell(ours, value) for value in (p50, p95)),
                 ratio(theirs, ours, p50),
                 ratio(theirs, ours, lambda row: p50(row) - client(row)),
-                cell(theirs, recall),
-                cell(ours, recall),
+                cell([row for row in theirs if row["recall"]], recall),
+                cell([row for row in ours if row["recall"]], recall),
             ]
         )
     return table(
