@@ -87,8 +87,12 @@ test-long: .venv/long
 test-mutants: setup
 	$(BIN)/python -m tests.mutants
 
+.venv/bench: .venv/run
+	$(PIP) --editable '.[bench]'
+	@touch $@
+
 # Beside LightRAG itself, which is installed into an environment of its own when it is needed first: half an hour and more.
-bench: .venv/run
+bench: .venv/bench
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 
 docs: setup

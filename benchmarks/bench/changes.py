@@ -42,6 +42,14 @@ def changes(count: int, operations: Sequence[str] = CHANGES) -> Iterator[Change]
         yield change
 
 
+def documents_after(count: int, operations: Sequence[str] = CHANGES) -> set[str]:
+    """Return the names of the documents that there are after these changes of the first `count` passages."""
+    names = set(index(count).inserted)
+    for change in changes(count, operations):
+        names = names.difference(change.deleted).union(change.inserted)
+    return names
+
+
 def passages_needed(count: int) -> int:
     """Return how many passages there are when those were added that a change of `count` adds."""
     return count + max(1, count // 100)

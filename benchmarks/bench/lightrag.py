@@ -10,7 +10,7 @@ from benchmarks.bench import ROOT
 from benchmarks.bench.changes import Change, changes, index
 from benchmarks.bench.environment import VOCABULARY, lightrag_python
 from benchmarks.bench.measuring import Command, CommandError, Cost, size_of
-from benchmarks.bench.questions import asked
+from benchmarks.bench.questions import FIRST, asked, request
 from benchmarks.bench.results import Made, Operation, Result, Trial, Way
 from benchmarks.bench.server import Server
 
@@ -58,6 +58,8 @@ class LightRAG:
                 cost = Cost(**answer["cost"], imports=None, peak=None)
                 yield self._operation(trial, change, "warm", cost, answer, warm)
                 yield self._by_command(trial, change, by_commands, documents)
+            if trial.modes:
+                yield self._first_question(trial, warm)
             for mode in (mode for mode in trial.modes if mode in MODES):
                 yield asked("LightRAG", process, trial, mode, self._server)
             graph = process.ask({"graph": True})
@@ -69,6 +71,15 @@ class LightRAG:
             answer = _changed(process, change, documents)
             return self._operation(trial, change, "command", process.cost(), answer, folder)
 
+    def _first_question(self, trial: Trial, folder: Path) -> Operation:
+        with self._process(folder) as process:
+            answer = process.ask(request(trial.modes[0], 1))
+            cost, kept = process.cost(), size_of(folder)
+        counts, clients = self._server.counts(), answer["clients"] / 1000
+        return Operation(
+            "LightRAG", trial.count, trial.round, FIRST, "command", cost, kept, counts, clients, trial.latency
+        )
+
     def _process(self, folder: Path) -> Command:
         command = [str(self._python), "-m", _PROGRAM, str(folder), json.dumps(self._settings)]
         return Command(command, folder.parent, self._environment)
@@ -78,7 +89,16 @@ class LightRAG:
     ) -> Operation:
         counts, kept = self._server.counts(), size_of(folder)
         return Operation(
-            "LightRAG", trial.count, trial.round, change.operation, way, cost, kept, counts, answer["clients"]
+            "LightRAG",
+            trial.count,
+            trial.round,
+            change.operation,
+            way,
+            cost,
+            kept,
+            counts,
+            answer["clients"],
+            trial.latency,
         )
 
 

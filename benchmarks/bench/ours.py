@@ -1,18 +1,20 @@
 """This package, by its command line and its `KnowledgeBase`."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.bench import ROOT
 from benchmarks.bench.changes import Change, changes, index
-from benchmarks.bench.measuring import Command, cost_of, size_of
-from benchmarks.bench.questions import asked
+from benchmarks.bench.corpus import questions
+from benchmarks.bench.measuring import Command, Cost, cost_of, size_of
+from benchmarks.bench.questions import FIRST, asked, filtered, request
 from benchmarks.bench.results import Made, Operation, Result, Trial
 from benchmarks.bench.server import Server
 
-MODES = ("naive", "local", "global", "hybrid", "mix", "fusion", "ppr")
+MODES = ("naive", "local", "global", "hybrid", "mix", "fusion", "ppr", filtered("mix"), filtered("fusion"))
 GC = "gc"
+QUERY = "first question, by `query`"
 _PROGRAM = "benchmarks.bench.programs.our_side"
 _SOURCE = "musique"
 
@@ -50,22 +52,41 @@ class Ours:
         }
         for change in (index(trial.count), *changes(trial.count, trial.operations)):
             _write(change, documents)
-            yield self._operation(trial, change.operation, "run", home, environment)
-        yield self._operation(trial, GC, "gc", home, environment)
+            yield self._operation(trial, change.operation, home, self._run(["run"], home, environment))
+        if trial.operations:
+            yield self._operation(trial, GC, home, self._run(["gc"], home, environment))
         program = [sys.executable, "-m", _PROGRAM, str(home)]
-        with Command(program, folder, environment | {"PYTHONPATH": str(ROOT)}) as process:
+        environment |= {"PYTHONPATH": str(ROOT)}
+        if trial.modes:
+            with Command(program, folder, environment) as process:
+                process.ask(request(trial.modes[0], 1))
+                yield self._operation(trial, FIRST, home, process.cost())
+            yield self._operation(trial, QUERY, home, self._run(_query(trial.modes[0]), home, environment))
+        with Command(program, folder, environment) as process:
             for mode in (mode for mode in trial.modes if mode in MODES):
                 yield asked("ours", process, trial, mode, self._server)
             graph = process.ask({"graph": True})
             yield Made("ours", trial.count, trial.round, graph["entities"], graph["relations"])
             process.cost()
 
-    def _operation(
-        self, trial: Trial, operation: str, command: str, home: Path, environment: Mapping[str, str]
-    ) -> Operation:
-        cost = cost_of([str(self._command), command], home.parent, environment)
+    def _run(self, arguments: Sequence[str], home: Path, environment: Mapping[str, str]) -> Cost:
+        return cost_of([str(self._command), *arguments], home.parent, environment)
+
+    def _operation(self, trial: Trial, operation: str, home: Path, cost: Cost) -> Operation:
         counts, kept = self._server.counts(), size_of(home)
-        return Operation("ours", trial.count, trial.round, operation, "command", cost, kept, counts)
+        return Operation(
+            "ours", trial.count, trial.round, operation, "command", cost, kept, counts, latency=trial.latency
+        )
+
+
+def _query(mode: str) -> list[str]:
+    """Return the arguments of the command that asks the first question, with its keywords and without an answer."""
+    first = questions()[0]
+    low, high = (
+        [part for keyword in keywords for part in (option, keyword)]
+        for option, keywords in (("--low-level", first.low_level), ("--high-level", first.high_level))
+    )
+    return ["query", first.text, "--mode", mode, "--only-context", *low, *high]
 
 
 def _write(change: Change, folder: Path) -> None:

@@ -9,20 +9,24 @@ from benchmarks.bench.measuring import Cost
 
 SystemName = Literal["LightRAG", "ours"]
 CHAT_CALLS = ("extract", "glean", "summarise")
-COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", "output_tokens", "embedded_tokens")
-"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base."""
+COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", "cached_tokens", "output_tokens", "embedded_tokens")
+"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base; the input has the cached ones."""
 Way = Literal["command", "warm"]
 """A command starts a process and ends it; warm is a process that has the knowledge base open already."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A sequence of operations on `count` passages; `round` counts from 1 how often it is run."""
+    """A sequence of operations on `count` passages; `round` counts from 1 how often it is run.
+
+    The server responds after `latency` seconds.
+    """
 
     count: int
     round: int
     operations: Sequence[str]
     modes: Sequence[str]
+    latency: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -41,13 +45,15 @@ class Operation:
     kept: int
     counts: Mapping[str, int]
     clients: float | None = None
+    latency: float = 0.0
 
 
 @dataclass(frozen=True)
 class Asked:
     """The milliseconds of questions in one mode, in a process that has asked before.
 
-    `chunks` is how many each of them found, `clients` the milliseconds of all in which LightRAG made clients.
+    `chunks` is how many each of them found, `clients` the milliseconds of all in which LightRAG made clients. `recall`
+    has a number for each question with a supporting document in the index: the part of these in its first five chunks.
     """
 
     system: SystemName
@@ -56,6 +62,7 @@ class Asked:
     mode: str
     milliseconds: Sequence[float]
     chunks: Sequence[int]
+    recall: Sequence[float]
     counts: Mapping[str, int]
     clients: float | None = None
 

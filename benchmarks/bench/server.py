@@ -25,6 +25,7 @@ from starlette.routing import Route
 from benchmarks.bench import ROOT
 from benchmarks.bench.corpus import Passage, edited, passage
 from benchmarks.bench.embedding import embed
+from benchmarks.bench.prefixes import Prefixes
 from benchmarks.bench.responses import Responses, UnknownRequestError
 from benchmarks.bench.results import COUNTS
 from lightrag_dagster.core.text.encodings import load_encoding
@@ -39,13 +40,21 @@ class Server:
 
     def counts(self) -> dict[str, int]:
         """Return what was counted since the last call."""
-        # Not urllib, which would ask a proxy that the environment names.
-        with closing(HTTPConnection(urlsplit(self.url).netloc)) as connection:
-            connection.request("GET", "/v1/counts")
-            now: Counter[str] = Counter(json.load(connection.getresponse()))
+        now: Counter[str] = Counter(self._get("counts"))
         since = {name: now[name] - self._before[name] for name in COUNTS}
         self._before = now
         return since
+
+    def forget(self) -> None:
+        """Forget the prompts that came so far, so that none is a cached one."""
+        self._get("forget")
+
+    def _get(self, name: str) -> dict[str, int]:
+        # Not urllib, which would ask a proxy that the environment names.
+        with closing(HTTPConnection(urlsplit(self.url).netloc)) as connection:
+            connection.request("GET", f"/v1/{name}")
+            answer: dict[str, int] = json.load(connection.getresponse())
+        return answer
 
 
 @contextmanager
@@ -71,13 +80,15 @@ class _Application:
         self._counted: Counter[str] = Counter()
         encoding = load_encoding("o200k_base")
         # Instructions come again with every request.
-        self._tokens = lru_cache(maxsize=256)(lambda text: len(encoding.encode_ordinary(text)))
+        self._tokens = lru_cache(maxsize=256)(encoding.encode_ordinary)
+        self._prefixes = Prefixes()
 
     def routes(self) -> list[Route]:
         return [
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
             Route("/v1/counts", self._counts),
+            Route("/v1/forget", self._forget),
         ]
 
     async def _chat(self, request: Request) -> JSONResponse:
@@ -86,8 +97,10 @@ class _Application:
             kind, text = self._responses.answer(body["messages"])
         except UnknownRequestError as error:
             return JSONResponse({"error": {"message": str(error)}}, 400)
-        read, written = sum(self._tokens(message["content"]) for message in body["messages"]), self._tokens(text)
-        self._counted.update({kind: 1, "input_tokens": read, "output_tokens": written})
+        prompt = [token for message in body["messages"] for token in self._tokens(message["content"])]
+        read, written = len(prompt), len(self._tokens(text))
+        cached = self._prefixes.add(prompt)
+        self._counted.update({kind: 1, "input_tokens": read, "cached_tokens": cached, "output_tokens": written})
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         message = {"role": "assistant", "content": text}
         choices = [{"index": 0, "finish_reason": "stop", "message": message}]
@@ -106,7 +119,7 @@ class _Application:
             }
             for index, vector in enumerate(vectors)
         ]
-        read = sum(map(self._tokens, texts))
+        read = sum(len(self._tokens(text)) for text in texts)
         self._counted.update({"embed": 1, "texts": len(texts), "embedded_tokens": read})
         usage = {"prompt_tokens": read, "total_tokens": read}
         return await self._late({"object": "list", "data": data, "usage": usage}, body)
@@ -117,6 +130,10 @@ class _Application:
 
     async def _counts(self, request: Request) -> JSONResponse:
         return JSONResponse(self._counted)
+
+    async def _forget(self, request: Request) -> JSONResponse:
+        self._prefixes = Prefixes()
+        return JSONResponse({})
 
 
 def main() -> None:

@@ -64,14 +64,14 @@ class Side:
         return {"cost": cost, "clients": self._clients.seconds - clients, "processed": statuses["processed"]}
 
     async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the milliseconds of each question, and how many chunks it found."""
-        clients, times, chunks = self._clients.seconds, list[float](), []
+        """Return the milliseconds of each question, and the files of the chunks it found."""
+        clients, times, files = self._clients.seconds, list[float](), []
         for one in request["questions"]:
             param = QueryParam(mode=request["mode"], hl_keywords=one["high_level"], ll_keywords=one["low_level"])
             with milliseconds(times):
                 found = await self.rag.aquery_data(one["text"], param)
-            chunks.append(len(found.get("data", {}).get("chunks", [])))
-        return {"milliseconds": times, "chunks": chunks, "clients": (self._clients.seconds - clients) * 1000}
+            files.append([chunk["file_path"] for chunk in found.get("data", {}).get("chunks", [])])
+        return {"milliseconds": times, "files": files, "clients": (self._clients.seconds - clients) * 1000}
 
     async def graph(self, _request: Mapping[str, Any]) -> dict[str, Any]:
         """Return how many entities and relations there are."""

@@ -5,18 +5,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.bench.programs.channel import Channel, milliseconds
-from lightrag_dagster import Keywords, KnowledgeBase
+from lightrag_dagster import Filters, Keywords, KnowledgeBase
 
 
 def ask(knowledge: KnowledgeBase, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the milliseconds of each question, and how many chunks it found."""
-    times, chunks = list[float](), []
+    """Return the milliseconds of each question, and the files of the chunks it found."""
+    times, files = list[float](), []
+    filters = Filters(paths=request.get("paths"))
     for one in request["questions"]:
         keywords = Keywords(tuple(one["high_level"]), tuple(one["low_level"]))
         with milliseconds(times):
-            found = knowledge.retrieve(one["text"], mode=request["mode"], keywords=keywords)
-        chunks.append(len(found.chunks))
-    return {"milliseconds": times, "chunks": chunks}
+            found = knowledge.retrieve(one["text"], mode=request["mode"], keywords=keywords, filters=filters)
+        files.append([chunk.path for chunk in found.chunks])
+    return {"milliseconds": times, "files": files}
 
 
 def graph(knowledge: KnowledgeBase) -> dict[str, int]:

@@ -3,8 +3,13 @@
 import json
 from typing import Any
 
-from benchmarks.bench.report import report, spread
+import pytest
+
+from benchmarks.bench.cells import spread
+from benchmarks.bench.prices import dollars
+from benchmarks.bench.report import report
 from benchmarks.bench.results import as_json
+from benchmarks.bench.summary import growth, slow
 
 COUNTS = {
     "extract": 3,
@@ -13,6 +18,7 @@ COUNTS = {
     "embed": 2,
     "texts": 10,
     "input_tokens": 1234,
+    "cached_tokens": 1024,
     "output_tokens": 50,
     "embedded_tokens": 60,
 }
@@ -36,6 +42,7 @@ def operation(system: str, number: int, way: str, cpu: float, imports: float | N
         "kept": 4_000_000,
         "counts": COUNTS,
         "clients": 0.5 if system == "LightRAG" else None,
+        "latency": 0.0,
     }
 
 
@@ -44,7 +51,7 @@ def stored(*systems: str) -> dict[str, Any]:
     if "LightRAG" in systems:
         operations += [operation("LightRAG", number, "command", number * 4.0, 2.0) for number in (1, 2, 3)]
         operations += [operation("LightRAG", number, "warm", 1.0, None) for number in (1, 2, 3)]
-    asked = {"count": 100, "round": 1, "mode": "mix", "chunks": [5, 5], "counts": COUNTS}
+    asked = {"count": 100, "round": 1, "mode": "mix", "chunks": [5, 5], "recall": [1.0, 0.5], "counts": COUNTS}
     times = {"LightRAG": ([40.0, 50.0], 20.0), "ours": ([9.0, 9.0], None)}
     return {
         "machine": {
@@ -58,7 +65,7 @@ def stored(*systems: str) -> dict[str, Any]:
         "processors_busy_with_others": 0.25,
         "versions": {"LightRAG": "1.5.7", "ours": "0.1.0"},
         "settings": {"LightRAG": {"max_parallel_insert": 10}, "ours": {"LIGHTRAG_LLM__PROVIDER": "openai"}},
-        "latency": 0.2,
+        "concurrency": 4,
         "operations": operations,
         "questions": [
             asked | {"system": system, "milliseconds": times[system][0], "clients": times[system][1]}
@@ -76,14 +83,14 @@ def line(text: str, begin: str, number: int = 0) -> list[str]:
 
 def test_each_cell_has_the_least_the_median_and_the_most() -> None:
     text = report(stored("LightRAG", "ours"))
-    assert line(text, "edit one") == [
+    assert line(text, "edit one", 1) == [
         *("4 – 8 – 12", "2 – 6 – 10", "1", "0.50", "2", "1"),  # the processor: both systems
         *("2 – 4 – 6", "2 – 6 – 10", "0.50"),  # and LightRAG's numbers divided by ours
     ]
-    assert line(text, "edit one", 1) == ["5 – 9 – 13", "2", "3", "1.67 – 3 – 4.33", "0.67"]
-    assert line(text, "edit one", 2) == ["8", "4", "300", "2", "4", "300", "4", "1", "1"]
-    assert line(text, "edit one", 3) == ["7", "1,234", "50", "2", "10", "60"] * 2
-    assert line(text, "`mix`") == ["45", "49.5", "10", "9", "9", "5", "3.89"]
+    assert line(text, "edit one", 2) == ["5 – 9 – 13", "2", "3", "1.67 – 3 – 4.33", "0.67"]
+    assert line(text, "edit one", 3) == ["8", "4", "300", "2", "4", "300", "4", "1", "1"]
+    assert line(text, "edit one", 4) == ["7", "1,234", "1,024", "50", "2", "10", "60"] * 2
+    assert line(text, "`mix`", 1) == ["45", "49.5", "10", "9", "9", "5", "3.89", "0.75", "0.75"]
 
 
 def test_conditions_are_stated() -> None:
@@ -92,7 +99,6 @@ def test_conditions_are_stated() -> None:
     assert "2 processors (a processor), 8 GB, Linux, Python 3.11.7; homes on tmpfs" in text
     assert "`max_parallel_insert` 10" in text
     assert "`LIGHTRAG_LLM__PROVIDER` openai" in text
-    assert "responds after 200 ms" in text
     assert "LightRAG 7 and 6, ours 7 and 6" in text
 
 
@@ -108,8 +114,35 @@ def test_numbers_have_three_digits() -> None:
 
 def test_results_are_stored_with_a_row_a_line() -> None:
     results = stored("LightRAG", "ours")
-    text = as_json(results | {"latency": 0.123456})
-    assert json.loads(text) == results | {"latency": 0.1235}
+    text = as_json(results | {"concurrency": 0.123456})
+    assert json.loads(text) == results | {"concurrency": 0.1235}
     assert len(text.splitlines()) == 2 + len(results) + sum(
         len(value) + 1 for value in results.values() if isinstance(value, list)
     )
+
+
+def test_the_summary_has_the_ratios_at_the_most_passages() -> None:
+    text = report(stored("LightRAG", "ours"))
+    assert line(text, "edit one, LightRAG warm") == ["0.50", "0.67", "4", "1"]
+
+
+def test_growth_is_the_slope_on_logarithmic_axes() -> None:
+    results = stored("LightRAG", "ours")
+    twice = [
+        one | {"count": 200, "cost": one["cost"] | {"cpu": one["cost"]["cpu"] * 4}} for one in results["operations"]
+    ]
+    text = growth(results | {"operations": results["operations"] + twice})
+    assert line(text, "edit one") == ["2", "0", "0", "2", "0", "0"]
+
+
+def test_a_slow_server_stands_beside_a_fast_one_with_the_time_that_calls_take() -> None:
+    results = stored("LightRAG", "ours")
+    fast = [one | {"operation": "index"} for one in results["operations"]]
+    late = [one | {"latency": 0.2, "cost": one["cost"] | {"wall": 6.0}} for one in fast]
+    text = slow(results | {"operations": fast + late})
+    assert line(text, "0 ms")[2:5] == ["3", "2", "1.67 – 3 – 4.33"]
+    assert line(text, "200 ms") == ["6", "4 – 8 – 12", "6", "2", "1", "2 – 4 – 6", "0.35"]
+
+
+def test_cached_input_is_cheaper() -> None:
+    assert dollars(COUNTS) == pytest.approx((210 * 0.15 + 1024 * 0.075 + 50 * 0.6 + 60 * 0.02) / 1e6)
