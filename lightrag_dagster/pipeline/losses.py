@@ -64,7 +64,7 @@ def added_up(losses: Iterable[Loss]) -> list[Loss]:
 
 
 def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
-    """Return a line, with the next step, on a source with a name in less than two of three chunks; else None."""
+    """Return a line, with the next step, on a source with fewer than two names in three chunks; else None."""
     mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
     if mentions is None or extractions is None:
         return None
