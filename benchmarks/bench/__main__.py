@@ -7,6 +7,7 @@ Before anything is timed each system indexes a few passages, so that Python has 
 """
 
 import argparse
+import json
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,10 +54,10 @@ def main(given: Sequence[str] | None = None) -> None:
         "concurrency": arguments.concurrency,
     }
     others, results = Others(), list[Result]()
-    rounds = [(number, arguments.count) for number in range(1, arguments.rounds + 1)]
-    rounds[0] = (1, [*arguments.count, *arguments.once])
     trials = [
-        Trial(count, number, arguments.operations, arguments.modes) for number, counts in rounds for count in counts
+        Trial(count, number, arguments.operations, arguments.modes)
+        for number in range(1, arguments.rounds + 1)
+        for count in (*arguments.count, *(arguments.once if number == 1 else ()))
     ]
     warm_up = [Trial(_WARM_UP, 0, (), arguments.modes[:1])]
     slow = [Trial(arguments.slow_count, 1, (), (), arguments.slow)] if arguments.slow else []
@@ -93,8 +94,9 @@ def _done(system: System, server: Server, trial: Trial) -> list[Result]:
 def _write(stored: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     stored["plots"] = plots(stored, folder)
-    (folder / "lightrag.json").write_text(as_json(stored))
-    (folder / "lightrag.md").write_text(report(stored))
+    text = as_json(stored)
+    (folder / "lightrag.json").write_text(text)
+    (folder / "lightrag.md").write_text(report(json.loads(text)))  # of the rounded numbers, to be made again alike
     print(f"{folder / 'lightrag.md'}, and every number in lightrag.json beside it")
 
 

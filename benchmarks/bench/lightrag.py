@@ -56,7 +56,7 @@ class LightRAG:
                 documents = documents.difference(change.deleted).union(change.inserted)
                 answer = _changed(process, change, documents)
                 cost = Cost(**answer["cost"], imports=None, peak=None)
-                yield self._operation(trial, change, "warm", cost, answer, warm)
+                yield self._operation(trial, change.operation, "warm", cost, answer["clients"], warm)
                 yield self._by_command(trial, change, by_commands, documents)
             if trial.modes:
                 yield self._first_question(trial, warm)
@@ -69,35 +69,29 @@ class LightRAG:
     def _by_command(self, trial: Trial, change: Change, folder: Path, documents: set[str]) -> Operation:
         with self._process(folder) as process:
             answer = _changed(process, change, documents)
-            return self._operation(trial, change, "command", process.cost(), answer, folder)
+            return self._operation(trial, change.operation, "command", process.cost(), answer["clients"], folder)
 
     def _first_question(self, trial: Trial, folder: Path) -> Operation:
         with self._process(folder) as process:
             answer = process.ask(request(trial.modes[0], 1))
-            cost, kept = process.cost(), size_of(folder)
-        counts, clients = self._server.counts(), answer["clients"] / 1000
-        return Operation(
-            "LightRAG", trial.count, trial.round, FIRST, "command", cost, kept, counts, clients, trial.latency
-        )
+            return self._operation(trial, FIRST, "command", process.cost(), answer["clients"] / 1000, folder)
 
     def _process(self, folder: Path) -> Command:
         command = [str(self._python), "-m", _PROGRAM, str(folder), json.dumps(self._settings)]
         return Command(command, folder.parent, self._environment)
 
-    def _operation(
-        self, trial: Trial, change: Change, way: Way, cost: Cost, answer: Mapping[str, Any], folder: Path
-    ) -> Operation:
+    def _operation(self, trial: Trial, operation: str, way: Way, cost: Cost, clients: float, folder: Path) -> Operation:
         counts, kept = self._server.counts(), size_of(folder)
         return Operation(
             "LightRAG",
             trial.count,
             trial.round,
-            change.operation,
+            operation,
             way,
             cost,
             kept,
             counts,
-            answer["clients"],
+            clients,
             trial.latency,
         )
 

@@ -62,20 +62,20 @@ def growth(stored: Mapping[str, Any]) -> str:
 def slow(stored: Mapping[str, Any]) -> str:
     """Return what an index takes from a server with latency, beside the same from one without."""
     every = where(stored["operations"], operation=INDEX, way="command")
+    late = [row for row in every if row["latency"]]
+    if not late:
+        return ""
+    count = late[0]["count"]
     lines = [
         [
             f"{latency * 1000:g} ms",
             *(cell(side, value) for side in sides for value in (seconds, cpu)),
             *(ratio(*sides, value) for value in (seconds, cpu)),
-            cell(sides[1], lambda row: _floor(row, stored)) if sides[1] else NONE,
+            cell(sides[1], lambda row: _floor(row, stored)),
         ]
-        for count in dict.fromkeys(row["count"] for row in every if row["latency"])
-        for latency in sorted({row["latency"] for row in every if row["count"] == count})
+        for latency in (0.0, late[0]["latency"])
         for sides in [_both(where(every, count=count, latency=latency))]
     ]
-    if not lines:
-        return ""
-    count = next(row["count"] for row in every if row["latency"])
     head = "latency | LightRAG: wall | processor | ours: wall | processor | ratio: wall | processor | our floor"
     return f"## Index of {count} passages with latency, seconds\n\n{table(head, lines)}\n"
 
