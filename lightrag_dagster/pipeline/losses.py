@@ -156,7 +156,7 @@ _NAME_IT = {
 
 def _named(names: int, chunks: int, by_rules: bool) -> str:
     finder = "the offline rules, which know names of people, places and organizations," if by_rules else "the model"
-    return f"{finder} found {f'{names:,} names' if names else 'no name'} in {chunks:,} chunks"
+    return f"{finder} found {f'names {names:,} times' if names else 'no name'} in {chunks:,} chunks"
 
 
 def _by_rules(recipes: Recipes) -> bool:

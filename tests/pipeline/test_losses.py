@@ -66,7 +66,7 @@ def test_the_sum_counts_all_rows_and_names_the_sources_that_lost_some() -> None:
     ("mentions", "extractions", "begin", "found"),
     [
         (0, {"ok": 4}, "no name of wiki is in the graph: the offline rules", "found no name in 4 chunks"),
-        (2, {"ok": 4}, "few names of wiki are in the graph: the offline rules", "found 2 names in 4 chunks"),
+        (2, {"ok": 4}, "few names of wiki are in the graph: the offline rules", "found names 2 times in 4 chunks"),
         (2, {"ok": 3, "failed": 1}, "None", ""),
         (0, {"failed": 4}, "None", ""),
     ],
