@@ -97,7 +97,7 @@ class StoredChatModel:
 def response_key(identity: str, request: ChatRequest) -> str:
     """Return the key of a request's answer: a hash of everything that shapes it; its price and provider mode do not.
 
-    In that of a request with a subject, this stands for the messages after the system's.
+    If the request has a subject, the subject is hashed in place of the messages after the system's.
     """
     messages = [
         (message.role, message.content, *(picture.digest for picture in message.pictures))

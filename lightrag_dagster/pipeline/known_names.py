@@ -95,7 +95,7 @@ def known_names(home: Home, decisions: Sequence[Placed] = ()) -> Iterator[KnownN
 
 
 def in_documents(known: KnownNames, decision: Decision) -> Decision:
-    """Return a decision with its names as documents have them, as far as they do."""
+    """Return a decision with its names spelt as in the documents; a name that none has is kept."""
     renamed = decision.action == "rename" or (decision.action == "merge" and decision.into is not None)
     names = tuple(known.as_extracted(name, renamed=renamed) for name in decision.names)
     return decision.model_copy(update={"names": names})

@@ -139,7 +139,7 @@ class ExtractionSettings(Section):
 
 
 class TypeSettings(Section):
-    """The types of entities, whatever model or rules gave; no model is asked again when they change."""
+    """The types of entities, applied to those that a model or rules gave; changing them asks no model again."""
 
     allowed: tuple[str, ...] = Field(
         default=(), description="The types that an entity may have; any other becomes `other`. Empty: all."

@@ -138,6 +138,6 @@ def check_decision(place: str, **values: object) -> Placed:
 
 
 def fingerprint(decisions: Sequence[Placed]) -> str:
-    """Return a hash of the decisions, whatever their order and place; empty without any."""
+    """Return a hash of the decisions, independent of their order and place; empty without any."""
     contents = sorted(one.decision.content for one in decisions)
     return digest(*contents) if contents else ""

@@ -1,6 +1,6 @@
 """The decisions in force, resolved: one entity for each name, and the texts that people wrote.
 
-Every decision holds at once, whatever its order: names that are merged or renamed, in any number of steps, are one
+Every decision holds at once, in any order: names that are merged or renamed, in any number of steps, are one
 entity; its name is where the steps end. Two decisions that cannot both hold are an error that names both.
 """
 
