@@ -1,7 +1,7 @@
 """The checks that can be run by themselves, without reading the sources."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import dagster as dg
@@ -12,7 +12,7 @@ from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, grounded_names
+from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
@@ -103,24 +103,16 @@ def names_grounded(
     context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.AssetCheckResult:
     """Warn of recipes whose names are not in the text too often."""
-    counted = grounded_names(_tables(context, config, lightrag), context.partition_key)
+    source = context.partition_key
+    return names_grounded_in(lightrag, [source], backfill=is_backfill(context, config, lightrag.settings))[source]
+
+
+def names_grounded_in(lightrag: LightRAG, sources: Sequence[str], *, backfill: bool) -> dict[str, dg.AssetCheckResult]:
+    """Warn of such recipes of many sources, with one result a source."""
+    refresh(lightrag.home)
     least = lightrag.settings.extraction.min_grounded_share
-    few = {recipe: found for recipe, found in counted.items() if found.share < least}
-    return dg.AssetCheckResult(
-        passed=not few,
-        severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join(
-            f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
-            for recipe, found in few.items()
-        )
-        or None,
-        metadata={
-            "least": least,
-            "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
-            **{f"names/{recipe}": found.names for recipe, found in counted.items()},
-            **{f"share/{recipe}": found.share for recipe, found in counted.items()},
-        },
-    )
+    counted = grounded_names(lightrag.tables(candidate=backfill), sources)
+    return {source: _judged_names(found, least) for source, found in counted.items()}
 
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
@@ -186,13 +178,36 @@ def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
     return check
 
 
+def _judged_names(counted: Mapping[str, GroundedNames], least: float) -> dg.AssetCheckResult:
+    few = {recipe: found for recipe, found in counted.items() if found.share < least}
+    return dg.AssetCheckResult(
+        passed=not few,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="; ".join(
+            f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
+            for recipe, found in few.items()
+        )
+        or None,
+        metadata={
+            "least": least,
+            "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
+            **{f"names/{recipe}": found.names for recipe, found in counted.items()},
+            **{f"share/{recipe}": found.share for recipe, found in counted.items()},
+        },
+    )
+
+
 class SourceCheck(NamedTuple):
-    """A check of a table of one source: the table, its name, the function that judges, and a description."""
+    """A check of a table of one source: the table, its name, the function that judges, and a description.
+
+    A check that costs many sources hardly more than one has `judged_together`, which a run of many calls.
+    """
 
     asset: str
     name: str
     judged: Callable[..., dg.AssetCheckResult]
     description: str
+    judged_together: Callable[..., Mapping[str, dg.AssetCheckResult]] | None = None
 
 
 SOURCE_CHECKS = [
@@ -231,6 +246,7 @@ SOURCE_CHECKS = [
         names_grounded,
         "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
         "for each recipe of the extraction.",
+        names_grounded_in,
     ),
 ]
 """The checks of an ingested source."""

@@ -5,6 +5,7 @@ in turn and logs these events for the partition of each. They have the tags by w
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 import dagster as dg
@@ -21,7 +22,7 @@ from dagster._core.definitions.data_version import (
 from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
 
 from lightrag_dagster.assets import INGESTION
-from lightrag_dagster.assets.checks import SOURCE_CHECKS
+from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, IngestConfig
 from lightrag_dagster.assets.namespace import Namespace
@@ -39,6 +40,12 @@ from lightrag_dagster.storage.locks.locks import ingesting
 LOCK_SECONDS = 5.0
 """Time that the command line waits for another ingestion of a source before it says so."""
 
+_CHECKED_TOGETHER = 32
+"""Sources that are ingested before they are checked together."""
+
+_CHECKED_SECONDS = 60.0
+"""Time after which they are checked together, however few they are."""
+
 _NAMED = 5
 """Failed sources that the error of a run names."""
 
@@ -53,6 +60,8 @@ class Ingestion:
         self._namespace = Namespace(lightrag.settings.namespace)
         self._display = display
         self._config = IngestConfig(backfill=backfill)
+        self._unchecked: dict[str, None] = {}
+        self._checked_at = monotonic()
         made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
         self._specs = {spec.key: spec for assets in made for spec in assets.specs}
 
@@ -64,8 +73,7 @@ class Ingestion:
             account, ledger = context.run.tags[ACCOUNT_TAG], Ledger(self._lightrag.home.ledger)
             before = ledger.spent(account)
             try:
-                for source in sources:
-                    self._try(context, source)
+                self._each(context, sources)
             finally:
                 tag_cost(context, lambda: ledger.spent(account) - before)
             if self.failed:
@@ -77,6 +85,16 @@ class Ingestion:
         name = self._namespace.named("backfill" if self._config.backfill else "ingest")
         graph = dg.GraphDefinition(name=name, node_defs=[ingest])
         return graph.to_job(executor_def=dg.in_process_executor)
+
+    def _each(self, context: dg.OpExecutionContext, sources: Sequence[Source]) -> None:
+        """Ingest sources in turn, and check them together from time to time, and at an error that ends the command."""
+        try:
+            for source in sources:
+                self._try(context, source)
+                if len(self._unchecked) >= _CHECKED_TOGETHER or monotonic() - self._checked_at > _CHECKED_SECONDS:
+                    self._check_together(context)
+        finally:
+            self._check_together(context)
 
     def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
         """Ingest a source if there is something to do; note its error, unless it is one that ends the command."""
@@ -90,8 +108,7 @@ class Ingestion:
         except ProviderAccessError:
             raise
         except LightRAGError as error:
-            context.log.error(f"{source.name}: {error}")
-            self.failed[source.name] = str(error)
+            self._fail(context, source.name, error)
 
     def _ingest(self, context: dg.OpExecutionContext, source: str) -> None:
         """Make and check the tables of a source, one step after the other, until one has nothing to show yet."""
@@ -139,23 +156,61 @@ class Ingestion:
         )
 
     def _check(self, context: dg.OpExecutionContext, source: str, step: Declared) -> None:
-        """Check the tables that a step has made of a source."""
+        """Check the tables that a step has made of a source, except by what checks many together."""
         for one in SOURCE_CHECKS:
             if one.asset not in step.assets:
                 continue
-            key = self._namespace.key(one.asset)
-            result = one.judged(CheckOfSource(context, source, key), config=self._config, lightrag=self._lightrag)
-            context.log_event(
-                dg.AssetCheckEvaluation(
-                    asset_key=key,
-                    check_name=one.name,
-                    passed=result.passed,
-                    metadata=result.metadata,
-                    severity=result.severity,
-                    description=result.description,
-                    partition=source,
-                )  # type: ignore[arg-type]  # it logs these too
-            )
+            if one.judged_together:
+                self._unchecked.setdefault(source)
+                continue
+            of_source = CheckOfSource(context, source, self._namespace.key(one.asset))
+            self._log(context, source, one, one.judged(of_source, config=self._config, lightrag=self._lightrag))
+
+    def _check_together(self, context: dg.OpExecutionContext) -> None:
+        """Check the sources that were ingested since the last time by what checks many together.
+
+        Where a table is damaged, its source alone fails.
+        """
+        sources = list(self._unchecked)
+        self._unchecked.clear()
+        self._checked_at = monotonic()
+        for one in SOURCE_CHECKS:
+            if not one.judged_together or not sources:
+                continue
+            try:
+                results = one.judged_together(self._lightrag, sources, backfill=self._config.backfill)
+            except LightRAGError as error:
+                if len(sources) == 1:
+                    self._fail(context, sources[0], error)
+                    continue
+                for source in sources:
+                    self._unchecked.setdefault(source)
+                    self._check_together(context)
+                return
+            for source, result in results.items():
+                self._log(context, source, one, result)
+
+    def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:
+        """Note that a source failed, perhaps after its ingestion."""
+        self.done = [name for name in self.done if name != source]
+        context.log.error(f"{source}: {error}")
+        self.failed[source] = str(error)
+
+    def _log(
+        self, context: dg.OpExecutionContext, source: str, check: SourceCheck, result: dg.AssetCheckResult
+    ) -> None:
+        """Log the event of a check."""
+        context.log_event(
+            dg.AssetCheckEvaluation(
+                asset_key=self._namespace.key(check.asset),
+                check_name=check.name,
+                passed=result.passed,
+                metadata=result.metadata,
+                severity=result.severity,
+                description=result.description,
+                partition=source,
+            )  # type: ignore[arg-type]  # it logs these too
+        )
 
 
 class _Inputs:

@@ -1,5 +1,6 @@
 """Names that their chunks have: the share of them in a sample of a source, by recipe of the extraction."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from lightrag_dagster.indexes.views_file import derived_sql
@@ -22,8 +23,10 @@ class GroundedNames(NamedTuple):
         return self.grounded / self.names if self.names else 1.0
 
 
-def grounded_names(tables: SourceTables, source: str) -> dict[str, GroundedNames]:
-    """Count the names in a sample of a source's chunks, by recipe of their extraction; the rule is `grounding`.
+def grounded_names(tables: SourceTables, sources: Sequence[str]) -> dict[str, dict[str, GroundedNames]]:
+    """Count the names in a sample of each source's chunks, by recipe of their extraction; the rule is `grounding`.
+
+    One statement for many sources: to plan it takes ten times as long as to run it for a small one.
 
     Raises:
         StoreError: a table is missing or damaged.
@@ -33,19 +36,25 @@ def grounded_names(tables: SourceTables, source: str) -> dict[str, GroundedNames
     views = {"all_chunk": CHUNKS, "extractions": EXTRACTIONS, "mention": ENTITY_MENTIONS}
     with in_memory() as connection:
         for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
-            files = tables.open(table, source, tables.require(table, source).version)
+            versions = {source: tables.require(table, source).version for source in sources}
+            files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
             view_source_files(connection, view, files, schema)
         connection.execute(
-            "CREATE TEMP TABLE sample AS SELECT chunk_id FROM extractions SEMI JOIN mention USING (chunk_id) "
-            f"QUALIFY row_number() OVER (PARTITION BY recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
+            "CREATE TEMP TABLE sample AS SELECT source, chunk_id FROM extractions SEMI JOIN mention "
+            "USING (source, chunk_id) "
+            f"QUALIFY row_number() OVER (PARTITION BY source, recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
         )
         connection.execute("CREATE TEMP VIEW chunks AS FROM all_chunk SEMI JOIN sample USING (chunk_id)")
         connection.execute(
             "CREATE TEMP VIEW entity_evidence AS "
-            "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (chunk_id)"
+            "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (source, chunk_id)"
         )
         connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
         counted = connection.execute(
-            "SELECT recipe, count(grounded), count(*) FILTER (grounded) FROM grounding GROUP BY recipe ORDER BY recipe"
+            "SELECT source, recipe, count(grounded), count(*) FILTER (grounded) FROM grounding "
+            "GROUP BY ALL ORDER BY recipe"
         )
-        return {recipe: GroundedNames(names, grounded) for recipe, names, grounded in counted.fetchall()}
+        found: dict[str, dict[str, GroundedNames]] = {source: {} for source in sources}
+        for source, recipe, names, grounded in counted.fetchall():
+            found[source][recipe] = GroundedNames(names, grounded)
+        return found

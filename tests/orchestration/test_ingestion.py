@@ -15,11 +15,13 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.jobs import open_jobs
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import FLOOD, OFFICE, RIVER, write_source
@@ -123,6 +125,25 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
     write_source(settings, "lost", {"flood.md": FLOOD + " It rained."})
     assert ingest(settings) == (["lost"], {})
     assert not any(failed(settings, asset) for asset in INGESTED)
+
+
+def test_sources_are_checked_together_and_a_damaged_one_fails_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("good", RIVER), ("lost", FLOOD), ("same", OFFICE)):
+        write_source(settings, name, {f"{name}.md": text})
+    tables, check = SourceTables(Home(settings.home)), Ingestion._check_together
+
+    def damaged(self: Ingestion, context: dg.OpExecutionContext) -> None:
+        tables.paths("chunks", "lost", tables.require("chunks", "lost").version)[0].write_bytes(b"")
+        check(self, context)
+
+    monkeypatch.setattr(Ingestion, "_check_together", damaged)
+    done, reasons = ingest(settings)
+    assert (done, list(reasons)) == (["good", "same"], ["lost"])
+    assert "names_grounded" not in shown(settings, "lost")
+    for name in ("good", "same"):
+        assert shown(settings, name)["names_grounded"][0]
 
 
 @pytest.mark.long

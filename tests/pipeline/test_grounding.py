@@ -11,7 +11,7 @@ from lightrag_dagster.pipeline import grounding
 from lightrag_dagster.pipeline.grounding import GroundedNames, grounded_names
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.storage.corpus import RIVER, home_of
+from tests.storage.corpus import OFFICE, RIVER, home_of
 
 RULE = [
     ("Ada Lovelace", "Then came ADA LOVELACE.", True),
@@ -60,15 +60,25 @@ def test_the_share_of_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     home: Home = home_of(tmp_path, river=RIVER)
     tables = SourceTables(home)
     mentions = tables.read("entity_mentions", "river")
-    (whole,) = grounded_names(tables, "river").values()
+    (whole,) = grounded_names(tables, ["river"])["river"].values()
     assert whole.names == mentions.num_rows
     assert whole.share == whole.grounded / whole.names
     monkeypatch.setattr(grounding, "SAMPLED_CHUNKS", 1)
-    (sampled,) = grounded_names(tables, "river").values()
+    (sampled,) = grounded_names(tables, ["river"])["river"].values()
     first = min(mentions["chunk_id"].to_pylist())
     assert sampled.names == mentions["chunk_id"].to_pylist().count(first)
 
 
+def test_many_sources_have_what_each_has_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = {"office": OFFICE, "copy": RIVER, "river": RIVER, "empty": {}}
+    tables = SourceTables(home_of(tmp_path, **corpus))
+    for sampled in (1, 200):
+        monkeypatch.setattr(grounding, "SAMPLED_CHUNKS", sampled)
+        alone = {source: grounded_names(tables, [source])[source] for source in corpus}
+        assert grounded_names(tables, list(corpus)) == alone
+    assert alone["river"] == alone["copy"] != alone["office"]
+
+
 def test_no_name_is_no_fault(tmp_path: Path) -> None:
-    assert grounded_names(SourceTables(home_of(tmp_path, empty={})), "empty") == {}
+    assert grounded_names(SourceTables(home_of(tmp_path, empty={})), ["empty"]) == {"empty": {}}
     assert GroundedNames(0, 0).share == 1.0
