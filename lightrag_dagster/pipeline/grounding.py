@@ -1,11 +1,15 @@
 """Names that their chunks have: the share of them in a sample of a source, by recipe of the extraction."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_file import derived_sql
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+if TYPE_CHECKING:
+    import duckdb
 
 SAMPLED_CHUNKS = 200
 """Chunks of each recipe that are looked at, those with the smallest ids: a share is right to some hundredths."""
@@ -31,30 +35,42 @@ def grounded_names(tables: SourceTables, sources: Sequence[str]) -> dict[str, di
     Raises:
         StoreError: a table is missing or damaged.
     """
-    from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+    import duckdb
+
+    from lightrag_dagster.storage.duckdb import in_memory, unreadable
+
+    try:
+        with in_memory() as connection:
+            return _counted(connection, tables, sources)
+    except duckdb.Error as error:
+        raise StoreError(unreadable(error)) from error
+
+
+def _counted(
+    connection: "duckdb.DuckDBPyConnection", tables: SourceTables, sources: Sequence[str]
+) -> dict[str, dict[str, GroundedNames]]:
+    from lightrag_dagster.storage.duckdb import view_source_files
 
     views = {"all_chunk": CHUNKS, "extractions": EXTRACTIONS, "mention": ENTITY_MENTIONS}
-    with in_memory() as connection:
-        for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
-            versions = {source: tables.require(table, source).version for source in sources}
-            files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
-            view_source_files(connection, view, files, schema)
-        connection.execute(
-            "CREATE TEMP TABLE sample AS SELECT source, chunk_id FROM extractions SEMI JOIN mention "
-            "USING (source, chunk_id) "
-            f"QUALIFY row_number() OVER (PARTITION BY source, recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
-        )
-        connection.execute("CREATE TEMP VIEW chunks AS FROM all_chunk SEMI JOIN sample USING (chunk_id)")
-        connection.execute(
-            "CREATE TEMP VIEW entity_evidence AS "
-            "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (source, chunk_id)"
-        )
-        connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
-        counted = connection.execute(
-            "SELECT source, recipe, count(grounded), count(*) FILTER (grounded) FROM grounding "
-            "GROUP BY ALL ORDER BY recipe"
-        )
-        found: dict[str, dict[str, GroundedNames]] = {source: {} for source in sources}
-        for source, recipe, names, grounded in counted.fetchall():
-            found[source][recipe] = GroundedNames(names, grounded)
-        return found
+    for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
+        versions = {source: tables.require(table, source).version for source in sources}
+        files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
+        view_source_files(connection, view, files, schema)
+    connection.execute(
+        "CREATE TEMP TABLE sample AS SELECT source, chunk_id FROM extractions SEMI JOIN mention "
+        "USING (source, chunk_id) "
+        f"QUALIFY row_number() OVER (PARTITION BY source, recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
+    )
+    connection.execute("CREATE TEMP VIEW chunks AS FROM all_chunk SEMI JOIN sample USING (chunk_id)")
+    connection.execute(
+        "CREATE TEMP VIEW entity_evidence AS "
+        "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (source, chunk_id)"
+    )
+    connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
+    counted = connection.execute(
+        "SELECT source, recipe, count(grounded), count(*) FILTER (grounded) FROM grounding GROUP BY ALL ORDER BY recipe"
+    )
+    found: dict[str, dict[str, GroundedNames]] = {source: {} for source in sources}
+    for source, recipe, names, grounded in counted.fetchall():
+        found[source][recipe] = GroundedNames(names, grounded)
+    return found
