@@ -8,17 +8,21 @@ which compiles every statement again.
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from threading import RLock, get_ident
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from dagster import DagsterInstance
+from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
-from sqlalchemy import create_engine, event
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import Dialect, Engine
 
 _MOST_FREE = 16
@@ -35,7 +39,7 @@ def kept_open(folder: Path) -> Iterator[None]:
     connections = _Connections(folder)
     event.listen(Engine, "do_connect", connections.connect)
     try:
-        with _kept_engines(), _kept_revisions():
+        with _kept_engines(), _kept_revisions(), _kept_schema():
             yield
     finally:
         event.remove(Engine, "do_connect", connections.connect)
@@ -74,6 +78,64 @@ def _kept_revisions() -> Iterator[None]:
 
     with _replaced(ScriptDirectory, "from_config", kept):
         yield
+
+
+@contextmanager
+def _kept_schema() -> Iterator[None]:
+    """Ask once in the block whether a storage has a table or a column, where it has; Dagster does for each event."""
+    has_table, has_column = SqliteEventLogStorage.has_table, SqlEventLogStorage._has_asset_key_col_on_connection
+    found = WeakKeyDictionary[SqlEventLogStorage, set[str]]()
+
+    def kept(storage: SqlEventLogStorage, name: str, has: Callable[[], bool]) -> bool:
+        known = found.setdefault(storage, set())
+        if name not in known and has():
+            known.add(name)
+        return name in known
+
+    def table(storage: SqliteEventLogStorage, name: str) -> bool:
+        return kept(storage, name, lambda: has_table(storage, name))
+
+    def column(storage: SqlEventLogStorage, connection: Connection, name: str) -> bool:
+        return kept(storage, f"asset key: {name}", lambda: has_column(storage, connection, name))
+
+    with (
+        _replaced(SqliteEventLogStorage, "has_table", table),
+        _replaced(SqlEventLogStorage, "_has_asset_key_col_on_connection", column),
+    ):
+        yield
+
+
+@contextmanager
+def in_one_transaction(instance: DagsterInstance) -> Iterator[None]:
+    """Store the events that this thread reports in the block in one transaction for each SQLite file, if it has such.
+
+    Other writers wait for it meanwhile. After an error in the block, those before it are there.
+    """
+    storage, thread, held = instance.event_log_storage, get_ident(), dict[str, Connection]()
+    if not isinstance(storage, SqliteEventLogStorage):
+        yield
+        return
+    if not isinstance(storage._db_lock, type(RLock())):
+        storage._db_lock = RLock()  # type: ignore[assignment]  # the files of the run and of all runs are open at once
+    connect = storage._connect
+    with ExitStack() as opened:
+
+        @contextmanager
+        def kept(shard: str) -> Iterator[Connection]:
+            if get_ident() != thread:
+                with connect(shard) as connection:
+                    yield connection
+                return
+            if shard not in held:
+                held[shard] = opened.enter_context(connect(shard))
+            yield held[shard]
+
+        opened.callback(vars(storage).pop, "_connect")
+        vars(storage)["_connect"] = kept
+        try:
+            yield
+        finally:
+            opened.close()
 
 
 @contextmanager

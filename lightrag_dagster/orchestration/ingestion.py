@@ -4,7 +4,7 @@ A run for each source costs Dagster eight times as much as the events that it le
 in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -31,6 +31,7 @@ from lightrag_dagster.assets.progress_log import tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.orchestration.connections import in_one_transaction
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
@@ -119,13 +120,12 @@ class Ingestion:
             for step in INGESTION:
                 self._display.start(step.name)
                 made = self._made(step, StepOfSource(context, source, self._namespace.key(step.assets[0])))
-                for key, result in made.items():
-                    context.log_event(self._materialization(source, key, result, inputs))
-                    left.remove(key)
+                left = [key for key in left if key not in made]
+                events = [self._materialization(source, key, result, inputs) for key, result in made.items()]
+                self._log(context, events, self._checked(context, source, step) if made else ())
                 if not made:  # the source waits for batches
                     break
                 inputs.add(made)
-                self._check(context, source, step)
                 self._display.finish()
         except BaseException:
             # Else Dagster would show the partition as it was before.
@@ -155,7 +155,9 @@ class Ingestion:
             key, partition=source, metadata=result.metadata, tags=tags | dict(result.tags or {})
         )
 
-    def _check(self, context: dg.OpExecutionContext, source: str, step: Declared) -> None:
+    def _checked(
+        self, context: dg.OpExecutionContext, source: str, step: Declared
+    ) -> Iterator[dg.AssetCheckEvaluation]:
         """Check the tables that a step has made of a source, except by what checks many together."""
         for one in SOURCE_CHECKS:
             if one.asset not in step.assets:
@@ -164,7 +166,8 @@ class Ingestion:
                 self._unchecked.setdefault(source)
                 continue
             of_source = CheckOfSource(context, source, self._namespace.key(one.asset))
-            self._log(context, source, one, one.judged(of_source, config=self._config, lightrag=self._lightrag))
+            result = one.judged(of_source, config=self._config, lightrag=self._lightrag)
+            yield self._evaluation(source, one, result)
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together.
@@ -187,8 +190,7 @@ class Ingestion:
                     self._unchecked.setdefault(source)
                     self._check_together(context)
                 return
-            for source, result in results.items():
-                self._log(context, source, one, result)
+            self._log(context, [self._evaluation(source, one, result) for source, result in results.items()])
 
     def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:
         """Note that a source failed, perhaps after its ingestion."""
@@ -196,21 +198,33 @@ class Ingestion:
         context.log.error(f"{source}: {error}")
         self.failed[source] = str(error)
 
-    def _log(
-        self, context: dg.OpExecutionContext, source: str, check: SourceCheck, result: dg.AssetCheckResult
-    ) -> None:
-        """Log the event of a check."""
-        context.log_event(
-            dg.AssetCheckEvaluation(
-                asset_key=self._namespace.key(check.asset),
-                check_name=check.name,
-                passed=result.passed,
-                metadata=result.metadata,
-                severity=result.severity,
-                description=result.description,
-                partition=source,
-            )  # type: ignore[arg-type]  # it logs these too
+    def _evaluation(self, source: str, check: SourceCheck, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+        """Return the event of a check."""
+        return dg.AssetCheckEvaluation(
+            asset_key=self._namespace.key(check.asset),
+            check_name=check.name,
+            passed=result.passed,
+            metadata=result.metadata,
+            severity=result.severity,
+            description=result.description,
+            partition=source,
         )
+
+    def _log(
+        self,
+        context: dg.OpExecutionContext,
+        events: Sequence[dg.AssetMaterialization | dg.AssetCheckEvaluation],
+        checked: Iterable[dg.AssetCheckEvaluation] = (),
+    ) -> None:
+        """Log events, and those of checks that are still to be made; an error of one leaves the others."""
+        found = list[dg.AssetMaterialization | dg.AssetCheckEvaluation](events)
+        try:
+            for one in checked:
+                found.append(one)
+        finally:
+            with in_one_transaction(context.instance):
+                for event in found:
+                    context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
 
 
 class _Inputs:
