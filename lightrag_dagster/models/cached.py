@@ -63,8 +63,9 @@ class StoredChatModel:
         key = response_key(self.identity, request)
         if stored := self._stored(key):
             return stored
+        in_flight = key in self._locks
         async with self._locks.setdefault(key, asyncio.Lock()):
-            return self._stored(key) or await self._buy(key, request)
+            return (self._stored(key) if in_flight else None) or await self._buy(key, request)
 
     def _stored(self, key: str) -> ChatResponse | None:
         stored = self._store.get_many([key]).get(key)

@@ -1,7 +1,8 @@
 """The table `raw_documents` of a source: its documents, read again where they changed."""
 
 import heapq
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -42,15 +43,19 @@ from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_s
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.reading_state import LISTED, STAMPS
 from lightrag_dagster.storage.tables.shards import Shard, shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion, count_values
 
 if TYPE_CHECKING:
     import duckdb
 
 _STAGE = "lightrag_dagster.stages.documents"
+
+_BY_PATH = [("path", "ascending")]
+_BY_SIZE = [("bytes", "descending"), ("path", "ascending")]
 
 
 class Reading(NamedTuple):
@@ -95,24 +100,26 @@ def read_source(
             earlier = earlier._replace(documents=step.open("raw_documents", version_before))
         listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
-        with open_sql(scratch, len(parts)) as connection:
-            listed_in = partition_listing(connection, listing, scratch / "files").of
-            tasks = ((shard, listed_in(shard)) for shard in parts)
-            at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
-            read = partial(_read_shard, step, source, known, (open_describer, at_once))
-            made = each_shard(engine, read, tasks, ("documents", parts, listing.count))
-            stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
-            before = step.open("raw_documents", judge.version) if judge.version else []
-            now = tables.open_stored("raw_documents", name, stored)
-            read_now = tables.open_stored("stamps", name, stamps)
-            try:
-                about = _judge_reading(name, connection, (before, now, read_now), recipes.settings.documents)
-            except SourceError as error:
-                tables.refuse(name, listing.signature, str(error))
-                raise
-            about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
-            if len(parts) > 1:
-                stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
+        tasks = _listed_by_shard(listing, parts, scratch)
+        at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
+        read = partial(_read_shard, step, source, known, (open_describer, at_once))
+        each = each_shard(engine, read, tasks, ("documents", parts, listing.count))
+        made = [one for one, _ in each]
+        stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
+        before = step.open("raw_documents", judge.version) if judge.version else []
+        now = tables.open_stored("raw_documents", name, stored)
+        read_now = tables.open_stored("stamps", name, stamps)
+        settings, about = recipes.settings.documents, _joined([reading for _, reading in each])
+        if before or settings.similar is not None or len(parts) > 1:
+            with open_sql(scratch, len(parts)) as connection:
+                try:
+                    about = _judge_reading(name, connection, (before, now, read_now), settings, about)
+                except SourceError as error:
+                    tables.refuse(name, listing.signature, str(error))
+                    raise
+                if len(parts) > 1:
+                    stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
+        about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
         losses_accepted = judge.accepted or recipes.settings.documents.accept_deletes
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
@@ -205,8 +212,8 @@ def _read_shard(
     known: Reusable,
     describer: tuple[OpenDescriber | None, int],
     task: tuple[Shard, pa.Table],
-) -> ShardResult:
-    """Read the listed documents of a shard that changed since those of `known` were read.
+) -> tuple[ShardResult, Reading]:
+    """Read the listed documents of a shard that changed since those of `known` were read, and describe them.
 
     `describer` is a function that opens the model that describes images, if one does, and a limit of calls at once.
     """
@@ -222,7 +229,40 @@ def _read_shard(
     if isinstance(source.origin, Incremental):
         stored.append(step.store("listed", to_replay(listed, read.stamps)))
     unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
-    return ShardResult(tuple(stored), (read.unopened, 0), failures(rows, "path"), usage, bool(unfinished), read.slowest)
+    failed = failures(rows, "path")
+    made = ShardResult(tuple(stored), (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
+    return made, _described(listed, rows)
+
+
+def _described(listed: pa.Table, documents: pa.Table) -> Reading:
+    """Describe documents that were listed and read."""
+    sizes = listed.select(["path", "size"]).rename_columns(["path", "bytes"])
+    failed = documents.filter(pc.is_in(documents["status"], value_set=pa.array(["failed", "stale"])))
+    failures = _first(failed.select(["path", "status", "error"]), _BY_PATH)
+    return Reading(count_values(documents["media_type"]), _first(sizes, _BY_SIZE), failures)
+
+
+def _joined(readings: Sequence[Reading]) -> Reading:
+    """Describe the documents of several shards."""
+    types = sum((Counter(one.media_types) for one in readings), Counter[str]())
+    largest = _first(pa.concat_tables([one.largest for one in readings]), _BY_SIZE)
+    failures = _first(pa.concat_tables([one.failures for one in readings]), _BY_PATH)
+    return Reading(dict(sorted(types.items())), largest, failures)
+
+
+def _first(rows: pa.Table, order: Sequence[tuple[str, str]]) -> pa.Table:
+    return rows.take(pc.select_k_unstable(rows, MAX_REPORTED, sort_keys=order))
+
+
+def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) -> Iterator[tuple[Shard, pa.Table]]:
+    """Yield each shard with the files of its documents."""
+    if len(parts) == 1:
+        yield parts[0], read_parquet(listing.path).cast(LISTED)
+        return
+    with open_sql(scratch, len(parts)) as connection:
+        listed_in = partition_listing(connection, listing, scratch / "files").of
+    for shard in parts:
+        yield shard, listed_in(shard)
 
 
 def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
@@ -238,8 +278,9 @@ def _judge_reading(
     connection: "duckdb.DuckDBPyConnection",
     files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
     settings: DocumentSettings,
+    reading: Reading,
 ) -> Reading:
-    """Describe documents that were read, unless too much is lost; `partition_listing` has made the view `listed`.
+    """Add losses and similar documents to a description of documents that were read, unless too much is lost.
 
     `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
     documents are looked for. Raises SourceError as `check_deletions`.
@@ -248,14 +289,7 @@ def _judge_reading(
 
     for view, paths in zip(("before", "now"), files, strict=False):
         view_files(connection, view, paths, RAW_DOCUMENTS)
-    losses = check_deletions(source, connection, settings)
-    types = connection.sql("SELECT media_type, count(*) FROM now GROUP BY ALL ORDER BY ALL").fetchall()
-    largest = f"SELECT path, size AS bytes FROM listed ORDER BY size DESC, path LIMIT {MAX_REPORTED}"
-    failed = (
-        f"SELECT path, status, error FROM now WHERE status IN ('failed', 'stale') ORDER BY path LIMIT {MAX_REPORTED}"
-    )
-    most, failures = (connection.sql(statement).to_arrow_table() for statement in (largest, failed))
-    reading = Reading(dict(types), most, failures, losses=losses)
+    reading = reading._replace(losses=check_deletions(source, connection, settings))
     if settings.similar is None:
         return reading
     view_files(connection, "stamps", files[2], STAMPS)

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -365,8 +366,13 @@ def sum_columns(rows: pa.Table) -> dict[str, int]:
 
 def _read(pointer: Path) -> TableVersion | None:
     try:
-        return TableVersion.model_validate_json(pointer.read_bytes())
+        return _parsed(pointer.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
         raise StoreError(f"{pointer} is damaged; delete it and run again, which makes the table again") from error
+
+
+@lru_cache(1024)
+def _parsed(record: bytes) -> TableVersion:
+    return TableVersion.model_validate_json(record)
