@@ -213,7 +213,8 @@ def _recorded(generation: Generation) -> dict[str, VectorTable]:
 @contextmanager
 def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> Iterator[DuckDBPyConnection]:
     """Open a database in which _TEXTS and _FINGERPRINT of some vector tables can be queried."""
-    with open_tables(generation, [_EMBEDDED[name] for name in names]) as connection:
+    chunks = {"chunks": ["chunk_id", "content", "context"]}
+    with open_tables(generation, [_EMBEDDED[name] for name in names], chunks) as connection:
         connection.execute("SET VARIABLE identity = $1", [identity])
         yield connection
 

@@ -60,6 +60,12 @@ _ROOM_FOR_TABLES = 3
 _LEAST_ROOM = 16 << 20
 _LITTLE_ROOM = 1 << 20
 
+GRAPH_COLUMNS = {
+    "raw_documents": ["doc_id", "source", "path", "title", "status"],
+    "chunks": ["doc_id", "chunk_id", "chunk_index", "tokens", "char_start", "char_end"],
+}
+"""Tables of sources that the graph is made of, and their columns in it; it is made of all merged tables, too."""
+
 _writers = Pool("lightrag_dagster.indexes.graph_process")
 
 
@@ -189,7 +195,7 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
     pool = max(_BUFFER_POOL, _POOL_FOR_RELATIONS * relations)
     _tell(writer, json.dumps([str(target), pool]))
     with in_memory() as tables:
-        create_views(tables, generation)
+        create_views(tables, generation, [*GRAPH_COLUMNS, *MERGED_TABLES])
         graph_tables(tables)
         for name, (kind, columns) in definitions.items():
             report("graph", len(rows), len(definitions))

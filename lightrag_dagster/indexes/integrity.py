@@ -1,6 +1,6 @@
 """Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files as package_files
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency, has_adjacency
-from lightrag_dagster.indexes.graph import NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
+from lightrag_dagster.indexes.graph import GRAPH_COLUMNS, NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
 from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
@@ -20,6 +20,7 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Graph, Vectors
 
+_CHECKED_COLUMNS = {"raw_documents": ["doc_id"], "chunks": ["doc_id", "chunk_id", "content", "context"]}
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
 
 
@@ -50,7 +51,7 @@ def findings(generation: Generation) -> list[str]:
     vectors = generation.read_record(generations.VECTORS, Vectors)
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
         return [f"not finished: {', '.join(missing)}"]
-    with _tables(generation) as connection:
+    with _tables(generation, _CHECKED_COLUMNS) as connection:
         problems = _vector_problems(connection, generation, vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         problems += _run_checks(connection, "integrity.sql")
@@ -66,16 +67,16 @@ def graph_findings(generation: Generation, path: Path) -> list[str]:
     Raises:
         StoreError: a table or the graph is damaged.
     """
-    with _tables(generation) as connection:
+    with _tables(generation, GRAPH_COLUMNS) as connection:
         graph_tables(connection)
         _register_graph(connection, path)
         return _run_checks(connection, "integrity_graph.sql")
 
 
 @contextmanager
-def _tables(generation: Generation) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the tables of a generation for checks."""
-    with open_tables(generation) as connection:
+def _tables(generation: Generation, columns: Mapping[str, list[str]]) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the merged tables of a generation and columns of those of sources, for checks."""
+    with open_tables(generation, [*columns, *MERGED_TABLES], columns) as connection:
         connection.execute(_sql("integrity_macros.sql"))
         yield connection
 

@@ -1,9 +1,10 @@
 """DuckDB views over the Parquet files of a generation, one for each table, named as the table."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import duckdb
 
@@ -43,8 +44,10 @@ def create_views(
 
 
 @contextmanager
-def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database with some tables, seen by this connection alone.
+def open_tables(
+    generation: Generation, tables: Iterable[str] = _TABLES, columns: Mapping[str, list[str]] = MappingProxyType({})
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database with some tables, seen by this connection alone; `columns` are all that is read of a table.
 
     That of large tables spills into the system's temporary folder: a check reads without the builder's lock, and a
     builder removes other files next to the generations.
@@ -63,7 +66,7 @@ def open_tables(generation: Generation, tables: Iterable[str] = _TABLES) -> Iter
                 connection = opened.enter_context(spilling(Path(folder)))
             if rows <= SMALL_ROWS:
                 for table in tables:
-                    connection.register(table, generation.read_table(table))
+                    connection.register(table, generation.read_table(table, columns.get(table)))
             else:
                 create_views(connection, generation, tables)
             yield connection
