@@ -123,7 +123,7 @@ def read_source(
         losses_accepted = judge.accepted or recipes.settings.documents.accept_deletes
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
-    return ReadReport(**vars(report(tables, version, kept, usage)), reading=about)
+    return ReadReport(**vars(report(version, stored, kept, usage)), reading=about)
 
 
 def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier) -> Listing:

@@ -93,15 +93,16 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
             return answered
         made, usage = answered
+        stored = [one.files[0] for one in made]
         version = tables.record(
             "extractions",
             source,
-            [one.files[0] for one in made],
+            stored,
             inputs={one.table: one.version for one in (chunks, documents) if one},
             fingerprint=recipes.code["extractions"],
             reasons=first_reasons(made),
         )
-    return report(tables, version, sum(one.kept[0] for one in made), usage, _cost(tables, version))
+    return report(version, stored, sum(one.kept[0] for one in made), usage, _cost(tables, version))
 
 
 def _ask(

@@ -55,7 +55,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
             stored, sums = [one.files[position] for one in made], new_sums if name == "parsed" else {}
             inputs = {"extractions": extractions.version}
             version = tables.record(name, source, stored, inputs=inputs, fingerprint=code, new_sums=sums)
-            reports.append(report(tables, version, sum(one.kept[position] for one in made)))
+            reports.append(report(version, stored, sum(one.kept[position] for one in made)))
         acceptance = accept(tables.home, source, *Bounds.of(recipes.settings), candidate=tables.candidate)
     return reports, acceptance
 

@@ -29,9 +29,6 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredSh
 LOCK_SECONDS = 3600.0
 """Time a step waits for another ingestion of its source: longer than most, shorter than a night. Seconds."""
 
-FIRST_ROWS = 5
-"""Rows of a table that a report shows."""
-
 REASONS = 3
 """Failures that a table's record and report name."""
 
@@ -186,12 +183,15 @@ def each_shard(
 
 
 def report(
-    tables: SourceTables, version: TableVersion, kept: int = 0, usage: Usage | None = None, cost_usd: float = 0.0
+    version: TableVersion,
+    stored: Sequence[StoredShard],
+    kept: int = 0,
+    usage: Usage | None = None,
+    cost_usd: float = 0.0,
 ) -> StageReport:
-    """Return the report of a step that recorded a version; raises StoreError."""
-    first = tables.paths(version.table, version.source, version.version)[0]
-    rows = tables.home.files.read_first(first, FIRST_ROWS)
-    return StageReport(version, rows, kept, usage or Usage(), cost_usd)
+    """Return the report of a step that recorded a version of some shards."""
+    first = next((one.first for one in stored if one.rows), stored[0].first)
+    return StageReport(version, first, kept, usage or Usage(), cost_usd)
 
 
 def first_reasons(made: Sequence[ShardResult]) -> list[str]:

@@ -41,11 +41,6 @@ class Files(ABC):
         [path] = self.open([path])
         return atomic.read_conforming(path, schema, columns) if schema else atomic.read_parquet(path, columns)
 
-    def read_first(self, path: Path, rows: int) -> pa.Table:
-        """Read the first rows of a Parquet file; raises as `read`."""
-        [path] = self.open([path])
-        return atomic.read_first(path, rows)
-
     @abstractmethod
     def read_bytes(self, path: Path) -> bytes:
         """Return the content of the file itself, not that of a copy in the cache.

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -29,6 +30,9 @@ from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version
 
 ALL_SOURCES = "all"
 """The place of a source in tables that are not partitioned by source."""
+
+FIRST_ROWS = 5
+"""Rows of a table that a report shows."""
 
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
 _SORT_KEYS = SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
@@ -82,13 +86,17 @@ class Refusal(Record):
 
 
 class StoredShard(NamedTuple):
-    """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`."""
+    """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`.
+
+    `first` has the first rows, FIRST_ROWS at most.
+    """
 
     name: str
     leaves: dict[str, str]
     rows: int
     counts: dict[str, dict[str, int]]
     sums: dict[str, int]
+    first: pa.Table
 
 
 class SourceTables:
@@ -136,7 +144,8 @@ class SourceTables:
         leaves = _leaves(table, ordered)
         name = version_of(_SCHEMAS[table], leaves)
         self._files.write(self._file(table, source, name), ordered)
-        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered))
+        first = ordered.take(np.arange(min(FIRST_ROWS, ordered.num_rows)))  # a slice would keep all rows in memory
+        return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered), first)
 
     def record(
         self,

@@ -2,7 +2,6 @@
 
 import pickle
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +11,6 @@ from pydantic import SecretStr
 from lightrag_dagster.errors import OlderFormatError, StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic, mirror
-from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from tests.buckets import S3Server
@@ -66,21 +64,19 @@ def test_rows_are_read_whole_or_in_part(home: Home, reader: Reader) -> None:
     there = reader()
     path = there.root / TABLE
     assert there.files.count_rows([path, path]) == 6
-    assert there.files.read_first(path, 2) == ROWS.slice(0, 2)
     assert there.files.read(path) == ROWS
     assert there.files.read(path, ["text"]) == ROWS.select(["text"])
     newer = pa.schema([*ROWS.schema, pa.field("language", pa.string())])
     assert there.files.read(path, ["id", "language"], newer).to_pydict() == {"id": [1, 2, 3], "language": [None] * 3}
 
 
-@pytest.mark.parametrize("read", [Files.read, partial(Files.read_first, rows=1)])
-def test_each_way_to_read_fetches(home: Home, reader: Reader, read: Callable[[Files, Path], pa.Table]) -> None:
+def test_to_read_fetches(home: Home, reader: Reader) -> None:
     home.files.write(home.root / TABLE, ROWS)
     there = reader()
-    assert read(there.files, there.root / TABLE).slice(0, 1) == ROWS.slice(0, 1)
+    assert there.files.read(there.root / TABLE) == ROWS
     missing = there.root / "tables/chunks/notes/3.parquet"
     with pytest.raises(StoreError, match=r"3\.parquet is missing; run `lightrag-dagster run`"):
-        read(there.files, missing)
+        there.files.read(missing)
     assert not missing.exists()
 
 
