@@ -89,8 +89,11 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
 
 
 def find_source(settings: Settings, name: str) -> Source:
-    """Return one source; raises as `chosen_sources`."""
-    return chosen_sources(settings, [name])[0]
+    """Return one source, a folder without a look at the others; raises as `chosen_sources`."""
+    folder = settings.sources / name
+    source = Source(name, _inside(folder, settings.sources))
+    plain = name not in settings.named_sources and not settings.extraction.methods and not _why_misnamed(source)
+    return source if plain and _is_folder(folder) else chosen_sources(settings, [name])[0]
 
 
 def _all_sources(settings: Settings) -> dict[str, Source]:
