@@ -383,7 +383,7 @@ def test_hostile_files_cost_only_themselves(make: Make) -> None:
     assert pages == {("fpdf2.pdf", 1, 2), ("plain.eml", None, None)}
 
 
-def test_a_report_reads_files_that_workers_elsewhere_have_put_into_the_bucket(
+def test_costs_are_read_from_files_that_workers_elsewhere_have_put_into_the_bucket(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = MemoryStore()
@@ -395,5 +395,5 @@ def test_a_report_reads_files_that_workers_elsewhere_have_put_into_the_bucket(
     stored = [SourceTables(there).store("extractions", "notes", corpus.rows(EXTRACTIONS, one)) for one in shards]
     version = SourceTables(here).record("extractions", "notes", stored, inputs={}, fingerprint="")
     assert _cost(SourceTables(here), version) == 3.0
-    first = report(SourceTables(here), version).first
+    first = report(version, stored).first
     assert first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]

@@ -146,6 +146,22 @@ def test_what_failed_is_told_in_whichever_shard_it_is(settings: Settings, loopba
     assert [reason.split(":")[0] for reason in extractions.reasons] == ["station-7.txt"]
 
 
+@pytest.mark.parametrize("rows", [ROWS, 2])
+def test_documents_are_described_over_all_shards(settings: Settings, rows: int) -> None:
+    shards.ROWS = rows
+    write_source(settings, "notes", FILES | {"big.md": "A heading. " * 99})
+    report = read_source(find_source(settings, "notes"), SourceTables(Home(settings.home)), Recipes.of(settings))
+    sizes = {path.name: path.stat().st_size for path in (settings.sources / "notes").rglob("*") if path.is_file()}
+    largest = report.reading.largest.to_pylist()
+    assert largest[0] == {"path": "big.md", "bytes": sizes["big.md"]}
+    assert [one["bytes"] for one in largest] == sorted((one["bytes"] for one in largest), reverse=True)
+    assert len(largest) == min(20, len(FILES) + 1)
+    assert [one["path"] for one in report.reading.failures.to_pylist()] == ["broken.txt"]
+    assert sum(report.reading.media_types.values()) == len(FILES) + 1
+    assert list(report.reading.media_types) == sorted(report.reading.media_types)
+    assert report.first["path"].to_pylist()
+
+
 def test_an_original_may_stand_in_another_shard(settings: Settings) -> None:
     shards.ROWS = 1
     write_source(settings, "notes", FILES)
