@@ -172,7 +172,7 @@ class Ingestion:
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together.
 
-        Where a table is damaged, its source alone fails.
+        A source whose table is damaged fails alone.
         """
         sources = list(self._unchecked)
         self._unchecked.clear()
