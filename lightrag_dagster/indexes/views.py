@@ -56,19 +56,19 @@ def open_tables(
         StoreError: a file is missing or damaged, in the block as well, or the disk is full.
     """
     tables = list(tables)
-    rows = max(generation.home.files.count_rows(generation.table_files(table)) for table in tables)
+    rows = {table: generation.home.files.count_rows(generation.table_files(table)) for table in tables}
     with ExitStack() as opened:
         try:
-            if rows <= _ROWS_IN_MEMORY:
+            if max(rows.values()) <= _ROWS_IN_MEMORY:
                 connection = opened.enter_context(in_memory())
             else:
                 folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
                 connection = opened.enter_context(spilling(Path(folder)))
-            if rows <= SMALL_ROWS:
-                for table in tables:
+            for table in tables:
+                if rows[table] <= SMALL_ROWS:
                     connection.register(table, generation.read_table(table, columns.get(table)))
-            else:
-                create_views(connection, generation, tables)
+                else:
+                    create_views(connection, generation, [table])
             yield connection
         except duckdb.Error as error:
             raise StoreError(f"{generation.id} cannot be read: {unreadable(error)}") from error

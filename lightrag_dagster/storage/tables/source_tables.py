@@ -295,9 +295,10 @@ class SourceTables:
 
     def _parts(self, table: str, source: str, version: str) -> list[tuple[str, str, Path]]:
         """Return the first leaf, the last leaf and the path of each file."""
-        path, listed = self._file(table, source, version), self._list(table, source, version)
+        path = self._file(table, source, version)
         if path.exists():
             return [(*Shard().leaves, path)]
+        listed = self._list(table, source, version)
         if not listed.exists():
             self._files.open([path, listed])
         if path.exists() or not listed.exists():
