@@ -20,10 +20,10 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
-from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
+from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 
 _DESCRIPTIONS = {
     "entities": "One row an entity: the merge of its mentions in every source.",

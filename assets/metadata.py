@@ -16,10 +16,10 @@ from lightrag_dagster.pipeline.documents import Reading, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
-from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.raw_documents import Slow
+from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: the command, schedule or sensor that asked for the run, in a word or two."""
