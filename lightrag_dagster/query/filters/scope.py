@@ -8,6 +8,7 @@ Only the vectors are those of the whole: they decide the order, and are never sh
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import duckdb
 import numpy as np
@@ -40,6 +41,8 @@ class View(Snapshot):
     """A snapshot as if it held the allowed documents alone."""
 
     evidence: Evidence = field(kw_only=True)
+    block: ClassVar[int] = 256
+    """Number of rows that are read at once: more, since each merge of missing ones takes its time."""
 
     @cached_property
     def statements(self) -> Statements:
