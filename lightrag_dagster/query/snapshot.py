@@ -87,6 +87,14 @@ class Snapshot:
         return transitions_of(self.graph)
 
     @cached_property
+    def transitions_by_names(self) -> "csr_array":
+        """The same without counted terms, which cost each walk time and find nothing. Made when first asked for."""
+        from lightrag_dagster.query.modes.transitions import counted, transitions_of
+
+        terms = counted(self.graph)
+        return transitions_of(self.graph, ~terms) if terms.any() else self.transitions
+
+    @cached_property
     def statements(self) -> "Statements":
         """The mentions that may be seen, for questions to the graph. Opened when first asked for."""
         from lightrag_dagster.query.graph.statements import open_statements  # here, as retrieval needs no DuckDB
