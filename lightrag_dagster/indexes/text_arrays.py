@@ -43,9 +43,13 @@ def write_texts(arrays: Path, folder: Path) -> None:
 
 def _names_in_questions(entities: pa.Table) -> list[str]:
     """Return the name of each entity, empty for a counted term: most questions have some of them."""
-    counted = pc.and_(pc.equal(entities["type"], "term"), pc.equal(entities["degree"], 0))
-    names: list[str] = pc.if_else(counted, "", entities["name"]).to_pylist()
+    names: list[str] = pc.if_else(counted_terms(entities), "", entities["name"]).to_pylist()
     return names
+
+
+def counted_terms(entities: pa.Table) -> pa.ChunkedArray:
+    """Return a mask of the entities that are counted terms: nothing is said of them, so they have no relation."""
+    return pc.and_(pc.equal(entities["type"], "term"), pc.equal(entities["degree"], 0))
 
 
 def _passages(chunks: pa.Table, titles: list[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from lightrag_dagster.query.graph.statements import Statements
-
-_BLOCK = 64
 
 
 class VectorSearch(Protocol):
@@ -59,6 +57,9 @@ class Snapshot:
     mark: Mark | None = None
     """The mark that keeps the snapshot from `gc`."""
 
+    block: ClassVar[int] = 64
+    """Number of rows that are read at once."""
+
     def close(self) -> None:
         """Free the memory and the mark; the snapshot cannot be used again."""
         if "statements" in self.__dict__:
@@ -86,6 +87,14 @@ class Snapshot:
         return transitions_of(self.graph)
 
     @cached_property
+    def transitions_by_names(self) -> "csr_array":
+        """The same without counted terms, which cost each walk time and find nothing. Made when first asked for."""
+        from lightrag_dagster.query.modes.transitions import counted, transitions_of
+
+        terms = counted(self.graph)
+        return transitions_of(self.graph, ~terms) if terms.any() else self.transitions
+
+    @cached_property
     def statements(self) -> "Statements":
         """The mentions that may be seen, for questions to the graph. Opened when first asked for."""
         from lightrag_dagster.query.graph.statements import open_statements  # here, as retrieval needs no DuckDB
@@ -104,15 +113,15 @@ class Snapshot:
 
     def entities(self, hits: Hits) -> Iterator[Entity]:
         """Yield the entities of some rows, with their scores; rows are read a block at a time, as they are consumed."""
-        return (Entity(**row, score=score) for row, score in _rows(self.graph.entities, hits))
+        return (Entity(**row, score=score) for row, score in _rows(self.graph.entities, hits, self.block))
 
     def relations(self, hits: Hits) -> Iterator[Relation]:
         """Yield the relations of some rows, with their scores, likewise."""
-        return (Relation(**row, score=score) for row, score in _rows(self.graph.relations, hits))
+        return (Relation(**row, score=score) for row, score in _rows(self.graph.relations, hits, self.block))
 
     def chunks(self, hits: Hits, rerank_scores: Mapping[int, float]) -> Iterator[Chunk]:
         """Yield the chunks of some rows, with their scores and every place where they occur."""
-        for number, (row, score) in zip(hits, _rows(self.graph.chunks, hits), strict=True):
+        for number, (row, score) in zip(hits, _rows(self.graph.chunks, hits, self.block), strict=True):
             citations = tuple(Citation(**place) for place in self.graph.citations_of(number))
             first = citations[0]
             yield Chunk(
@@ -182,8 +191,8 @@ def _removed(snapshot_id: str) -> StoreError:
     )
 
 
-def _rows(table: MappedTable, hits: Hits) -> Iterator[tuple[dict[str, Any], float | None]]:
+def _rows(table: MappedTable, hits: Hits, at_once: int) -> Iterator[tuple[dict[str, Any], float | None]]:
     numbers = list(hits)
-    for start in range(0, len(numbers), _BLOCK):
-        block = numbers[start : start + _BLOCK]
+    for start in range(0, len(numbers), at_once):
+        block = numbers[start : start + at_once]
         yield from zip(table.take(np.array(block, dtype=np.int32)), (hits[number] for number in block), strict=True)

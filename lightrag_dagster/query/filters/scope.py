@@ -5,10 +5,10 @@ in any list or search result; the others are rebuilt from allowed evidence by th
 Only the vectors are those of the whole: they decide the order, and are never shown.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import ClassVar
 
 import duckdb
 import numpy as np
@@ -25,14 +25,10 @@ from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.filters.allowed import allowed_documents
 from lightrag_dagster.query.filters.evidence import Evidence, lists_of
 from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.filters.rebuilt import Mask, Rebuilt
 from lightrag_dagster.query.graph.statements import Statements
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 from lightrag_dagster.storage.duckdb import define_macros, unreadable
-
-Mask = npt.NDArray[np.bool_]
-
-_KEPT_ROWS = 10_000
-"""Maximum number of rebuilt rows of a filter that are kept for the next question."""
 
 _NONE: Rows = np.zeros(0, dtype=np.int32)
 
@@ -45,6 +41,8 @@ class View(Snapshot):
     """A snapshot as if it held the allowed documents alone."""
 
     evidence: Evidence = field(kw_only=True)
+    block: ClassVar[int] = 256
+    """Number of rows that are read at once: more, since each merge of missing ones takes its time."""
 
     @cached_property
     def statements(self) -> Statements:
@@ -111,6 +109,8 @@ def _restricted(
     described_here = (
         _all_in(_first(whole.relation_chunks, evidence.settings.max_chunks_per_relation), chunks) & ~by_people_too
     )
+    same, same_too = described & same_names, described_here & same_ends
+    others, others_too = _highest(entities & ~same, degree), _highest(relations & ~same_too, rank)
 
     def rebuild_entities(ids: list[str]) -> pa.Table:
         merged, _ = evidence.merged(whole.entities.rows_of(ids), _NONE, entity_relations)
@@ -123,8 +123,8 @@ def _restricted(
     known, joined, numbers = whole.entities, whole.relations, {"rank": rank, "weight": weight}
     graph = replace(
         whole,
-        entities=_Rebuilt(known.rows, known.ids, described, same_names, rebuild_entities, {"degree": degree}),
-        relations=_Rebuilt(joined.rows, joined.ids, described_here, same_ends, rebuild_relations, numbers),
+        entities=Rebuilt(known.rows, known.ids, described, same, others, rebuild_entities, {"degree": degree}),
+        relations=Rebuilt(joined.rows, joined.ids, described_here, same_too, others_too, rebuild_relations, numbers),
         citations=whole.citations.filter(pa.array(here)),
         citation_offsets=offsets_of(places_of_chunk),
         priority=priority_of(rank, weight),
@@ -133,47 +133,6 @@ def _restricted(
         relation_chunks=relation_chunks,
     )
     return graph, {"chunk_vectors": chunks, "entity_vectors": entities, "relation_vectors": relations}
-
-
-@dataclass(frozen=True)
-class _Rebuilt(MappedTable):
-    """Entities or relations, rebuilt unless they were merged from allowed chunks alone."""
-
-    described: Mask
-    """Rows whose description was made from allowed chunks alone."""
-    same_names: Mask
-    """Rows whose names are those that allowed evidence gives."""
-    rebuild: Callable[[list[str]], pa.Table]
-    """Return the rows of some ids, rebuilt."""
-    numbers: Mapping[str, npt.NDArray[Any]]
-    """Columns that follow from all allowed rows."""
-    kept: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Rows rebuilt before, by id: a merge takes a tenth of a second, however few rows it makes."""
-
-    def values(self, column: str) -> npt.NDArray[Any]:
-        return self.numbers[column]
-
-    def take(self, rows: Rows) -> list[dict[str, Any]]:
-        described = self.described[rows]
-        key, *_ = columns = [name for name in self.rows.column_names if name not in self.numbers]
-        found = {row[key]: row for row in super().take(rows[described])}
-        needed = self.ids_at(rows[~(described & self.same_names[rows])])
-        made = {one: row for one in needed if (row := self.kept.get(one))}
-        if missing := [one for one in needed if one not in made]:
-            for row in self.rebuild(missing).select(columns).to_pylist():
-                before = found.get(row[key])
-                # A summary may use spellings of names from documents that are not allowed.
-                if before and all(before[name] == row[name] for name in ("name", "src", "tgt") if name in row):
-                    row["description"] = before["description"]
-                made[row[key]] = row
-            if len(self.kept) > _KEPT_ROWS:
-                self.kept.clear()
-            self.kept.update(made)
-        found |= made
-        return [
-            {**found[one], **{name: column[row].item() for name, column in self.numbers.items()}}
-            for one, row in zip(self.ids_at(rows), rows.tolist(), strict=True)
-        ]
 
 
 class AllowedVectors:
@@ -226,6 +185,12 @@ def _among(table: MappedTable, ids: Set[str]) -> Mask:
 def _owners(lists: Lists) -> npt.NDArray[np.int64]:
     """Return the row of each value in the lists."""
     return np.repeat(np.arange(len(lists.offsets) - 1), _lengths(lists))
+
+
+def _highest(rows: Mask, number: npt.NDArray[np.int64]) -> Rows:
+    """Return the rows of a mask, those with the highest number first."""
+    found = np.flatnonzero(rows).astype(np.int32)
+    return found[np.argsort(-number[found], kind="stable")]
 
 
 def _lengths(lists: Lists) -> npt.NDArray[np.int64]:

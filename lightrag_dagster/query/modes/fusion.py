@@ -83,7 +83,7 @@ def find_by_fusion(search: Search) -> Found:
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
     notes |= filtered.notes
     start = start_mass(seeds, covered, held, how)
-    walk = pagerank(snapshot.transitions, start, how.damping, how.steps)
+    walk = pagerank(snapshot.transitions_by_names, start, how.damping, how.steps)
     split, alone = len(graph.entities.ids), without_walk(covered, held, how)
     # Most of the walk's mass is at entities; that at chunks counts by its share.
     at_chunks = float(walk[split:].sum())
@@ -93,7 +93,7 @@ def find_by_fusion(search: Search) -> Found:
     begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
     chunks = largest(walked.mass[split:] + resembling, settings.chunk_top_k)
-    paths_to = paths_by(graph, snapshot.transitions, walked)
+    paths_to = paths_by(graph, snapshot.transitions_by_names, walked)
     return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
 
 

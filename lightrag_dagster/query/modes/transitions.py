@@ -6,26 +6,35 @@ from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists
+from lightrag_dagster.indexes.text_arrays import counted_terms
 from lightrag_dagster.query.modes.linking import Mask
 
 TITLE_STEPS = 3
 """Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
 
 
-def transitions_of(graph: Adjacency) -> csr_array:
+def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
     """Return the transition matrix of the walk over entities, then chunks; see `ppr.pagerank`.
 
-    A chunk whose title names an entity is about it, so a step between these two is more likely than others.
+    A chunk whose title names an entity is about it, so a step between these two is more likely than others. No step
+    goes between chunks and the entities that are not in the mask `walked`.
     """
     entities = len(graph.entities.ids)
     owners, chunks = _pairs_of(graph.entity_chunks)
     titled, titles = _pairs_of(graph.title_chunks)
     kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
     owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
+    if walked is not None:
+        owners, chunks = owners[walked[owners]], chunks[walked[owners]]
     relations = np.unique(graph.entity_relations.values)
     nodes = entities + len(graph.chunks.ids)
     links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, nodes)
     return past_lone_entities(links, np.diff(graph.entity_chunks.offsets) == 1)
+
+
+def counted(graph: Adjacency) -> Mask:
+    """Return a mask of the entities that are counted terms."""
+    return np.asarray(counted_terms(graph.entities.rows), dtype=bool)
 
 
 def transition_matrix(

@@ -12,6 +12,8 @@ from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.modes import fusion
 from lightrag_dagster.query.modes.seeds import peaks
 from lightrag_dagster.settings import load_settings
+from tests.query.published import publish_sources
+from tests.stages.merging.tables import nameless_chunks
 
 STATION = "Who closed Station 14?"
 
@@ -154,3 +156,23 @@ def test_words_are_found_whatever_stands_around_them(knowledge: KnowledgeBase, q
     (chunk,) = knowledge.retrieve(query, mode="bm25").chunks
     assert "Bergen" in chunk.content
     assert not knowledge.retrieve("zebra", mode="bm25").chunks
+
+
+def test_counted_terms_are_neither_walked_over_nor_listed(tmp_path: Path) -> None:
+    files = {row["path"]: row["content"] for row in nameless_chunks()} | {"halden.txt": "Jonas Feld left Halden Weir."}
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
+    publish_sources(settings.changed(extraction={"terms": "on"}), {"a": files})
+    question = "Who opened the carrier wave detector of Jonas Feld?"
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        listed = {one.type for one in knowledge.retrieve(question, mode="ppr", cosine_threshold=-1.0).entities}
+        found = knowledge.retrieve(question, mode="fusion", explain=True)
+        assert "term" in listed
+        assert "Jonas Feld" in [one.name for one in found.entities]
+        assert "term" not in {one.type for one in found.entities}
+        paths = [path for step in found.steps for item in step.notes.get("items", []) for path in item.get("paths", [])]
+        assert paths
+        assert not any("carrier wave detector" in path for path in paths)
+        terms = knowledge.snapshot.graph.entities.rows["type"].to_pylist().count("term")
+        assert terms
+        lost = knowledge.snapshot.transitions.nnz - knowledge.snapshot.transitions_by_names.nnz
+        assert lost >= 2 * 3 * terms  # there and back, of three chunks at least
