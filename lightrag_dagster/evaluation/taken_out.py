@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.core.text.terms import stop_words
+from lightrag_dagster.core.text.terms import MARKS, stop_words
 from lightrag_dagster.core.text.tokens import Tokenizer, load_tokenizer
 from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import FiledQuestion
@@ -33,7 +33,8 @@ _LEAST_REST = 100
 """Characters that a chunk must have beside the sentence."""
 
 # Words, and pairs of characters in scripts without spaces.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{1,2}|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_LETTERS = r"[^\W_\u3040-\u30ff\u3400-\u9fff]"
+_WORD = re.compile(rf"[\u3040-\u30ff\u3400-\u9fff]{{1,2}}|{_LETTERS}+(?:[{MARKS}]+{_LETTERS}*)*")
 
 
 class TakenOut(NamedTuple):

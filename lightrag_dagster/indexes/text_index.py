@@ -25,14 +25,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.core.text.terms import terms
+from lightrag_dagster.core.text.terms import CJK, MARKS, terms
 from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists
 
 Hashes = npt.NDArray[np.uint64]
 Scores = npt.NDArray[np.float32]
 
-_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _LONGEST_NAME = 12
 _LONGEST_TITLE = 120

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
+from lightrag_dagster.core.text.terms import MARKS
 from lightrag_dagster.offline import east_asian
 from lightrag_dagster.offline.words import words
 
@@ -36,6 +37,7 @@ def _pattern(*, east_asian_names: bool) -> re.Pattern[str]:
     month = "|".join(sorted((month.capitalize() for month in words("months")), key=lambda name: (-len(name), name)))
     year = r"(?:1\d|20)\d\d"
     letter = r"[^\W_\u3040-\u30ff\u3400-\u9fff]" if east_asian_names else r"[^\W_]"
+    run = rf"{letter}+(?:[{MARKS}]+{letter}*)*"
     names = rf"| (?P<east_asian>{east_asian.pattern()})" if east_asian_names else ""
     return re.compile(
         rf"""
@@ -58,7 +60,7 @@ def _pattern(*, east_asian_names: bool) -> re.Pattern[str]:
       | [「『《](?P<quote>[^「」『』《》\n]{{1,40}})[」』》]
       | `(?P<term>[^\W\d_][\w.-]{{1,38}}[^\W_])`
       {names}
-      | (?P<word>(?:{letter}\.){{2,12}} | {letter}+(?:[-'’.&+/_@]{letter}+)* | & )
+      | (?P<word>(?:{letter}\.){{2,12}} | {run}(?:[-'’.&+/_@]{run})* | & )
         """,
         re.VERBOSE,
     )

@@ -32,14 +32,14 @@ _NOT_OF_SUMMARIES = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 9,
+    "raw_documents": 10,
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,
     "layout": 4,
     "mentions": 3,
     "merge": 9,
-    "stores": 7,
+    "stores": 8,
     "report": 5,
     "duplicates": 1,
 }

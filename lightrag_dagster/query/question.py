@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -95,7 +96,7 @@ def takes_options(method: Asked) -> Asked:
 def question_of(
     query: str, options: QueryOptions, defaults: QuerySettings, *, reranks: bool = True, by_rules: bool = False
 ) -> Question:
-    """Return the question, without surrounding white space, and its options.
+    """Return the question, as documents are written (NFC) and without surrounding white space, and its options.
 
     `reranks` if there is a reranker, `by_rules` if the offline model answers.
 
@@ -103,7 +104,7 @@ def question_of(
         QueryError: it is not a text, or empty, or too short or too long to retrieve by; the mode or an option does not
             exist, or a value is of another kind or out of bounds.
     """
-    asked = text(query, "the question").strip()
+    asked = unicodedata.normalize("NFC", text(query, "the question")).strip()
     for name in options:
         if name not in QueryOptions.__annotations__:
             raise QueryError(f"there is no option {shown(name)}{suggested(name, QueryOptions.__annotations__)}")

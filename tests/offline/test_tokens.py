@@ -17,6 +17,7 @@ from lightrag_dagster.offline.tokens import bare, scan
         ('she said "You will come back again soon."', "title", []),
         ("run `payments-api` or `rm -rf /`", "term", ["payments-api"]),
         ("PostgreSQL, iPhone, kubectl and Anna.Keller@example.org", "upper", ["PostgreSQL", "iPhone"]),
+        ("Алекса\u0301ндр Петро\u0301в-Иванов", "upper", ["Алекса\u0301ндр", "Петро\u0301в-Иванов"]),
         ("東京大学の田中さんはソニーにいる", "name", ["東京大学", "田中", "ソニー"]),
     ],
 )  # fmt: skip

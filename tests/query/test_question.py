@@ -109,6 +109,10 @@ def test_options_are_in_the_signature_of_each_method_that_takes_them() -> None:
         assert inspect.get_annotations(method)["options"]  # for type checkers
 
 
+def test_accents_are_composed() -> None:
+    assert question_of("Who is Mu\u0308ller?", {}, QuerySettings()).text == "Who is Müller?"
+
+
 def test_keywords_go_with_the_question() -> None:
     keywords = Keywords(high_level=("time",))
     assert question_of("Who?", {"keywords": keywords}, DEFAULTS).keywords == keywords

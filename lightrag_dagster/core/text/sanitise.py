@@ -2,6 +2,7 @@
 
 import html
 import re
+import unicodedata
 
 FORBIDDEN = re.compile(r"[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 """Surrogates, U+FFFE, U+FFFF, and control characters except tab, line feed and carriage return."""
@@ -11,8 +12,11 @@ _NONCHARACTERS = "\ufffe\uffff"
 
 
 def sanitise(text: str) -> str:
-    """Return the text stripped, with HTML entities resolved and characters removed that no store accepts."""
-    unescaped = html.unescape(text.strip())
+    """Return the text stripped, with HTML entities resolved and characters removed that no store accepts.
+
+    Accents are composed with their letters (NFC): macOS and PDF write them apart, questions do not.
+    """
+    unescaped = unicodedata.normalize("NFC", html.unescape(text.strip()))
     return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped)).strip()
 
 

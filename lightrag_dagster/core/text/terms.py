@@ -9,8 +9,16 @@ from typing import NamedTuple
 import snowballstemmer
 
 _LONGEST_WORD = 64
-_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
+CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Range, for an expression, of characters of scripts without spaces."""
+
+MARKS = (
+    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u0900-\u0963\u0971-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3"
+)
+"""Range of accents and signs of vowels that stand after a letter of the same word; `\\w` leaves them out."""
+
+_RUN = re.compile(rf"([{CJK}]+)|([^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*)")
 
 
 class Term(NamedTuple):

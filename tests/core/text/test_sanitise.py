@@ -20,6 +20,7 @@ from lightrag_dagster.core.text.sanitise import sanitise
         ("lone \ud800 surrogate", "lone  surrogate"),
         ("not\ufffe a\uffff character", "not a character"),
         ("\x00 hidden edge \x00", "hidden edge"),
+        ("Zu\u0308rich, Jose\u0301", "Zürich, José"),
         ("", ""),
         (" \x00\t", ""),
     ],

@@ -112,7 +112,7 @@ _ANSWERED = ["chunk_id", "extraction_key", "responses", "status", "error_kind"]
 """What of an extraction was bought; the other columns may change without being bought again."""
 
 _QUESTION = "Who repaired the sensor at Station 14 after the flood of March 2021?"
-_PASSAGES = ("handbook.md", "flood.txt", "hochwasser.txt", "kanji.md")
+_PASSAGES = ("handbook.md", "flood.txt", "hochwasser.txt", "kanji.md", "marks.md")
 
 
 def extractions() -> dict[str, Any]:

@@ -55,6 +55,7 @@ _DOCUMENTS: Documents = {
     "weir.md": [["Halden Weir", "Gauge", "Marta"], ["Gauge", "Orrin Instruments"]],
     "sub/flood.md": [["Halden Weir", "Marta", "Bergen"], ["豊川", "Bergen"]],
     "copy.md": [["Gauge", "Orrin Instruments"]],
+    "marks.md": [["हिन्दी सेतु", "Bergen"]],
 }
 
 
