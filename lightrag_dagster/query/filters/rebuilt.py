@@ -15,7 +15,7 @@ from lightrag_dagster.indexes.arrays import Rows
 
 Mask = npt.NDArray[np.bool_]
 
-_KEPT_ROWS = 80_000
+_KEPT_ROWS = 20_000
 """Maximum number of merged rows that are kept; at most half of them were made before a question needed them."""
 
 _AHEAD_ROWS = 1000

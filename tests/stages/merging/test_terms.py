@@ -1,6 +1,7 @@
 """Phrases that become entities: which, when, and the same in any order and number of buckets."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -69,11 +70,16 @@ def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
 
 
 @pytest.mark.long
-def test_order_history_and_buckets_change_nothing(tmp_path: Path, rows: list[Row]) -> None:
+@pytest.mark.parametrize("made", [nameless_chunks, crowded_chunks])
+def test_order_history_and_buckets_change_nothing(tmp_path: Path, made: Callable[[], list[Row]]) -> None:
+    rows = made()
     whole = merged(tmp_path, rows, [], "on")
     assert whole == merged(tmp_path, rows, [], "on", bits=3)
     shuffled = random.Random(1).sample(rows, len(rows))
     assert whole == merged(tmp_path, shuffled, [], "on", bits=1)
-    # a passage that comes twice counts once
+
+
+@pytest.mark.long
+def test_a_passage_that_comes_twice_counts_once(tmp_path: Path, rows: list[Row]) -> None:
     twice = [*rows, rows[20] | {"path": "zzz.txt", "chunk_index": 4}]
     assert merged(tmp_path, twice, [], "on").entities["mention_count"].to_pylist() == [3]
