@@ -37,6 +37,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 
 LOCK_SECONDS = 5.0
 """Time that the command line waits for another ingestion of a source before it says so."""
@@ -98,14 +99,21 @@ class Ingestion:
             self._check_together(context)
 
     def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
-        """Ingest a source if there is something to do; note its error, unless it is one that ends the command."""
+        """Ingest a source if there is something to do, or accept the backfill that was already made of it.
+
+        Its error is noted, unless it is one that ends the command.
+        """
         lightrag = self._lightrag
         tables = lightrag.tables(candidate=self._config.backfill)
         try:
             with ingesting(lightrag.home, source.name, LOCK_SECONDS):
                 if why_ingest(source, tables, lightrag.recipes) is not None:
                     self._ingest(context, source.name)
-                    self.done.append(source.name)
+                elif self._config.backfill and tables.has_candidate(source.name):
+                    accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
+                else:
+                    return
+                self.done.append(source.name)
         except ProviderAccessError:
             raise
         except LightRAGError as error:

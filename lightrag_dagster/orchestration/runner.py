@@ -25,11 +25,10 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import building, ingesting
+from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
@@ -222,8 +221,8 @@ class _Pass:
     def _is_due(self, source: Source, states: Pending, backfill: bool, *, asked: bool) -> bool:
         """Say whether there is something to do for a source, in a backfill or an ordinary ingestion, as `asked`.
 
-        The other kind is due too where the source waits for batches of it. A backfill that was already made, and may be
-        accepted now, is accepted.
+        The other kind is due too where the source waits for batches of it, and a backfill that was already made where
+        it may be accepted now.
         """
         name, state = source.name, states.sources[source.name]
         if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
@@ -232,15 +231,10 @@ class _Pass:
             return state.ingest is not None
         tables = SourceTables(self._home, candidate=backfill)
         try:
-            if why_ingest(source, tables, self._recipes) is not None:
-                return True
-            if backfill and tables.has_candidate(name):
-                with ingesting(self._home, name, LOCK_SECONDS):
-                    accept(self._home, name, *Bounds.of(self._settings), candidate=True)
-                self._outcome.ingested.append(name)
+            return why_ingest(source, tables, self._recipes) is not None or (backfill and tables.has_candidate(name))
         except LightRAGError as error:
             self._outcome.failed[name] = str(error)
-        return False
+            return False
 
     def _publish(self, *, backfill: bool) -> None:
         if next_publication(self._recipes, backfill=backfill) is not None:
