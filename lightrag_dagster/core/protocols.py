@@ -4,6 +4,7 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,6 +18,9 @@ import numpy.typing as npt
 from lightrag_dagster.core.roles import Role
 
 Vectors = npt.NDArray[np.float32]
+
+MOST_TOKENS = 10**9
+"""The most tokens of one answer that count: no model has a window near it, and sums of answers stay within 64 bits."""
 
 
 class Picture(NamedTuple):
@@ -77,6 +81,25 @@ class ChatResponse:
     output_tokens: int = 0
     cached_input_tokens: int = 0
     cost_usd: float = 0.0
+
+    @classmethod
+    def of_row(
+        cls,
+        text: str,
+        finish_reason: str,
+        input_tokens: object,
+        output_tokens: object,
+        cached_input_tokens: object,
+        cost_usd: float,
+    ) -> "ChatResponse":
+        """Return a stored answer; a count or a cost that none can have, as older versions stored it, is 0."""
+        taken, put_out, cached = map(token_count, (input_tokens, output_tokens, cached_input_tokens))
+        return cls(text, finish_reason, taken, put_out, cached, cost_usd if 0 <= cost_usd < math.inf else 0.0)
+
+
+def token_count(value: object) -> int:
+    """Return a number of tokens; 0, as if it was not reported, for what is no whole number up to MOST_TOKENS."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 
 class ChatModel(Protocol):

@@ -8,22 +8,21 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+import httpx2
 from openai import AsyncOpenAI, AsyncStream
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat import ChatCompletionChunk
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
-from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_chat_identity
+from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
 from lightrag_dagster.models.openai_client import Endpoint
-from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, unusable
+from lightrag_dagster.models.openai_errors import SDK_ERRORS, explain, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
-# The SDK does not check the shape of what arrives; reading another shape ends in one of these.
-MALFORMED = (AttributeError, IndexError, TypeError, ValueError)
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
 
@@ -70,10 +69,12 @@ class OpenAIChatModel:
         failed = None
         try:
             async for piece in pieces:
-                if piece.choices and (text := piece.choices[0].delta.content):
-                    yield _encodable(text)
+                if text := piece_text(piece):
+                    yield text
         except SDK_ERRORS as error:
             failed = explain(error, self._endpoint.target).error
+        except MALFORMED:
+            failed = unusable(self._endpoint.target, SHAPELESS).error
         finally:
             await pieces.close()
         if failed:
@@ -96,8 +97,8 @@ class OpenAIChatModel:
         return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
-        completion = await client.post(_PATH, cast_to=ChatCompletion, body=request_body(self._settings, request))
-        return read_completion(completion, self._endpoint.target)
+        response = await client.post(_PATH, cast_to=httpx2.Response, body=request_body(self._settings, request))
+        return read_completion(response.content, self._endpoint.target)
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
@@ -124,48 +125,3 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
         return message.content
     shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
     return [{"type": "text", "text": message.content}, *shown]
-
-
-def read_completion(completion: ChatCompletion, target: Target) -> ChatResponse:
-    """Return the answer in a completion.
-
-    Raises:
-        FailedCallError: it holds no usable one.
-    """
-    try:
-        return _response(completion, target)
-    except MALFORMED:
-        raise unusable(target, "it is not shaped like a chat completion") from None
-
-
-def _response(completion: ChatCompletion, target: Target) -> ChatResponse:
-    choice = completion.choices[0]
-    text = choice.message.content or ""
-    who = f"model {target.model} at {target.host}"
-    if choice.finish_reason == "content_filter":
-        raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
-    if not text.strip():
-        if choice.finish_reason == "length":
-            message = f"{who} used up its output tokens without an answer; raise {target.settings}MAX_OUTPUT_TOKENS"
-            raise FailedCallError(OutputLimitError(message), retry=False)
-        if choice.message.refusal:
-            raise _final(f"{who} refused to answer; change or remove the text")
-        raise unusable(target, "it is empty")
-    usage = completion.usage
-    details = usage.prompt_tokens_details if usage else None
-    return ChatResponse(
-        text=_encodable(text),
-        finish_reason=choice.finish_reason or "stop",
-        input_tokens=(usage.prompt_tokens if usage else None) or 0,
-        output_tokens=(usage.completion_tokens if usage else None) or 0,
-        cached_input_tokens=(details.cached_tokens if details else None) or 0,
-    )
-
-
-def _final(message: str) -> FailedCallError:
-    return FailedCallError(PermanentProviderError(message), retry=False)
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, which JSON can carry and no store can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")

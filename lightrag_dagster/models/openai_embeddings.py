@@ -1,25 +1,21 @@
 """Embedding models behind an OpenAI-compatible endpoint."""
 
 import asyncio
-import base64
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import httpx2
 import numpy as np
-import numpy.typing as npt
 import openai
 from openai import AsyncOpenAI
-from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_embedder_identity
-from lightrag_dagster.models.openai_chat import MALFORMED
+from lightrag_dagster.models.openai_answers import read_embeddings
 from lightrag_dagster.models.openai_client import Endpoint
-from lightrag_dagster.models.openai_errors import unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
@@ -113,21 +109,7 @@ class OpenAIEmbedder:
             body["dimensions"] = settings.dimensions
         # The SDK's own models take twenty times as long to read the numbers as numpy does.
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
-        try:
-            answer = from_json(response.content)
-            # Servers that number their vectors may send them in any order; others keep the order of the texts.
-            ordered = sorted(answer["data"], key=lambda item: item.get("index") or 0)
-            rows = [_numbers(item["embedding"]) for item in ordered]
-            tokens = int((answer.get("usage") or {}).get("prompt_tokens") or 0)
-        except (*MALFORMED, KeyError):
-            raise unusable(self._endpoint.target, "it holds no embeddings") from None
-        self._usage.input_tokens += tokens
         target = self._endpoint.target
+        rows, tokens = read_embeddings(response.content, target)
+        self._usage.input_tokens += tokens
         return unit_vectors(rows, len(texts), self.dimensions, f"model {target.model} at {target.host}")
-
-
-def _numbers(embedding: str | list[float]) -> npt.NDArray[np.float64]:
-    """Read one vector, in base64 or as a list: a server may ignore the requested encoding."""
-    if isinstance(embedding, str):
-        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
-    return np.array(list(embedding), dtype=np.float64)

@@ -3,7 +3,6 @@
 Messages never quote the server: its text may hold the key or a request id.
 """
 
-import json
 import re
 import time
 from collections.abc import Set as AbstractSet
@@ -15,11 +14,13 @@ import openai
 
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderError, TransientProviderError
 
-SDK_ERRORS = (openai.OpenAIError, json.JSONDecodeError, UnicodeDecodeError)
-"""Every error of a call of the SDK with a reason outside this process."""
+SDK_ERRORS = (openai.OpenAIError, RecursionError, ValueError)
+"""Every error of a call of the SDK with a reason outside this process; the last two are of JSON that cannot be read."""
 
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
+
+NOT_JSON = "it is not JSON that can be read"
 
 _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 
@@ -107,11 +108,11 @@ def explain(error: Exception, target: Target) -> FailedCallError:
         return timed_out(target)
     if isinstance(error, openai.APIConnectionError):
         return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
-    return unusable(target, "it is not JSON")
+    return unusable(target, NOT_JSON)
 
 
 def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallError:
-    signs: set[int | str] = {error.status_code, str(error.code), str(error.type)}
+    signs = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
     if "context length" in error.message.lower():
         signs.add("context_length_exceeded")
     kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _REFUSED)

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import httpx2
 import openai
-from openai.types.chat import ChatCompletion
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import TransientProviderError
-from lightrag_dagster.models.openai_chat import read_completion
+from lightrag_dagster.models.openai_answers import MALFORMED, chat_response
 from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain
 
 _KEY = 3  # The position of the key in a request line split at its quotes: `{"custom_id": "KEY", …`.
@@ -48,9 +47,11 @@ def read_line(line: bytes, target: Target) -> RequestOutcome | None:
     try:
         parsed = json.loads(line)
         key, response, error = parsed["custom_id"], parsed.get("response"), parsed.get("error")
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except MALFORMED:
         return None
-    return RequestOutcome(key, _outcome(response, error, target)) if isinstance(key, str) else None
+    # Every key of ours is of hexadecimal digits; a database may refuse others.
+    ours = isinstance(key, str) and key.isascii() and key.isalnum()
+    return RequestOutcome(key, _outcome(response, error, target)) if ours else None
 
 
 def unanswered(target: Target, status: str | None) -> FailedCallError:
@@ -65,12 +66,13 @@ def _outcome(response: Any, error: Any, target: Target) -> ChatResponse | Failed
     status = response.get("status_code") if isinstance(response, dict) else None
     if status == 200 and isinstance(body, dict):
         try:
-            return read_completion(ChatCompletion.model_construct(**body), target)
+            return chat_response(body, target)
         except FailedCallError as failed:
             return failed
     if isinstance(status, int) and 400 <= status < 600:
         details = body.get("error") if isinstance(body, dict) else None
-        message = str(details.get("message") or "") if isinstance(details, dict) else ""
+        said = details.get("message") if isinstance(details, dict) else None
+        message = said if isinstance(said, str) else ""
         reply = httpx2.Response(status, request=httpx2.Request("POST", "http://batch"))
         return explain(openai.APIStatusError(message, response=reply, body=details), target)
     expired = isinstance(error, dict) and error.get("code") == "batch_expired"

@@ -14,7 +14,7 @@ from openai.types import Batch as SDKBatch
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.batch.jsonl import read_results
 from lightrag_dagster.models.batch.ledger import ENDED, PREPARED, UNDER_WAY, Batch
-from lightrag_dagster.models.openai_chat import MALFORMED
+from lightrag_dagster.models.openai_answers import MALFORMED
 from lightrag_dagster.models.openai_client import Endpoint
 from lightrag_dagster.models.openai_errors import unusable
 from lightrag_dagster.settings import LLMSettings
@@ -161,9 +161,9 @@ def _reported(batch: Batch, found: SDKBatch) -> Batch:
         "ended_at": time.time() if status in _FINAL else None,
         "batch_id": _text(found.id),
         "status": status,
-        "finished": counts.completed + counts.failed if counts else 0,
-        "output_file_id": found.output_file_id,
-        "error_file_id": found.error_file_id,
+        "finished": max(0, min(int(counts.completed) + int(counts.failed), batch.requests)) if counts else 0,
+        "output_file_id": _text(found.output_file_id) if found.output_file_id else None,
+        "error_file_id": _text(found.error_file_id) if found.error_file_id else None,
         "problem": problem,
     }
     if status == "failed" and problem == QUEUE_FULL and batch.waiting:
@@ -172,6 +172,6 @@ def _reported(batch: Batch, found: SDKBatch) -> Batch:
 
 
 def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+    if not isinstance(value, str) or not value.isprintable():
+        raise TypeError("it is not a text that can be stored")
     return value
