@@ -25,7 +25,8 @@ def unit_vectors(rows: Sequence[npt.NDArray[np.floating[Any]]], count: int, dime
             f"set LIGHTRAG_EMBEDDING__DIMENSIONS={wrong}"
         )
     vectors = np.stack(rows).astype(np.float64)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise EmbeddingError(f"{who} returned a vector that is zero or not finite; run again or choose another model")
     unit: Vectors = (vectors / lengths).astype(np.float32)

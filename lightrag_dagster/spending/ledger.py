@@ -30,6 +30,7 @@ from lightrag_dagster.spending.tables import (
     under_way,
 )
 from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.counts import plausible
 from lightrag_dagster.storage.database.engine import Database
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Ledger:
     def spent(self, run: str, source: str | None = None) -> float:
         """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
+            statement = select(func.coalesce(func.sum(plausible(LEDGER.c.cost_usd)), 0.0)).where(LEDGER.c.run == run)
             if source is not None:
                 statement = statement.where(LEDGER.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
@@ -89,7 +90,7 @@ class Ledger:
         """Return the totals of each purpose, over all runs and sources."""
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
         # Postgres gives the sum of integers another type.
-        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
+        totals = [cast(func.sum(plausible(column)), column.type).label(column.name) for column in counted]
         columns = (LEDGER.c.purpose, func.max(LEDGER.c.model).label("model"), *totals)
         statement = select(*columns).group_by(LEDGER.c.purpose).order_by(LEDGER.c.purpose)
         with self._reading() as connection:
@@ -103,7 +104,7 @@ class Ledger:
         `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC, and None for entries of older versions.
         """
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
-        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
+        totals = [cast(func.sum(plausible(column)), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
             if connection is None:
                 return []
@@ -117,7 +118,8 @@ class Ledger:
 
         from lightrag_dagster.spending.entries import ENTRIES
 
-        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in ENTRIES.names[1:]))
+        labels, counted = ENTRIES.names[1:5], ENTRIES.names[5:]
+        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in labels), *(plausible(LEDGER.c[name]) for name in counted))
         batches: list[pa.RecordBatch] = []
         with self._reading() as connection:
             if connection is not None:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     update,
 )
 
+from lightrag_dagster.storage.database.counts import plausible
 from lightrag_dagster.storage.database.engine import Database
 
 _UNIX_EPOCH = 2_440_587.5
@@ -92,7 +93,7 @@ def spent_of(limited: tuple[str, ...]) -> Select[Any]:
 
 
 def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
-    total = func.coalesce(func.sum(table.c[amount]), 0.0)
+    total = func.coalesce(func.sum(plausible(table.c[amount])), 0.0)
     return select(total).where(_billed_to(table, of)).scalar_subquery()
 
 

@@ -82,7 +82,7 @@ def completion(finish_reason: Any = "stop", **message: Any) -> dict[str, Any]:
     return {"choices": [{"finish_reason": finish_reason, "message": {"content": "Hello"} | message}]}
 
 
-SHAPELESS = [
+SHAPELESS: list[Any] = [
     completion(5),
     completion(["length"]),
     completion({}),

@@ -1,3 +1,4 @@
+import math
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,9 +12,9 @@ from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import Limit
 from lightrag_dagster.spending.entries import ENTRIES
 from lightrag_dagster.spending.ledger import Ledger, open_ledger
-from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, RESERVED
+from lightrag_dagster.spending.tables import KEPT, LEDGER, RATE_LIMITS, RESERVED
 from lightrag_dagster.storage.database.address import Address
-from lightrag_dagster.storage.database.table_dump import load_rows
+from lightrag_dagster.storage.database.table_dump import load_rows, save_rows
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
@@ -138,3 +139,30 @@ def test_a_rate_limit_is_shared_and_begins_now_when_it_has_run_out(address: Addr
     assert ledger.reserve_time("tokens", 5.0) == pytest.approx(5.0, abs=1.0)
     assert ledger.reserve_time("over", 0.0) == pytest.approx(0.0, abs=0.01)
     assert ledger.reserve_time("over", 10.0) == pytest.approx(10.0, abs=1.0)
+
+
+@pytest.mark.parametrize("cost", [-1e6, math.inf, -math.inf])
+def test_a_cost_that_no_call_can_have_counts_as_nothing(address: Address, cost: float) -> None:
+    """Older versions entered what a provider had said."""
+    ledger, account = Ledger(address), Account("a", "notes", 9, 9, 9, 9)
+    with open_ledger(address) as database, database.begin() as connection:
+        row = {"name": "wrong", "day": 10**6, "source": "notes", "run": "a", "usd": cost}
+        connection.execute(database.insert(RESERVED), row)
+    for one in (entry("a", "extract", cost=0.5), entry("a", "extract", cost=cost)):
+        ledger.add(one)
+    assert [limit.spent for limit in ledger.limits(account)] == [0.5, 0.5, 0.5, 0.5]
+    assert ledger.spent("a") == ledger.by_purpose()["extract"].cost_usd == ledger.costs(["month"])[0]["cost_usd"] == 0.5
+    assert ledger.entries()["cost_usd"].to_pylist() == [0.5, 0.0]
+
+
+@pytest.mark.parametrize("wrong", ["-100", "9e999", "-9e999", "'many'", "9223372036854775807"])
+def test_tokens_that_no_call_can_have_count_as_nothing(tmp_path: Path, wrong: str) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    for _ in range(3):
+        ledger.add(entry("a", "extract"))
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as connection, connection:
+        connection.execute(f"UPDATE ledger SET input_tokens = {wrong} WHERE number > 1")
+    assert ledger.by_purpose()["extract"].input_tokens == ledger.costs(["month"])[0]["input_tokens"] == 100
+    assert ledger.entries()["input_tokens"].to_pylist() == [100, 0, 0]
+    with open_ledger(tmp_path / "ledger.sqlite") as database:
+        assert save_rows(database, LEDGER, tmp_path / "ledger.parquet") == 3

@@ -1,6 +1,7 @@
 """Both stores share their ground, `KeyedTable`, and are tested together."""
 
 import errno
+import math
 import multiprocessing
 import os
 import sqlite3
@@ -18,7 +19,9 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database import engine
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
-from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
+from lightrag_dagster.storage.database.stored_answer import stored_answer
+from lightrag_dagster.storage.database.table_dump import load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VectorStore
 
 
@@ -34,7 +37,7 @@ STORES: list[Callable[[Address], KeyedTable]] = [ResponseStore, VectorStore]
 
 def test_answers_come_back_as_they_were(address: Address) -> None:
     answers = {
-        "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 2**40, 3, 0.1),
+        "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 10**9, 3, 0.1),
         "b": ChatResponse("", "stop", 0, 0, 0, 0.0),
     }
     with ResponseStore(address) as store:
@@ -221,6 +224,33 @@ def test_totals_and_known_keys(address: Address) -> None:
         store.put_many({"a": ChatResponse("x", "stop", 1, 2, 3, 0.25), "b": ChatResponse("y", "stop", 10, 20, 30, 0.5)})
         assert store.totals() == (2, 11, 22, 0.75)
         assert store.known(["a", "c"]) == {"a"}
+
+
+@pytest.mark.parametrize("wrong", ["-1000000000", "9e999", "-9e999", "1.5", "'many'", "1000000000000000000"])
+def test_an_answer_with_counts_that_are_none_is_read_without_them(tmp_path: Path, wrong: str) -> None:
+    """Older versions stored what a provider had said."""
+    path, backup = tmp_path / "responses.sqlite", tmp_path / "rows.parquet"
+    with ResponseStore(path) as store:
+        store.put_many({"a": ChatResponse("x", "stop", 1, 2, 3, 0.25), "b": ChatResponse("y", "length", 1, 2, 3, 0.5)})
+        columns = ", ".join(f"{name}_tokens = {wrong}" for name in ("input", "cached_input"))
+        _run(store, f"UPDATE responses SET {columns} WHERE key = 'b'")
+        expected = ChatResponse("y", "length", 0, 2, 0, 0.5)
+        assert store.get_many("b") == {"b": expected}
+        assert stored_answer(path, "b") == expected
+        assert (store.totals().output_tokens, store.totals().cost_usd) == (4, 0.75)
+        assert store.totals().input_tokens in (1, 2)  # 1.5 tokens count as 1 where they are only counted
+        assert save_rows(store, RESPONSES, backup) == 2
+    with ResponseStore(tmp_path / "restored.sqlite") as restored:
+        load_rows(restored, RESPONSES, backup)
+        assert restored.get_many("ab").keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize("cost", [-0.5, math.inf, -math.inf])
+def test_an_answer_with_a_cost_that_is_none_was_free(address: Address, cost: float) -> None:
+    with ResponseStore(address) as store:
+        store.put_many({"a": ChatResponse("x", cost_usd=cost), "b": ChatResponse("y", cost_usd=0.25)})
+        assert store.get_many("a") == {"a": ChatResponse("x")}
+        assert store.totals().cost_usd == 0.25
 
 
 def test_use_is_written_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import Column, Table, func, select
+from sqlalchemy import Column, Table, cast, func, select
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.database.engine import Database
@@ -25,7 +25,9 @@ def save_rows(database: Database | None, table: Table, path: Path) -> int:
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         if database is None:
             return 0
-        rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
+        # SQLite may hold what is no integer in a column of integers.
+        columns = (cast(one, one.type).label(one.name) if _type(one) == pa.int64() else one for one in table.columns)
+        rows = select(*columns).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
         with database.begin() as connection:
             for some in connection.execute(rows).mappings().partitions():
                 writer.write_table(pa.Table.from_pylist([dict(row) for row in some], schema))

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, l
 from tests.postgres import PostgresServer, new_schema
 
 ANSWERS = {
-    "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 2**40, 3, 0.1),
+    "a": ChatResponse("Ünïcode \x00 日本 🙂\n", "length", 1, 10**9, 3, 0.1),
     "b": ChatResponse("", "stop", 0, 0, 0, 0.0),
 } | {f"c{number}": ChatResponse(f"answer {number}") for number in range(2500)}
 
