@@ -59,6 +59,11 @@ _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
         "model or parameters unknown to {who}{details}; check {settings}MODEL and OPENAI_BASE_URL",
     ),
     (
+        {*range(300, 400)},
+        ProviderAccessError,
+        "{who} redirects to another address; set OPENAI_BASE_URL to that one, then run again: what has arrived is kept",
+    ),
+    (
         {429},
         TransientProviderError,
         "too many requests for {who}; run again later, or lower {settings}MAX_CONCURRENCY",
@@ -74,8 +79,14 @@ _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
         PermanentProviderError,
         "text rejected by the content filter of {who}; change or remove the text",
     ),
+    (
+        {400, 422},
+        PermanentProviderError,
+        "request refused by {who}{details}; check {settings}MODEL and the text",
+    ),
 )
-_REFUSED = (PermanentProviderError, "request refused by {who}{details}; check {settings}MODEL and the text")
+# No word about the text: a proxy or another kind of server, as likely as not.
+_UNEXPECTED = (TransientProviderError, "unexpected reply of {who}{details}; check OPENAI_BASE_URL, then run again")
 
 
 def unusable(target: Target, problem: str) -> FailedCallError:
@@ -115,7 +126,7 @@ def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallE
     signs = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
     if "context length" in error.message.lower():
         signs.add("context_length_exceeded")
-    kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _REFUSED)
+    kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _UNEXPECTED)
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
     transient = issubclass(kind, TransientProviderError)
     wait = _retry_after(error.response.headers) if transient else None

@@ -98,7 +98,11 @@ def test_missing_usage_counts_as_nothing(loopback: Loopback) -> None:
 
 
 STATUS_ERRORS: list[tuple[Reply, type[ProviderError], str]] = [
-    (Reply.error(400), PermanentProviderError, r"request refused by 127.*HTTP 400, model m1\); check"),
+    (
+        Reply.error(400),
+        PermanentProviderError,
+        r"request refused by 127.*m1\); check LIGHTRAG_LLM__MODEL and the text",
+    ),
     (Reply.error(400, "string_above_max_length"), PermanentProviderError, "code string_above_max_length;"),
     (Reply.error(400, "context_length_exceeded"), PermanentProviderError, "LIGHTRAG_CHUNKING__SIZE"),
     (Reply.error(400, message="maximum context length is 9"), PermanentProviderError, "LIGHTRAG_CHUNKING__SIZE"),
@@ -117,6 +121,18 @@ STATUS_ERRORS: list[tuple[Reply, type[ProviderError], str]] = [
     (Reply.error(404), ProviderAccessError, "OPENAI_BASE_URL"),
     (Reply.error(429, "insufficient_quota"), ProviderAccessError, "add credit"),
     (Reply.error(429, "rate_limit_exceeded"), TransientProviderError, "LIGHTRAG_LLM__MAX_CONCURRENCY"),
+    *(
+        (
+            Reply.error(status, location="http://127.0.0.1:1/v1"),
+            ProviderAccessError,
+            rf"HTTP {status}, model m1\) redirects .*set OPENAI_BASE_URL to that one, then run again",
+        )
+        for status in (300, 301, 302, 303, 304, 307, 308, 399)
+    ),
+    *(
+        (Reply.error(status), TransientProviderError, rf"unexpected reply .*HTTP {status}.*OPENAI_BASE_URL, then run")
+        for status in (405, 406, 410, 415, 418, 421, 431, 451, 499)
+    ),
     (Reply.error(408), TransientProviderError, "HTTP 408"),
     (Reply.error(409), TransientProviderError, "HTTP 409"),
     (Reply.error(500, message=f"{API_KEY} req_123"), TransientProviderError, "HTTP 500"),

@@ -96,10 +96,13 @@ def judge(tables: SourceTables, source: str, max_failed_share: float, max_reject
         if share > max_failed_share:
             failed, counted = version.count("status", "failed"), _counted(version)
             first = "".join(f"; {reason}" for reason in version.reasons)
+            # A backfill has no such option.
+            for_good = what == "chunks" and version.count("error_kind", "permanent") and not tables.candidate
+            again = ", with `--retry-failed` to ask again about chunks that failed for good" if for_good else ""
             reason = (
                 f"{failed:,} of {counted:,} {what} of source {source!r} failed ({share:.1%}), more than the "
                 f"{max_failed_share:.1%} that documents.max_failed_share allows{first}; "
-                "correct them or raise the bound, and run again"
+                f"correct them or raise the bound, and run again{again}"
             )
             return Acceptance(False, versions, reason, True, *shares)
     if reason := _rejected_too_many(tables, current["parsed"], max_rejected_share):
