@@ -98,7 +98,7 @@ class ChatResponse:
 
 
 def token_count(value: object) -> int:
-    """Return a number of tokens; 0, as if it was not reported, for what is no whole number up to MOST_TOKENS."""
+    """Return a whole number of tokens up to MOST_TOKENS as it is; 0, as if it was not reported, for anything else."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 

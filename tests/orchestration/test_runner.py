@@ -129,12 +129,12 @@ def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: S
     mended = run(asking)
     assert (mended.rejected, mended.ingested) == ({}, ["notes"])
 
-    write_source(asking, "notes", {"flood.md": FLOOD})
+    write_source(asking, "letters", {"flood.md": FLOOD})
     loopback.fault = lambda received: Reply.error(400)
-    refused = run(asking).rejected["notes"]
+    refused = run(asking).rejected["letters"]
     assert refused.endswith("and run again, with `--retry-failed` to ask again about chunks that failed for good")
     loopback.fault = lambda received: None
-    assert run(asking).rejected["notes"] == refused
+    assert run(asking).rejected["letters"] == refused
     assert run(asking.changed(llm={"retry_failed": True})).rejected == {}
 
 
