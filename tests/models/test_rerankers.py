@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lightrag_dagster import KnowledgeBase
@@ -28,9 +28,9 @@ class Endpoint:
     def __init__(self, url: str) -> None:
         self.url = url
         self.received: list[tuple[dict[str, Any], str | None]] = []
-        self.replies: list[JSONResponse] = []
+        self.replies: list[Response] = []
 
-    async def rerank(self, request: Request) -> JSONResponse:
+    async def rerank(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.received.append((body, request.headers.get("authorization")))
         if self.replies:
@@ -99,9 +99,14 @@ def test_what_may_pass_is_tried_again(endpoint: Endpoint, monkeypatch: pytest.Mo
         (JSONResponse({"results": "none"}), PermanentProviderError),
         (JSONResponse({"results": [{"index": 9, "relevance_score": 1.0}]}), PermanentProviderError),
         (JSONResponse({"message": "no"}, 404), PermanentProviderError),
+        (JSONResponse({"message": "no"}, 307), PermanentProviderError),
+        (Response(b"[" * 200_000), PermanentProviderError),
+        (Response(b'{"results": [{"index": 0, "relevance_score": ' + b"1" * 10_000 + b"}]}"), PermanentProviderError),
+        (Response(b'{"results": [{"index": 0, "relevance_score": NaN}]}'), PermanentProviderError),
+        (Response(b'{"results": [{"index": -1, "relevance_score": 1}]}'), PermanentProviderError),
     ],
 )
-def test_what_will_not_pass(endpoint: Endpoint, reply: JSONResponse, error: type[Exception]) -> None:
+def test_what_will_not_pass(endpoint: Endpoint, reply: Response, error: type[Exception]) -> None:
     endpoint.replies = [reply]
     with pytest.raises(error) as raised:
         rerank(of(endpoint))
