@@ -40,17 +40,6 @@ def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name
     assert load_settings() == expected
 
 
-def test_a_variable_of_a_section_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIGHTRAG_KV_STORAGE", "of LightRAG itself")
-    load_settings()
-    monkeypatch.setenv("LIGHTRAG_EXTRACTON__METHOD", "mentions")
-    with pytest.raises(
-        SettingsError,
-        match=r"^LIGHTRAG_EXTRACTON__METHOD .*'extracton', which does not exist; did you mean 'extraction'\?",
-    ):
-        load_settings()
-
-
 def test_another_file_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("sources: elsewhere\n")
     monkeypatch.setenv("LIGHTRAG_CONFIG", str(tmp_path / "other.yaml"))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.settings import load_yaml
 
 
 class FiledQuestion(BaseModel):
@@ -74,4 +75,4 @@ def _content(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return yaml.safe_load(text)
+    return load_yaml(text)

@@ -17,7 +17,6 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    YamlConfigSettingsSource,
 )
 
 from lightrag_dagster.core.export_formats import ExportFormat
@@ -55,6 +54,8 @@ from lightrag_dagster.settings.sections import (
     TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
+from lightrag_dagster.settings.variables import PREFIX, check_variables
+from lightrag_dagster.settings.yaml_files import load_yaml, read_settings, yaml_mistake
 
 __all__ = [
     "CONFIG_FILE",
@@ -95,10 +96,11 @@ __all__ = [
     "TypeSettings",
     "choosing",
     "load_settings",
+    "load_yaml",
     "yaml_mistake",
 ]
 
-CONFIG_VARIABLE = "LIGHTRAG_CONFIG"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 CONFIG_FILE = "lightrag.yaml"
 
 
@@ -106,7 +108,7 @@ class Settings(BaseSettings):
     """Everything that can be configured; docs/settings.md is made from this class."""
 
     model_config = SettingsConfigDict(
-        env_prefix="LIGHTRAG_", env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
+        env_prefix=PREFIX, env_nested_delimiter="__", env_ignore_empty=True, extra="forbid", frozen=True
     )
 
     home: Path = Field(
@@ -228,7 +230,7 @@ class Settings(BaseSettings):
         """Put the YAML file below the environment."""
         file = _file()
         former = InitSettingsSource(settings_cls, former_variables())
-        return (init_settings, env_settings, former, YamlConfigSettingsSource(settings_cls, yaml_file=file))
+        return (init_settings, env_settings, former, InitSettingsSource(settings_cls, read_settings(file)))
 
 
 class Chosen(NamedTuple):
@@ -256,14 +258,6 @@ def choosing(chosen: Chosen) -> Iterator[None]:
         _chosen.reset(token)
 
 
-def yaml_mistake(error: yaml.YAMLError) -> str:
-    """Return the place of a mistake and the rule, without the line itself, which may hold a secret."""
-    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return type(error).__name__
-    mark = error.problem_mark
-    return f"line {mark.line + 1}, column {mark.column + 1} of {mark.name}: {error.problem}"
-
-
 def _over(settings: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
     """Return settings with overrides, of which a mapping changes only the named values of a section."""
     merged = dict(settings)
@@ -284,12 +278,13 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"setting config: {file} is not a file; name a lightrag.yaml")
     if os.environ.get(CONFIG_VARIABLE) and not file.is_file():
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
-    for variable in os.environ:
-        _check_section(variable)
+    check_variables(Settings)
     try:
         return Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
+    except RecursionError:
+        raise SettingsError(f"{file} is nested too deeply; a setting has few levels") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
@@ -297,19 +292,6 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"{_first_mistake(error)}; see {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
-
-
-def _check_section(variable: str) -> None:
-    """Refuse a variable whose section does not exist, since pydantic ignores it."""
-    section, inside, _ = variable.lower().removeprefix("lightrag_").partition("__")
-    known = Settings.model_fields.keys() | former_variables().keys()
-    if variable.lower().startswith("lightrag_") and inside and section not in known:
-        from difflib import get_close_matches
-
-        (nearest,) = get_close_matches(section, Settings.model_fields, 1, 0)
-        raise SettingsError(
-            f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
-        )
 
 
 def _first_mistake(error: ValidationError, *section: str) -> str:

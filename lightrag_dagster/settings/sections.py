@@ -1,5 +1,6 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -8,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
+
+_OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}\b|team:.+", re.DOTALL)
+"""The owners that Dagster takes, which would refuse all definitions for another."""
 
 
 class Section(BaseModel):
@@ -292,7 +296,16 @@ class DagsterSettings(Section):
     )
     fresh_hours: float | None = Field(
         default=None,
-        gt=0,
-        description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer; unset, "
-        "they never are. Hours.",
+        ge=1 / 60,
+        le=100_000,
+        description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer, at least a "
+        "minute; unset, they never are. Hours.",
     )
+
+    @field_validator("owners")
+    @classmethod
+    def _are_owners(cls, owners: tuple[str, ...]) -> tuple[str, ...]:
+        for owner in owners:
+            if not _OWNER.fullmatch(owner):
+                raise ValueError(f"{owner!r} is neither an email address nor a name like team:data")
+        return owners

@@ -1,0 +1,60 @@
+"""YAML that people write: mappings in which no key is written twice, since YAML would take the last one in silence."""
+
+from pathlib import Path
+from typing import Any, TextIO
+
+import yaml
+
+from lightrag_dagster.errors import SettingsError
+
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+class _OnceLoader(yaml.SafeLoader):
+    """The safe loader, which refuses a key that a mapping has twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
+        seen = set[str]()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+                continue
+            if key.value in seen:
+                problem = f"{key.value!r} is written twice in one mapping; write it once"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def load_yaml(text: str | TextIO) -> Any:
+    """Return the values of one YAML document; raises YAMLError if it is not valid or has a key twice."""
+    return yaml.load(text, _OnceLoader)
+
+
+def yaml_mistake(error: yaml.YAMLError) -> str:
+    """Return the place of a mistake and the rule, without the line itself, which may hold a secret."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return type(error).__name__
+    mark = error.problem_mark
+    return f"line {mark.line + 1}, column {mark.column + 1} of {mark.name}: {error.problem}"
+
+
+def read_settings(file: Path) -> dict[str, Any]:
+    """Return the settings in a file, none if it is missing.
+
+    Raises:
+        OSError: it cannot be read.
+        SettingsError: it is not a mapping of settings.
+        UnicodeDecodeError: it is not UTF-8.
+        YAMLError: it is not valid YAML.
+    """
+    if not file.is_file():
+        return {}
+    with file.open(encoding="utf-8") as text:
+        values = load_yaml(text)
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise SettingsError(f"{file} is not a mapping of settings; write each as `home: data`")
+    if others := [name for name in values if not isinstance(name, str)]:
+        raise SettingsError(f"setting {others[0]}: {file} has this name, which is no text; correct or remove it")
+    return values

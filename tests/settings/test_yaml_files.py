@@ -1,0 +1,83 @@
+from pathlib import Path
+
+import pytest
+from dagster._core.definitions.utils import is_valid_owner
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.questions import read_question_file
+from lightrag_dagster.settings import load_settings
+
+FILE = Path("lightrag.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("llm: {provider: openai}\nhome: a\nllm: {model: m}\n", "line 3, column 1 of lightrag.yaml: 'llm' is written"),
+        (
+            "llm:\n  max_cost_usd: 1\n  max_cost_usd: 9\n",
+            "line 3, column 3 of lightrag.yaml: 'max_cost_usd' is written",
+        ),
+        ("named_sources: {a: {uri: x}, a: {uri: y}}\n", "'a' is written twice in one mapping; write it once"),
+        ("1: 2\n", "setting 1: lightrag.yaml has this name, which is no text"),
+        ("~: 2\n", "setting None: lightrag.yaml has this name"),
+        ("llm: {1: 2}\n", "setting llm.1: "),
+        ("just text", "lightrag.yaml is not a mapping of settings; write each as `home: data`"),
+        ("- a\n- b\n", "lightrag.yaml is not a mapping of settings"),
+        ("- [llm, {provider: openai}]\n", "lightrag.yaml is not a mapping of settings"),
+        ("0", "lightrag.yaml is not a mapping of settings"),
+        ("[]", "lightrag.yaml is not a mapping of settings"),
+        ("? [a]\n: b\n", "lightrag.yaml is not valid YAML: line 1"),
+        ("[" * 5000, "lightrag.yaml is nested too deeply"),
+        ("dagster: {owners: [x y]}\n", "setting dagster.owners: Value error, 'x y' is neither an email address nor"),
+        ("dagster: {fresh_hours: 0.001}\n", "setting dagster.fresh_hours"),
+        ("dagster: {fresh_hours: .inf}\n", "setting dagster.fresh_hours"),
+    ],
+)
+def test_a_file_that_is_no_mapping_of_settings_is_refused(text: str, said: str) -> None:
+    FILE.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert said in str(refused.value)
+    assert "lightrag.yaml" in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "~", "{}"])
+def test_a_file_without_settings_is_the_defaults(text: str) -> None:
+    FILE.write_text(text, encoding="utf-8")
+    assert load_settings().home == Path("data")
+
+
+def test_merged_mappings_may_be_changed() -> None:
+    FILE.write_text("named_sources:\n  a: &a {uri: x, include: [p]}\n  b: {<<: *a, uri: y}\n", encoding="utf-8")
+    found = load_settings().named_sources
+    assert (found["b"].uri, found["b"].include) == ("y", ("p",))
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        "ann@example.com",
+        "team:data",
+        "team:data and more",
+        "team:\n",
+        "team:",
+        "x y",
+        "ann@example",
+        ".a@example.com",
+        "",
+    ],
+)
+def test_owners_are_those_that_dagster_takes(owner: str) -> None:
+    if is_valid_owner(owner):
+        assert load_settings(dagster={"owners": [owner]}).dagster.owners == (owner,)
+    else:
+        with pytest.raises(SettingsError, match=r"setting dagster\.owners"):
+            load_settings(dagster={"owners": [owner]})
+
+
+def test_a_question_with_a_key_twice_is_refused() -> None:
+    file = Path("questions.yaml")
+    file.write_text("- question: a\n  question: b\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="'question' is written twice"):
+        read_question_file(file)
