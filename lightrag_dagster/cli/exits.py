@@ -1,6 +1,7 @@
 """The end of a command: every error and signal is one line on standard error and an exit code."""
 
 import atexit
+import errno
 import gc
 import logging
 import os
@@ -11,6 +12,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -25,6 +27,7 @@ PERSON, UNEXPECTED = 2, 1
 GRACE_SECONDS = 5.0
 """After a signal a command has this long to end by itself."""
 _SEEN_SECONDS = 1.0
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _asyncio = logging.getLogger("asyncio")
 """Disabled after a signal: a loop that is cut short may have something to say of each connection."""
 
@@ -42,8 +45,10 @@ class Commands(TyperGroup):
             try:
                 return super().invoke(ctx)
             except BaseException as error:
-                if isinstance(error, (SystemExit, BrokenPipeError)) or _is_of_typer(error):
+                if isinstance(error, SystemExit) or _is_of_typer(error):
                     raise
+                if isinstance(error, BrokenPipeError):  # rows that nobody reads any more, as after `sql … | head`
+                    raise typer.Exit(128 + signal.SIGPIPE) from error
                 # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
                 if stopped := signals.received(wait=not isinstance(error, Exception)):
                     line, code = _stopped(stopped), 128 + stopped
@@ -67,20 +72,33 @@ def leave(run: Callable[[], object]) -> None:
     """
     # Imports make many objects and no garbage.
     gc.set_threshold(100_000)
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w")  # whoever started the command may have closed it
+    sys.stderr = sys.stderr or nowhere.open("w")
+    code: object = 0
     try:
         run()
-        code: object = 0
     except SystemExit as ended:
         code = ended.code or 0
+    except OSError as error:  # of help, which is printed before a command runs
+        line, code = _explained(error, debug=False)
+        _print(line)
     if code == 0:
         atexit._run_exitfuncs()
     else:
         from lightrag_dagster.core.tracing import flush
 
         flush()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        if code == 0:
+            line, code = _explained(error, debug=False)
+            _print(line)
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(code if isinstance(code, int) else UNEXPECTED)
 
 
@@ -152,6 +170,9 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
     """Return the line and the exit code of an error; print or store the traceback of an unexpected one."""
     if isinstance(error, LightRAGError):
         return f"error: {error}", PERSON
+    if isinstance(error, OSError) and error.errno in _FULL:
+        place = f"{error.filename} is" if error.filename else "standard output or a disk is"
+        return f"error: {place} full: {error.strerror}; make room, then run it again", PERSON
     said = f"unexpected error: {type(error).__name__}: {' '.join(str(error).split())}"
     if debug:
         traceback.print_exception(error)
@@ -162,4 +183,5 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 
 def _print(line: str) -> None:
-    console(stderr=True, soft_wrap=True).print(line, style="red")
+    with suppress(OSError):
+        console(stderr=True, soft_wrap=True).print(line, style="red")

@@ -1,6 +1,7 @@
 """The terminal that commands print on."""
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -38,6 +39,13 @@ class _Terminal(Console):
         if not self.quotes:
             text = _COMMAND.sub(lambda found: found[0] + "".join(_given), text)
         return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Go on when nobody reads the output any more, as after `run | head`: the work counts more than its lines."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
 
 
 def console(*, soft_wrap: bool = False, stderr: bool = False, quotes: bool = False) -> Console:

@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 
 from lightrag_dagster.cli import exits
 from lightrag_dagster.cli.exits import Commands
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
 
@@ -177,3 +180,56 @@ def test_an_exit_of_an_older_typer_which_is_of_click_is_an_exit() -> None:
     app.command("another")(lambda: None)
     ended = CliRunner().invoke(app, ["done"])
     assert isinstance(ended.exception, click.exceptions.Exit) or (ended.exit_code, ended.stderr) == (0, "")
+
+
+def ended(arguments: list[str], output: int) -> tuple[int, str]:
+    """Run a command that writes to a descriptor; return its exit code and standard error."""
+    program = [sys.executable, "-m", "lightrag_dagster", *arguments]
+    variables = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(program, stdout=output, stderr=subprocess.PIPE, text=True, env=variables, timeout=120)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sql", "select 1"], ["sql", "select 1", "--format", "json"], ["snapshots"], ["--help"], ["dbt-sources"]],
+)
+def test_a_full_output_is_one_line_and_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, published_home: Path, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    full = os.open("/dev/full", os.O_WRONLY)
+    code, errors = ended(arguments, full)
+    os.close(full)
+    assert code == 2
+    assert errors == (
+        "error: standard output or a disk is full: No space left on device; make room, then run it again\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["snapshots"], 0),
+        (["sql", "select 1"], 0),
+        (["sql", "from range(9)", "--format", "csv"], 128 + signal.SIGPIPE),
+    ],
+)
+def test_a_question_whose_answer_nobody_reads_ends_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, published_home: Path, arguments: list[str], code: int
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert ended(arguments, writer) == (code, "")
+    os.close(writer)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert ended(["run"], writer) == (0, "")
+    os.close(writer)
+    assert current_snapshot(Home.of(load_settings())) is not None
