@@ -40,7 +40,7 @@ def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: 
 
 def refuse_place_in_home(home: Home, place: Path | None) -> None:
     """Check that a file or folder to be written is not in the home; raises StoreError."""
-    if place and place.expanduser().resolve().is_relative_to(home.root.resolve()):
+    if place and home.holds(place):
         raise StoreError(
             f"{place} is in the home, which keeps exports in a folder of its own; name no place, or one elsewhere"
         )

@@ -52,9 +52,11 @@ def back_up(home: Home, where: str, timeout: float) -> Copied:
     Raises:
         BuilderLockedError: another process still built after `timeout` seconds, or used the batches.
         SettingsError: the place cannot be used.
-        StoreError: there is no home, or the place is not empty; or one of them refuses.
+        StoreError: there is no home, or the place is in it or not empty; or one of them refuses.
     """
     source, target = Contents.of_home(home), Contents.of_backup(where)
+    if home.holds(Path(where)):
+        raise StoreError(f"{where} is in the home; choose an empty place elsewhere")
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
@@ -106,7 +108,7 @@ def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
     if found is None or found.copying != source:
         name, unfinished = target.place.name, found.copying if found else None
         what = f"has an unfinished copy of {unfinished}" if unfinished else "is not empty"
-        if target.names():
+        if target.has_files():
             raise StoreError(f"{name} {what}; nothing was changed, choose an empty place")
         if not empty:
             raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")

@@ -123,6 +123,13 @@ class Home:
         is_elsewhere = self.bucket is not None and not self.root.exists()
         return Home.of_worker(str(self.bucket)) if is_elsewhere else self
 
+    def holds(self, place: Path) -> bool:
+        """Return True for a file, folder or URI that is in the home, and for the home."""
+        uri = bucket_uri(place)
+        if uri is not None:
+            return f"{uri}/".startswith(f"{self.bucket}/")
+        return place.expanduser().resolve().is_relative_to(self.root.resolve())
+
     @classmethod
     def _cached(cls, uri: str, settings: CacheSettings, database: SecretStr | None) -> Self:
         folder = claim_folder(settings.folder.expanduser().absolute(), uri)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BuilderLockedError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore
@@ -116,6 +116,40 @@ def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, bac
     shutil.rmtree(home.root / "tables")
     with pytest.raises(StoreError, match="is not empty"):
         restore(backup, home, 0)
+
+
+@pytest.mark.parametrize("other", ["precious.txt", "photos/one.jpg", "records/FORMAT.txt"])
+def test_files_of_others_keep_a_backup_away(original: Settings, tmp_path: Path, other: str) -> None:
+    file = tmp_path / "there" / other
+    file.parent.mkdir(parents=True)
+    file.write_text("hi")
+    with pytest.raises(StoreError, match=r"there is not empty; nothing was changed, choose an empty place"):
+        back_up(Home.of(original), str(tmp_path / "there"), 0)
+    assert [path for path in (tmp_path / "there").rglob("*") if path.is_file()] == [file]
+
+
+@pytest.mark.parametrize("inner", [".", "inner", "tables/../inner"])
+def test_a_backup_into_the_home_is_refused(original: Settings, inner: str) -> None:
+    with pytest.raises(StoreError, match="is in the home; choose an empty place elsewhere"):
+        back_up(Home.of(original), str(original.home / inner), 0)
+    assert not (original.home / "inner").exists()
+
+
+def test_a_backup_needs_a_place(original: Settings) -> None:
+    with pytest.raises(SettingsError, match="the place of a backup has no name"):
+        back_up(Home.of(original), "", 0)
+    assert list(Path().iterdir()) == []
+
+
+def test_a_backup_that_was_not_finished_is_continued(original: Settings, tmp_path: Path) -> None:
+    home, other = Home.of(original), tmp_path / "other"
+    (other / "records").mkdir(parents=True)
+    (other / "records" / "FORMAT").write_text(f'{{"format": 1, "copying": "{home.name}"}}')
+    (other / "tables").mkdir()
+    (other / "tables" / "half.parquet").write_text("of a table that is gone")
+    back_up(home, str(other), 0)
+    assert not (other / "tables" / "half.parquet").exists()
+    assert "copying" not in (other / "records" / "FORMAT").read_text()
 
 
 def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: Settings) -> None:

@@ -46,3 +46,22 @@ def test_dagster_lives_in_the_home_unless_it_has_one(tmp_path: Path, monkeypatch
 )
 def test_a_uri_is_recognised_in_a_path(home: str, uri: str | None) -> None:
     assert bucket_uri(Path(home)) == uri
+
+
+@pytest.mark.parametrize(
+    ("bucket", "place", "held"),
+    [
+        (None, "home", True),
+        (None, "home/inner", True),
+        (None, "home/../other", False),
+        (None, "homes", False),
+        (None, "s3://bucket/home", False),
+        ("s3://bucket/home", "s3://bucket/home", True),
+        ("s3://bucket/home", "s3://bucket/home/inner", True),
+        ("s3://bucket/home", "s3://bucket/homes", False),
+        ("s3://bucket/home", "gs://bucket/home", False),
+    ],
+)
+def test_a_home_holds_what_is_below_it(bucket: str | None, place: str, held: bool) -> None:
+    home = Home(Path("home"), bucket=bucket)
+    assert home.holds(Path(place)) is held

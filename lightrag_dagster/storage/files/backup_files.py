@@ -15,7 +15,7 @@ from typing import Self
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
@@ -103,6 +103,8 @@ class Contents:
     @classmethod
     def of_backup(cls, where: str) -> Self:
         """Return those of a backup in a folder, or below a URI such as s3://bucket/prefix; raises SettingsError."""
+        if not where:
+            raise SettingsError("the place of a backup has no name; name a folder, or a URI such as s3://bucket/prefix")
         uri = bucket_uri(Path(where))
         place = Objects.open(uri) if uri else Folder(Path(where))
         return cls(place, place)
@@ -124,6 +126,10 @@ class Contents:
             found |= self.place.list(folder)
         sizes = {key.removeprefix(f"{RECORDS}/"): one.size for key, one in found.items()}
         return {name: size for name, size in sizes.items() if Path(name).name not in (_FORMAT, _EXPORTS, *OF_THIS_HOME)}
+
+    def has_files(self) -> bool:
+        """Return True if there are files; in a home on disk, beside which others may lie, only its own count."""
+        return bool(self.names() if self.flat else self.place.list(""))
 
     def records(self) -> dict[str, bytes]:
         """Return record → content, except FORMAT."""
