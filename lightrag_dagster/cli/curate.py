@@ -13,7 +13,7 @@ from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.pipeline.decisions import accept_loss, decisions_of, in_force, place_of, resolved, take, undo
 from lightrag_dagster.pipeline.known_names import KnownNames, in_documents, known_names
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision
+from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision, check_names
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
@@ -36,6 +36,7 @@ def decide(console: Console, **values: object) -> None:
     with known_names(Home.of(settings), decisions_of(settings)) as known:
         if known:
             decision = in_documents(known, decision)
+            check_names(decision, "the decision")
         unknown = [] if known is None or decision.action == "add" else list(_unknown(settings, decision, known))
     (number,) = take(settings, [decision])
     console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}", soft_wrap=True)

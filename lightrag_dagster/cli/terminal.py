@@ -13,7 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"}
+_ORDERS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160), *_ORDERS) if chr(code) not in "\t\n\r"}
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
 """The begin of a command for people to paste: in backquotes, or all that follows the name of a loss."""
 
@@ -26,7 +27,7 @@ def repeat_options(options: Mapping[str, Path | None]) -> None:
 
 
 def visible(text: str) -> str:
-    """Replace the control characters of a text, which may colour, move or clear what a terminal shows, by `�`."""
+    """Replace by `�` the characters that may colour, move, clear or reverse what a terminal shows."""
     return text.translate(_CONTROLS)
 
 

@@ -230,6 +230,9 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
     ("arguments", "because"),
     [
         (("merge", "One"), "merge takes two names at least"),
+        (("merge", "One", "One"), "'One' and 'One' are spellings of one name; write it once"),
+        (("merge", "One", "Two", "ONE"), "'One' and 'ONE' are spellings of one name; write it once"),
+        (("rename", "One", "x" * 5000), "has 5,000 characters; the most are 256"),
         (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
         (("rename", "One", " "), "rename has an empty name"),
         (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),

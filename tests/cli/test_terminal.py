@@ -49,6 +49,7 @@ def test_commands_to_paste_repeat_the_options_of_this_one(text: str, expected: s
         ("a\tb\nc", "a\tb\nc"),
         ("Zürich 中 [note]", "Zürich 中 [note]"),
         ("\x00\x7f", "��"),
+        ("gpj\u202e.exe\u2066", "gpj�.exe�"),
     ],
 )
 def test_control_characters_are_seen_and_not_obeyed(text: str, expected: str) -> None:

@@ -42,7 +42,7 @@ def test_who_lost_the_lock_rolls_nothing_back(years: Years) -> None:
     assert (published(settings).snapshot_id, snapshots.held_snapshot(Home(settings.home))) == (second, None)
 
 
-@pytest.mark.parametrize("name", ["gen-1", " ", "published"])
+@pytest.mark.parametrize("name", ["gen-1", " ", "published", "a\nb", "a\x1bb", "a\u202eb"])
 def test_a_name_is_not_an_id(settings: Settings, name: str) -> None:
     with pytest.raises(StoreError, match="cannot be a name"):
         snapshots.pin(Home(settings.home), name, "gen-x")

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.stages.extraction.normalise import MAX_NAME_CHARACTERS, visible
 
 Action = Literal["merge", "apart", "rename", "retype", "describe", "remove", "split", "add"]
 
@@ -31,6 +32,7 @@ _ALLOWED: dict[Action, set[str]] = {
     "add": {"type", "text", "keywords"},
 }
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_MOST_TEXT_CHARACTERS = 20_000
 _VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types")
 
 
@@ -122,10 +124,11 @@ def check_decision(place: str, **values: object) -> Placed:
     """Return a decision from untrusted values.
 
     Raises:
-        DecisionError: it is not one; the message names the place.
+        DecisionError: it is not one, or a value is too long or has characters that are not seen; the message names the
+            place.
     """
     try:
-        return Placed(Decision.model_validate({name: value for name, value in values.items() if value}), place)
+        decision = Decision.model_validate({name: value for name, value in values.items() if value})
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
@@ -135,6 +138,34 @@ def check_decision(place: str, **values: object) -> Placed:
         if first["loc"] == ("action",):
             name, message = "", f"there is no action {values['action']!r}, only {', '.join(ACTIONS)}"
         raise DecisionError(f"{place}: {f'{name}: ' if name else ''}{message}") from None
+    _check_bounds(decision, place)
+    check_names(decision, place)
+    return Placed(decision, place)
+
+
+def check_names(decision: Decision, place: str) -> None:
+    """Check that a merge has each name once; raises DecisionError, since it would have no effect."""
+    seen: dict[str, str] = {}
+    for name in decision.names if decision.action == "merge" else ():
+        base = entity_id(name)
+        if base in seen:
+            raise DecisionError(f"{place}: {seen[base]!r} and {name!r} are spellings of one name; write it once")
+        seen[base] = name
+
+
+def _check_bounds(decision: Decision, place: str) -> None:
+    """Check new values, which are shown and stored as names and texts of documents are."""
+    names = (*decision.names, decision.into, decision.type, *decision.types, decision.author)
+    for name in filter(None, names):
+        if len(name) > MAX_NAME_CHARACTERS:
+            most = f"the most are {MAX_NAME_CHARACTERS}"
+            raise DecisionError(f"{place}: {name[:60]!r}… has {len(name):,} characters; {most}")
+        if visible(name) != name:
+            raise DecisionError(f"{place}: {name[:60]!a} holds a character that is not seen; write it without")
+    for text in filter(None, (decision.text, decision.keywords, decision.reason)):
+        if len(text) > _MOST_TEXT_CHARACTERS:
+            most = f"the most are {_MOST_TEXT_CHARACTERS:,}"
+            raise DecisionError(f"{place}: {text[:60]!r}… has {len(text):,} characters; {most}")
 
 
 def fingerprint(decisions: Sequence[Placed]) -> str:

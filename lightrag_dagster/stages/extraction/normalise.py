@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-_MAX_NAME_CHARACTERS = 256
+MAX_NAME_CHARACTERS = 256
 _MAX_NAME_BYTES = 512
 # Each pass removes one layer (`&amp;lt;`, quotes within quotes). Text that needs more is garbage.
 _MAX_PASSES = 8
@@ -108,8 +108,10 @@ def normalise_name(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def normalise_type(text: str) -> str:
-    """Return the first type of a list, lower case and without spaces; the list may be in brackets."""
+    """Return the first type of a list, lower case, without spaces and cut as names are; it may be in brackets."""
     kind = _repeated(text, _type_pass)
+    if len(kind) * 4 > _MAX_NAME_BYTES:
+        kind = _repeated(_cut(kind), _type_pass)
     return "" if _NO_TYPE.fullmatch(kind) else kind
 
 
@@ -187,5 +189,5 @@ def _cleaned(text: str, spaces: re.Pattern[str]) -> str:
 
 
 def _cut(name: str) -> str:
-    short = name[:_MAX_NAME_CHARACTERS]
+    short = name[:MAX_NAME_CHARACTERS]
     return short.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").rstrip()

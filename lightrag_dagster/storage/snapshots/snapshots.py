@@ -182,14 +182,18 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
     """Give a snapshot a name, or with None remove the name. A named snapshot is never collected.
 
     Raises:
-        StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id.
+        StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id or has a
+            character that is not seen.
     """
     names = dict(snapshot_names(home))
     if snapshot_id is None:
         if names.pop(name, None) is None:
             raise StoreError(f"no snapshot is named {name!r}; `lightrag-dagster snapshots` lists the names")
-    elif name.startswith("gen-") or name == "published" or not name.strip():
-        raise StoreError(f"{name!r} cannot be a name; choose one that does not begin with gen-, and not `published`")
+    elif name.startswith("gen-") or name == "published" or not name.strip() or not name.isprintable():
+        raise StoreError(
+            f"{name!a} cannot be a name; choose one of visible characters that does not begin with gen-, and not "
+            "`published`"
+        )
     else:
         wanted = read_manifest(home, snapshot_id).snapshot_id
         if names.setdefault(name, wanted) != wanted:

@@ -173,6 +173,8 @@ def test_a_cut_name_does_not_end_in_a_space() -> None:
         ("1 2", ""),
         ("", ""),
         (",,", ""),
+        ("T" * 5000, "t" * 256),
+        ("中" * 200, "中" * 170),
     ],
 )
 def test_type(written: str, kind: str) -> None:
@@ -231,6 +233,7 @@ def test_normalising_twice_changes_nothing(text: str) -> None:
 
 @given(any_text)
 def test_names_are_clean_and_bounded(text: str) -> None:
+    assert len(normalise_type(text).encode()) <= 512
     name = normalise_name(text)
     assert name == name.strip()
     assert not any(unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"} for character in name)
