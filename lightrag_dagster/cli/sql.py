@@ -68,7 +68,7 @@ def run_sql(
         open_tables(tables, more=_of_home(home, statements, snapshot), allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
-        for number, rows in enumerate(results(connection, statements, timeout=timeout)):
+        for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
             if number and output != "json":
                 sys.stdout.write("\n")
             if output == "csv":

@@ -6,6 +6,7 @@ DuckDB gets the tables as Arrow datasets, not as paths. A path in `allowed_paths
 Memory, temporary files and, optionally, time are bounded. Rows are not: they are read a batch at a time.
 """
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,10 @@ _DISK_SHARE = 0.5
 # A batch of long texts stays small; a table that is held whole has few chunks. Rows.
 _BATCH = 2048
 _CHUNK = 65_536
+
+_IN_WORDS = {"BIGNUM", "BIT", "BLOB", "INTERVAL", "TIME", "TIME WITH TIME ZONE", "TIME_NS", "TIMESTAMP_NS", "UHUGEINT"}
+"""Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
+_TYPE = re.compile(r"(.*?)((?:\[\d*\])*)", re.DOTALL)
 
 # An interruption that comes between two statements or batches is lost, so there are several. Seconds.
 _INTERRUPTED_EVERY = 0.05
@@ -108,7 +113,12 @@ def memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def results(
-    connection: duckdb.DuckDBPyConnection, statements: str, *, timeout: float | None = None, batch: int = _BATCH
+    connection: duckdb.DuckDBPyConnection,
+    statements: str,
+    *,
+    timeout: float | None = None,
+    batch: int = _BATCH,
+    in_words: bool = False,
 ) -> Iterator[pa.RecordBatchReader]:
     """Run statements one after the other and yield the rows of each that has some, to be read before the next runs.
 
@@ -117,6 +127,7 @@ def results(
         statements: SQL of DuckDB.
         timeout: Time that they may take, all together and with reading the rows; unlimited unless given. Seconds.
         batch: Number of rows that are read at a time.
+        in_words: Give columns and lists of times, bits, bytes, intervals and the largest numbers as DuckDB writes them.
 
     Raises:
         QueryError: a statement is wrong, not allowed, fails, or needs too much memory or time, here or while its rows
@@ -132,7 +143,7 @@ def results(
                 relation = connection.sql(statement)
                 if relation is None or not _has_rows(statement):
                     continue
-                reader = relation.to_arrow_reader(batch)
+                reader = (_in_words(relation) if in_words else relation).to_arrow_reader(batch)
             batches = run.batches(reader)
             first = list(islice(batches, 1))
             yield pa.RecordBatchReader.from_batches(reader.schema, chain(first, batches))
@@ -151,6 +162,18 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
     if found is None:
         raise QueryError("the SQL returns no rows; end it with a query, such as SELECT or FROM")
     return found
+
+
+def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Have DuckDB write the values of some types; a statement may give two columns one name."""
+    columns, is_changed = [], False
+    for number, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True), 1):
+        base, lists = _TYPE.fullmatch(str(kind)).groups()  # type: ignore[union-attr]  # it matches any text
+        value, quoted = f"#{number}", name.replace('"', '""')
+        if base in _IN_WORDS:
+            value, is_changed = f"CAST({value} AS VARCHAR{lists})", True
+        columns.append(f'{value} AS "{quoted}"')
+    return relation.project(", ".join(columns)) if is_changed else relation
 
 
 class _Statements:

@@ -88,6 +88,32 @@ def test_a_source_that_is_held_back_can_be_read(
     assert errors.startswith("Nothing is published yet")
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("time '24:00:00'", "24:00:00"),
+        ("timetz '01:02:03+02'", "01:02:03+02"),
+        ("'101'::bit", "101"),
+        ("'\\x05a'::blob", "\\x05a"),
+        ("interval '1 month 3 seconds'", "1 month 00:00:03"),
+        ("340282366920938463463374607431768211455::uhugeint", "340282366920938463463374607431768211455"),
+        ("12345678901234567890123456789012345678901234567890::bignum", "1" + "2345678901" * 4 + "234567890"),
+        ("timestamp_ns '2024-01-01 00:00:00.123456789'", "2024-01-01 00:00:00.123456789"),
+        ("time '24:00:00'::time_ns", "24:00:00"),
+    ],
+)
+def test_values_are_printed_as_duckdb_writes_them(sql: Run, value: str, written: str) -> None:
+    statement = f"""select 1 as a, {value} as a, {value} as "b""c" """
+    assert sql(statement, "--format", "csv") == (0, f'a,a,"b""c"\n1,{written},{written}\n', "")
+    assert json.loads(sql(statement, "--format", "json")[1]) == [{"a": 1, "a_1": written, 'b"c': written}]
+    assert written in sql(f"select {value} as a")[1]
+
+
+def test_lists_are_printed_as_duckdb_writes_their_values(sql: Run) -> None:
+    statement = "select [time '24:00:00', null] as a, [['101'::bit]] as b"
+    assert json.loads(sql(statement, "--format", "json")[1]) == [{"a": ["24:00:00", None], "b": [["101"]]}]
+
+
 LATE = "SELECT i, CASE WHEN i = 30000 THEN error('too late') ELSE repeat('x', 1000) END AS x FROM range(30001) AS t(i)"
 """More bytes than DuckDB makes ahead of its reader."""
 
@@ -116,7 +142,7 @@ def test_a_pipe_that_is_closed_ends_the_statement_quietly(
         code, _, errors = sql(LATE, "--format", output)
         monkeypatch.undo()
         os.dup2(os.open(os.devnull, os.O_WRONLY), closed.fileno())
-    assert (code, errors) == (1, "")
+    assert (code, errors) == (141, "")
 
 
 @pytest.mark.parametrize(
