@@ -30,8 +30,8 @@ llm:
 ```
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file, or one that
-is written twice, is an error, and so is a `LIGHTRAG_…` variable that is no setting, except those of LightRAG itself and
-of Kubernetes. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK,
+is written twice, is an error, and so is a `LIGHTRAG_…` variable that names none, except those of LightRAG itself and of
+Kubernetes. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK,
 `COHERE_API_KEY`, `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME`
 moves the Dagster instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message
 shows its password.

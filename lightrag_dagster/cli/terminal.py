@@ -42,7 +42,7 @@ class _Terminal(Console):
         return super().render_str(visible(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Go on when nobody reads the output any more, as after `run | head`: the work counts more than its lines."""
+        """Go on when the reader of the output has ended, as after `run | head`: the work counts more than its lines."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.file.fileno())

@@ -1,4 +1,4 @@
-"""Variables `LIGHTRAG_…` that are no settings: pydantic ignores them, so a misspelt budget would be none at all."""
+"""Variables `LIGHTRAG_…` that name no setting: pydantic ignores them, so a misspelt budget would be none at all."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _OF_OTHERS = re.compile(
 
 
 def check_variables(settings: type[BaseModel]) -> None:
-    """Refuse a variable that is no setting; raises SettingsError with the nearest that is."""
+    """Refuse a variable that names no setting; raises SettingsError with the nearest that is."""
     known = settings.model_fields.keys() | former_variables().keys()
     for variable in os.environ:
         name = variable.lower().removeprefix(PREFIX.lower())
@@ -42,7 +42,7 @@ def check_variables(settings: type[BaseModel]) -> None:
             raise SettingsError(
                 f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
             )
-        raise SettingsError(f"{variable} is no setting; did you mean {PREFIX}{nearest.upper()}? Else unset it")
+        raise SettingsError(f"{variable} names no setting; did you mean {PREFIX}{nearest.upper()}? Else unset it")
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

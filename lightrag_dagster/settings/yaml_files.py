@@ -56,5 +56,7 @@ def read_settings(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise SettingsError(f"{file} is not a mapping of settings; write each as `home: data`")
     if others := [name for name in values if not isinstance(name, str)]:
-        raise SettingsError(f"setting {others[0]}: {file} has this name, which is no text; correct or remove it")
+        raise SettingsError(
+            f"setting {others[0]}: {file} has this name, which is a number or alike; correct or remove it"
+        )
     return values

@@ -13,7 +13,7 @@ from lightrag_dagster.settings import load_settings
         ("LIGHTRAG_SOURCE", "did you mean LIGHTRAG_SOURCES?"),
         ("LIGHTRAG_HOMES", "did you mean LIGHTRAG_HOME?"),
         ("lightrag_source", "did you mean LIGHTRAG_SOURCES?"),
-        ("LIGHTRAG_", "is no setting"),
+        ("LIGHTRAG_", "names no setting"),
         ("LIGHTRAG_EXTRACTON__METHOD", "'extracton', which does not exist; did you mean 'extraction'?"),
         ("LIGHTRAG_EMBEDING__X", "'embeding', which does not exist; did you mean 'embedding'?"),
     ],
@@ -22,7 +22,7 @@ def test_a_variable_that_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(variable, "hush-word")
     with pytest.raises(SettingsError) as refused:
         load_settings()
-    assert str(refused.value).startswith(f"{variable} is ")
+    assert str(refused.value).startswith(f"{variable} ")
     assert said in str(refused.value)
     assert "hush-word" not in str(refused.value)
 

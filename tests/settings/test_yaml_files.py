@@ -19,7 +19,7 @@ FILE = Path("lightrag.yaml")
             "line 3, column 3 of lightrag.yaml: 'max_cost_usd' is written",
         ),
         ("named_sources: {a: {uri: x}, a: {uri: y}}\n", "'a' is written twice in one mapping; write it once"),
-        ("1: 2\n", "setting 1: lightrag.yaml has this name, which is no text"),
+        ("1: 2\n", "setting 1: lightrag.yaml has this name, which is a number or alike"),
         ("~: 2\n", "setting None: lightrag.yaml has this name"),
         ("llm: {1: 2}\n", "setting llm.1: "),
         ("just text", "lightrag.yaml is not a mapping of settings; write each as `home: data`"),
