@@ -72,7 +72,7 @@ TYPES = {
     "Research and Development": "researchanddevelopment",
     "Person: Author": "person:author",
     "C++": "c++",
-    "x" * 300: "x" * 300,
+    "x" * 300: "x" * 256,
     # forbidden characters, of the first part only
     "Person, (Author)": "person",
     "Person, Author/Writer": "person",
