@@ -61,6 +61,7 @@ def found(ask: Ask, sql: str) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_published")
 def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert ask("curate", "list") == "No decision is in force; `lightrag-dagster curate --help` lists the kinds."

@@ -70,6 +70,7 @@ def test_what_a_killed_worker_held_is_done_again(tmp_path: Path) -> None:
         assert len(engine.map(end_once, [tmp_path / "1", tmp_path / "2"])) == 2
 
 
+@pytest.mark.long
 def test_workers_that_are_always_killed_are_an_error() -> None:
     with ProcessEngine(2) as engine, pytest.raises(EngineError, match=r"killed 3 times while 2 of 2 parts"):
         engine.map(end, range(2))

@@ -92,6 +92,7 @@ def test_the_choice_does_not_depend_on_the_order_of_chunks() -> None:
     assert len(first.questions) == 3
 
 
+@pytest.mark.long
 def test_the_modes_are_measured_on_a_copy(tmp_path: Path) -> None:
     settings = load_settings(
         home=tmp_path / "home", sources=tmp_path / "sources", evaluation={"modes": ["bm25", "naive"]}

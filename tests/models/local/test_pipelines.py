@@ -44,6 +44,7 @@ def test_names_lead_where_the_rules_know_no_words(tmp_path: Path) -> None:
     assert leads == [False, False, True, True]
 
 
+@pytest.mark.long
 def test_a_text_of_another_language_is_not_read(tmp_path: Path, pipeline: Path) -> None:
     german = "Die Lampe wurde im Frühjahr gereinigt, und cresol war dafür das beste Mittel, das wir hatten."
     assert found(pipeline, german) == [[]]
