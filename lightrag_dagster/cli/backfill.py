@@ -32,8 +32,7 @@ def run_backfill(
     """
     settings = load_settings().changed(**overrides)
     refresh_upstream(settings)
-    if names:
-        chosen_sources(settings, names)
+    names = [one.name for one in chosen_sources(settings, names)] if names else []
     states = pending(settings)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:

@@ -2,9 +2,14 @@
 
 from fnmatch import fnmatchcase
 
+from lightrag_dagster.core.text.composed import composed
+
 
 def matches(path: str, glob: str) -> bool:
-    """Match a whole path against a glob in which `**` is any number of folders and `*` stays within one."""
+    """Match a whole path against a glob in which `**` is any number of folders and `*` stays within one.
+
+    Accents may be composed with their letters or not, in both.
+    """
 
     def match(parts: list[str], patterns: list[str]) -> bool:
         if not patterns:
@@ -14,4 +19,4 @@ def matches(path: str, glob: str) -> bool:
             return not rest or any(match(parts[skipped:], rest) for skipped in range(len(parts)))
         return bool(parts) and fnmatchcase(parts[0], patterns[0]) and match(parts[1:], patterns[1:])
 
-    return match(path.split("/"), glob.split("/"))
+    return match(composed(path).split("/"), composed(glob).split("/"))

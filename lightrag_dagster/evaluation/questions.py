@@ -3,12 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings import load_yaml
 
@@ -24,7 +25,7 @@ class FiledQuestion(BaseModel):
 
     question: str = Field(min_length=1)
     mode: str | None = None
-    documents: list[str] = []
+    documents: list[Annotated[str, AfterValidator(composed)]] = []
     chunks: list[str] = []
     answer: str | None = None
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.progress import report
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import FiledQuestion
@@ -67,7 +68,7 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -
     """Return the items that should be found but are not in the snapshot: deleted, renamed or misspelt."""
     graph = knowledge.snapshot.graph
     places = graph.citations.select(["source", "path"]).group_by(["source", "path"]).aggregate([]).to_pylist()
-    known = {f"{place['source']}/{place['path']}" for place in places}
+    known = {composed(f"{place['source']}/{place['path']}") for place in places}
     wanted = pa.array(sorted({item for one in questions for item in one.gold} - known), pa.string())
     held = pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"])
     missing: list[str] = wanted.filter(pc.invert(held)).to_pylist()
@@ -87,7 +88,7 @@ def _items(found: Retrieval) -> list[tuple[int, str]]:
     """Return rank and item: each chunk, and the documents that contain it."""
     items = []
     for rank, chunk in enumerate(found.chunks, start=1):
-        documents = {f"{place.source}/{place.path}" for place in chunk.citations}
+        documents = {composed(f"{place.source}/{place.path}") for place in chunk.citations}
         items += [(rank, item) for item in (chunk.chunk_id, *sorted(documents))]
     return items
 

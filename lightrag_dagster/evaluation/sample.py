@@ -6,6 +6,7 @@ from typing import NamedTuple
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_source_files
@@ -17,7 +18,7 @@ _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 
 _CHOOSE = """
 SELECT source, list(doc_id ORDER BY doc_id)
-FROM (FROM read ORDER BY list_contains($first, source || '/' || path) DESC, sha256(doc_id), source LIMIT $count)
+FROM (FROM read ORDER BY list_contains($first, nfc_normalize(source || '/' || path)) DESC, sha256(doc_id), source LIMIT $count)
 GROUP BY source ORDER BY source
 """
 
@@ -30,9 +31,9 @@ class Sample(NamedTuple):
 
     @property
     def documents(self) -> set[str]:
-        """The documents as source/path."""
+        """The documents as source/path, with accents composed."""
         return {
-            f"{source}/{path}"
+            composed(f"{source}/{path}")
             for source, tables in self.tables.items()
             for path in tables["raw_documents"]["path"].to_pylist()
         }

@@ -2,9 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+
+from lightrag_dagster.core.text.composed import composed
 
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
@@ -95,7 +97,7 @@ class ExtractionSettings(Section):
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
         "their chunks; no model is asked, and there are no relations except those of `co_mentions`.",
     )
-    methods: dict[str, ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
+    methods: dict[Annotated[str, AfterValidator(composed)], ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     names_model: str | None = Field(
         default=None,
@@ -139,7 +141,7 @@ class ExtractionSettings(Section):
 
     def method_of(self, source: str) -> ExtractionMethod:
         """Return the method for a source."""
-        return self.methods.get(source, self.method)
+        return self.methods.get(composed(source), self.method)
 
 
 class TypeSettings(Section):

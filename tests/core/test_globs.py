@@ -14,6 +14,8 @@ from lightrag_dagster.core.globs import matches
         ("s/a.MD", "**/*.md", False),
         ("s/b/a.md", "s/b", False),
         ("s/[1].md", "s/[[]1].md", True),
+        ("s/e\u0301te\u0301.md", "s/\u00e9t*.md", True),
+        ("s/\u00e9t\u00e9.md", "s/e\u0301t?.md", True),
     ],
 )
 def test_matches(path: str, glob: str, expected: bool) -> None:

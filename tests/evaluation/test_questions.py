@@ -26,6 +26,12 @@ def test_both_forms_hold_the_same(tmp_path: Path, name: str, text: str) -> None:
     assert (where.gold, where.answer) == (["chunk-1"], None)
 
 
+def test_documents_are_composed_as_they_are_compared(tmp_path: Path) -> None:
+    (tmp_path / "q.yaml").write_text("- {question: 'Who?', documents: [e\u0301quipe/e\u0301te\u0301.md]}")
+    (who,) = read_question_file(tmp_path / "q.yaml")
+    assert who.gold == ["\u00e9quipe/\u00e9t\u00e9.md"]
+
+
 def test_no_file_is_no_question() -> None:
     assert read_question_file(None) == []
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.decisions import decisions_of, taken
 from lightrag_dagster.pipeline.purge.cache_usage import Gone
@@ -41,6 +42,6 @@ def _about(one: Placed, unmatched: dict[str, str], gone: Gone) -> Iterator[str]:
     decision = one.decision
     yield from (f"names “{unmatched[found]}”, which no document has" for found in decision.ids if found in unmatched)
     for source, paths in gone.items():
-        if not paths and source in decision.sources:
+        if not paths and composed(source) in decision.sources:
             yield f"names the source {source}"
-        yield from (f"names the path {path}" for path in sorted(paths) if path in decision.paths)
+        yield from (f"names the path {path}" for path in sorted(paths) if composed(path) in decision.paths)

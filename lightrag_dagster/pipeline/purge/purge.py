@@ -13,6 +13,7 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.errors import OlderFormatError, SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
@@ -89,17 +90,22 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
+    earlier = cache(lambda: _earlier_sources(home))
+    known = cache(lambda source: stored(source) | listed(source) | unfinished.get(source, set()))
     for name in names:
         source, _, path = name.partition("/")
+        if source not in sources:
+            source = stored_name(source, {*sources, *earlier(), *unfinished})
+        if path and source in sources:
+            path = stored_name(path, known(source))
         if source == CURATION and (path or CURATION in _published_sources(home)):
             raise SourceError(
                 f"{name} is what people added; undo it by `lightrag-dagster curate undo`, and `lightrag-dagster run`, "
                 "and any purge removes its text"
             )
         if source not in sources:
-            earlier = _earlier_sources(home)
-            if unfinished.get(source) != set() and source not in earlier:
-                meant = _meant(home, name, sorted({*sources, *earlier}))
+            if unfinished.get(source) != set() and source not in earlier():
+                meant = _meant(home, name, sorted({*sources, *earlier()}))
                 raise SourceError(f"there never was a source {source!r}, or it is purged already{meant}")
             if path:
                 raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
@@ -120,10 +126,9 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
                 "`lightrag-dagster run` first"
             )
         elif path not in stored(source) and path not in unfinished.get(source, ()):
-            known = [f"{source}/{one}" for one in sorted(stored(source) | listed(source))]
             raise SourceError(
                 f"no snapshot and no table has {name}: it never was a document, or is purged already"
-                f"{_nearest(name, known)}"
+                f"{_nearest(name, [f'{source}/{one}' for one in sorted(known(source))])}"
             )
         else:
             gone.setdefault(source, set()).add(path)

@@ -60,7 +60,7 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
 
 
 def _require_sources(connection: duckdb.DuckDBPyConnection, sources: Iterable[str]) -> None:
-    held = _column(connection, "SELECT DISTINCT source FROM raw_documents")
+    held = _column(connection, "SELECT DISTINCT nfc_normalize(source) FROM raw_documents")
     for source in sources:
         if source not in held:
             hint = suggested(source, held) or "; `lightrag-dagster status` lists them"

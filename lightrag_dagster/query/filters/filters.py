@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time
 from typing import Any
 
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import shown, texts
 
@@ -45,6 +46,8 @@ class Filters:
 
     def __post_init__(self) -> None:
         settle: dict[str, Callable[[Any, str], object]] = {
+            "sources": _composed,
+            "paths": _composed,
             "media_types": _folded,
             "languages": _folded,
             "modified_since": _time,
@@ -74,6 +77,10 @@ def _texts(value: object, name: str) -> tuple[str, ...]:
     if not found:
         raise QueryError(f"{name} is empty, so that no document passes; leave it out to see all")
     return found
+
+
+def _composed(value: object, name: str) -> tuple[str, ...]:
+    return tuple(map(composed, _texts(value, name)))
 
 
 def _folded(value: object, name: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 -- Of the texts that people wrote, those that allowed documents show: the sources that the decision names are allowed whole,
 -- or allowed evidence has the same name, or the same type. Registered before: written_text, mapped_type.
 WITH whole AS (
-    SELECT source FROM raw_documents WHERE has_text(status)
-    GROUP BY source HAVING bool_and(doc_id IN (SELECT doc_id FROM allowed_document))
+    SELECT nfc_normalize(source) AS source FROM raw_documents WHERE has_text(status)
+    GROUP BY nfc_normalize(source) HAVING bool_and(doc_id IN (SELECT doc_id FROM allowed_document))
 ),
 shown AS (
     SELECT 'name' AS column_name, name AS text FROM said_of_entity

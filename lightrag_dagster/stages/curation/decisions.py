@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from lightrag_dagster.core.identity import digest, entity_id
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.stages.extraction.normalise import MAX_NAME_CHARACTERS, visible
 
@@ -67,6 +68,11 @@ class Decision(BaseModel):
         if isinstance(value, tuple):
             return tuple(" ".join(one.split()) for one in value)
         return None if value is None else " ".join(value.split())
+
+    @field_validator("sources", "paths", mode="after")
+    @classmethod
+    def _are_composed(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(composed, values))
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
+from lightrag_dagster.core.text.composed import composed, stored_name
 from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
@@ -69,17 +70,18 @@ def loose_files(settings: Settings) -> list[str]:
 
 
 def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
-    """Return the sources of these names, or all when none is named.
+    """Return the sources of these names, or all when none is named; accents may be composed or not.
 
     Raises:
         SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, an earlier
             source of the home counts as well, since it may be missing for a while.
     """
     found, misnamed = find_sources(settings), misnamed_sources(settings)
+    names = [stored_name(name, found) for name in names]
     if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
         raise SourceError("; ".join(refused))
     earlier = {Home.source_of(folder) for folder in Home.of(settings).root.glob("tables/raw_documents/*")}
-    places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, earlier | set(found))
+    places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, {*map(composed, earlier | set(found))})
     for where, named, known in places:
         if unknown := sorted(set(named) - known):
             raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")

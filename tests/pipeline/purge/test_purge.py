@@ -161,6 +161,17 @@ def test_a_path_that_never_was_a_document_is_asked_about(settings: Settings) -> 
     assert find_gone(settings, ["notes/2023/january.md"]) == {"notes": {"2023/january.md"}}
 
 
+def test_accents_may_be_composed_or_not(settings: Settings) -> None:
+    source, kept, gone = "e\u0301quipe", "kept-e\u0301te\u0301.md", "proce\u0301dure.md"
+    write_source(settings, source, {kept: "Kept."})
+    write_documents(Home(settings.home), source, {kept: "kept", gone: "gone"})
+    write_documents(Home(settings.home), "e\u0301cole", {"all.md": "left"})
+    assert find_gone(settings, ["\u00e9quipe/proc\u00e9dure.md"]) == {source: {gone}}
+    assert find_gone(settings, ["\u00e9cole"]) == {"e\u0301cole": set()}
+    with pytest.raises(SourceError, match="is still in its source"):
+        find_gone(settings, ["\u00e9quipe/kept-\u00e9t\u00e9.md"])
+
+
 def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Settings) -> None:
     write_source(settings, "notes", {"kept.md": "Kept."})
     home, whole = Home(settings.home), set[str]()

@@ -1,6 +1,8 @@
 """A filter says what of it no document meets, and nothing of the documents that it hides."""
 
+import unicodedata
 from collections.abc import Iterator
+from typing import Literal
 
 import duckdb
 import pytest
@@ -86,6 +88,20 @@ def test_documents_and_notes(
     found = allowed_documents(documents, filters)
     assert set(found.documents.to_pylist()) == allowed
     assert list(found.notes) == notes
+
+
+@pytest.mark.parametrize("given", [{"sources": "\u00e9quipe"}, {"paths": "proc\u00e9dure*"}], ids=str)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_accents_may_be_composed_or_not(
+    documents: duckdb.DuckDBPyConnection, given: dict[str, str], form: Literal["NFC", "NFD"]
+) -> None:
+    stored = ("e\u0301quipe", "proce\u0301dure-e\u0301te\u0301.md", "text/markdown", "doc-f", "processed", None, [], None, None)
+    typed = Filters(**{name: unicodedata.normalize(form, one) for name, one in given.items()})
+    documents.begin()
+    documents.execute("INSERT INTO raw_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '2026-01-01T00:00:00Z')", stored)
+    found = allowed_documents(documents, typed)
+    documents.rollback()
+    assert (found.documents.to_pylist(), found.notes) == (["doc-f"], ())
 
 
 @pytest.mark.parametrize(

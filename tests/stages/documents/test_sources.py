@@ -67,6 +67,15 @@ def test_a_name_that_is_no_source_is_an_error(
         chosen_sources(settings(tmp_path / "sources").changed(extraction={"methods": methods}), names)
 
 
+@pytest.mark.parametrize(("stored", "typed"), [("e\u0301quipe", "\u00e9quipe"), ("\u00e9quipe", "e\u0301quipe")])
+def test_a_name_is_the_same_with_composed_accents(tmp_path: Path, stored: str, typed: str) -> None:
+    for name in (stored, "notes"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+    changed = settings(tmp_path / "sources").changed(extraction={"methods": {typed: "mentions"}})
+    assert [one.name for one in chosen_sources(changed, [typed])] == [stored]
+    assert changed.extraction.method_of(stored) == "mentions"
+
+
 def test_sources_with_a_method_of_their_own_are_chosen_as_others(tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)
     changed = settings(tmp_path / "sources").changed(extraction={"methods": {"notes": "mentions", "gone": "mentions"}})

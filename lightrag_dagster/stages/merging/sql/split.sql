@@ -1,8 +1,8 @@
 -- The entities that split names mean in each chunk. Registered before: split_rule, and split_name of the names that have
 -- rules. A mention that fits the rules of several entities, or of none, keeps the name's own.
 CREATE TEMP MACRO fits(rule, mention) AS
-    (len(rule.sources) = 0 OR list_contains(rule.sources, mention.source))
-    AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: mention.path GLOB one)) > 0)
+    (len(rule.sources) = 0 OR list_contains(rule.sources, nfc_normalize(mention.source)))
+    AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: nfc_normalize(mention.path) GLOB one)) > 0)
     AND (len(rule.types) = 0 OR coalesce(list_has_any(rule.types, [mention.type, mapped_type(mention.type)]), false));
 
 CREATE TEMP TABLE judged_mention AS
