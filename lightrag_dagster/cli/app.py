@@ -180,6 +180,7 @@ def query(
     chunk_top_k: Annotated[
         int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
     ] = None,
+    prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
@@ -199,6 +200,7 @@ def query(
         "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
         "top_k": top_k,
         "chunk_top_k": chunk_top_k,
+        "prefer": prefer,
         "response_type": response_type,
         "user_prompt": user_prompt,
         "explain": explain,

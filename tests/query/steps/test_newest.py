@@ -1,11 +1,13 @@
 """Chunks by the dates of their documents, from files to the context."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings
+from tests.cli.test_cli import command
 from tests.support import build, write_source
 
 CLAUSE = "The fee of the Halden contract is {} euros a month, payable in advance."
@@ -50,3 +52,15 @@ def test_a_setting_prefers_the_newest(contracts: Settings, tmp_path: Path) -> No
     with KnowledgeBase.open(settings=newest) as knowledge:
         found = knowledge.retrieve("What is the fee of the Halden contract?", mode="naive", cosine_threshold=-1)
     assert [chunk.path for chunk in found.chunks] == ["amended.md", "first.md", "draft.md"]
+
+
+def test_an_option_of_the_command_prefers_the_newest(
+    contracts: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(contracts.home))
+    asked = ("query", "What is the fee of the Halden contract?", "--mode", "bm25", "--json", "--prefer")
+    _, shown, _ = command(capfd, monkeypatch, *asked, "newest")
+    paths = [chunk["path"] for chunk in json.loads(shown)["retrieval"]["chunks"]]
+    assert paths == ["amended.md", "first.md", "draft.md"]
+    code, _, errors = command(capfd, monkeypatch, *asked, "oldest")
+    assert (code, "'best', 'newest'" in errors) == (2, True)
