@@ -26,6 +26,8 @@ _PHRASES = {
 }
 """The lists of a filter, with the phrase of a note about a value."""
 
+_DATED = ("dated_since", "dated_until")
+
 _NAMED = 3
 """Number of values that a note names."""
 
@@ -55,6 +57,9 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
         if missing := [value for value in given[name] if value not in met]:
             _require_known(name, missing)
             notes.append(_note(name, missing, among_others=bool(others)))
+    if not given.keys().isdisjoint(_DATED):
+        others = [condition for name, condition in conditions.items() if name not in _DATED]
+        notes += _undated(*_column(connection, f"SELECT count(*) FROM judged WHERE {_all([*others, 'undated'])}"))
     connection.execute("DROP TABLE judged")
     return Allowed(pa.array(documents, pa.string()), tuple(notes))
 
@@ -101,6 +106,11 @@ def _note(name: str, missing: Sequence[str], *, among_others: bool) -> str:
     passing = " that passes the other filters" if among_others else ""
     more = f" (nor {len(missing) - _NAMED} more)" if len(missing) > _NAMED else ""
     return f"no document with text{passing} {_PHRASES[name]} {' or '.join(map(shown, missing[:_NAMED]))}{more}"
+
+
+def _undated(count: int) -> list[str]:
+    said = "1 document bears no date and is" if count == 1 else f"{count:,} documents bear no date and are"
+    return [f"{said} left out"] if count else []
 
 
 def _column(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:

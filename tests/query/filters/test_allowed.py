@@ -73,7 +73,9 @@ NOTHING = "no document with text passes the filters"
             ["no document with text has id 'doc-0' or 'doc-1' or 'doc-2' (nor 6 more)"],
         ),
         (Filters(modified_since="2999-01-01"), set(), [NOTHING]),
-        (Filters(dated_since="2025-01-01"), {"doc-d"}, []),
+        (Filters(dated_since="2025-01-01"), {"doc-d"}, ["2 documents bear no date and are left out"]),
+        (Filters(sources="open", dated_until="2025-01-01"), {"doc-a"}, ["1 document bears no date and is left out"]),
+        (Filters(tags="flood", dated_since="2024-01-01", dated_until="2024-12-31"), {"doc-a"}, []),
         (
             Filters(authors="Edda Rasmott", dated_since="2025-01-01"),
             set(),
