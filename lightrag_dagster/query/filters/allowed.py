@@ -6,6 +6,7 @@ The notes never mention documents that the rest of the filter hides.
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from importlib.resources import files as package_files
+from shlex import quote
 from typing import Any, NamedTuple
 
 import duckdb
@@ -57,6 +58,8 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
         if missing := [value for value in given[name] if value not in met]:
             _require_known(name, missing)
             notes.append(_note(name, missing, among_others=bool(others)))
+            if name == "paths":
+                notes += _below(missing, _column(connection, f"SELECT DISTINCT source FROM judged WHERE {_all(others)}"))
     if not given.keys().isdisjoint(_DATED):
         others = [condition for name, condition in conditions.items() if name not in _DATED]
         notes += _undated(*_column(connection, f"SELECT count(*) FROM judged WHERE {_all([*others, 'undated'])}"))
@@ -106,6 +109,14 @@ def _note(name: str, missing: Sequence[str], *, among_others: bool) -> str:
     passing = " that passes the other filters" if among_others else ""
     more = f" (nor {len(missing) - _NAMED} more)" if len(missing) > _NAMED else ""
     return f"no document with text{passing} {_PHRASES[name]} {' or '.join(map(shown, missing[:_NAMED]))}{more}"
+
+
+def _below(paths: Sequence[str], sources: Sequence[str]) -> list[str]:
+    """Return a note on the first path that begins with one of the sources; the path of a citation does."""
+    for source, _, path in (one.partition("/") for one in paths):
+        if path and source in sources:
+            return [f"paths begin below the source; use --source {quote(source)} --path {quote(path)}"]
+    return []
 
 
 def _undated(count: int) -> list[str]:

@@ -3,6 +3,7 @@
 CREATE OR REPLACE TEMP TABLE judged AS
 SELECT
     doc_id,
+    nfc_normalize(source) AS source,
     date IS NULL AS undated,
     if(nfc_normalize(source) IN (SELECT unnest($sources::VARCHAR[])), [nfc_normalize(source)], []) AS sources,
     list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one) AS paths,

@@ -60,7 +60,20 @@ NOTHING = "no document with text passes the filters"
         (Filters(authors="Nobody"), set(), [NOTHING, "no document with text has author 'Nobody'"]),
         (Filters(tags="dam"), set(), [NOTHING, "no document with text has tag 'dam'"]),
         (Filters(paths=["*.pdf", "a.*"]), {"doc-a"}, ["no document with text has a path like '*.pdf'"]),
-        (Filters(paths="open/*"), set(), [NOTHING, "no document with text has a path like 'open/*'"]),
+        (
+            Filters(paths=["nowhere/*", "open/*.md"]),
+            set(),
+            [
+                NOTHING,
+                "no document with text has a path like 'nowhere/*' or 'open/*.md'",
+                "paths begin below the source; use --source open --path '*.md'",
+            ],
+        ),
+        (
+            Filters(sources="open", paths="hidden/*"),
+            set(),
+            [NOTHING, "no document with text that passes the other filters has a path like 'hidden/*'"],
+        ),
         (
             Filters(media_types="application/pdf"),
             set(),
