@@ -38,7 +38,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print("Nothing was removed. Add --yes to remove all that for good.")
             return
         runs = 0
-        if (home.dagster / "dagster.yaml").exists():
+        if any((home.dagster / name).exists() for name in ("dagster.yaml", "history")):
             from lightrag_dagster.orchestration.jobs import open_jobs
 
             with open_jobs(settings, shown, "purge") as jobs:

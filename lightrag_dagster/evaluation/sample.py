@@ -18,7 +18,10 @@ _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 
 _CHOOSE = """
 SELECT source, list(doc_id ORDER BY doc_id)
-FROM (FROM read ORDER BY list_contains($first, nfc_normalize(source || '/' || path)) DESC, sha256(doc_id), source LIMIT $count)
+FROM (
+    FROM read ORDER BY list_contains($first, nfc_normalize(source || '/' || path)) DESC, sha256(doc_id), source
+    LIMIT $count
+)
 GROUP BY source ORDER BY source
 """
 

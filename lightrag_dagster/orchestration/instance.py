@@ -61,6 +61,8 @@ _OF_A_COMMAND: Any = {
 def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """Open the home's Dagster instance for a command; create it, without telemetry or sign-up dialog, if there is none.
 
+    The `dagster.yaml` of another $DAGSTER_HOME is its owner's; where it has none, the command alone has these settings.
+
     Raises:
         StoreError: its folder cannot be written, then or in the block.
     """
@@ -68,13 +70,14 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     config = folder / "dagster.yaml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not config.exists():
+        if not config.exists() and folder.resolve() == home.own_dagster.resolve():
             config.write_text(_CONFIG, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
     quiet_logs()
     try:
-        reference = InstanceRef.from_dir(str(folder), overrides=_OF_A_COMMAND)
+        settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND
+        reference = InstanceRef.from_dir(str(folder), overrides=settings)
         with kept_open(folder), dg.DagsterInstance.from_ref(reference) as instance:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:

@@ -97,7 +97,9 @@ class ExtractionSettings(Section):
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
         "their chunks; no model is asked, and there are no relations except those of `co_mentions`.",
     )
-    methods: dict[Annotated[str, AfterValidator(composed)], ExtractionMethod] = Field(default={}, description="Exceptions to `method`, by source.")
+    methods: dict[Annotated[str, AfterValidator(composed)], ExtractionMethod] = Field(
+        default={}, description="Exceptions to `method`, by source."
+    )
     co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     names_model: str | None = Field(
         default=None,

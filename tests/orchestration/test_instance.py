@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import dagster as dg
+import pytest
 from sqlalchemy import create_engine
 
 from lightrag_dagster.orchestration.instance import open_instance
@@ -33,6 +34,18 @@ def test_no_step_is_watched_for_what_it_prints(tmp_path: Path) -> None:
     with open_instance(home) as instance:
         dg.materialize([printed], instance=instance)
     assert not list(home.dagster.rglob("compute_logs"))
+
+
+def test_a_dagster_home_of_others_gets_no_file_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, others = Home(tmp_path / "home"), tmp_path / "others"
+    for place, made in ((others, False), (home.own_dagster, True)):
+        monkeypatch.setenv("DAGSTER_HOME", str(place))
+        with open_instance(home) as instance:
+            run = dg.materialize([printed], instance=instance).run_id
+            assert instance.get_settings("telemetry") == {"enabled": False}
+        assert (place / "dagster.yaml").exists() is made
+        assert (place / "history" / "runs" / f"{run}.db").exists()
+    assert not list(others.rglob("compute_logs"))
 
 
 def test_other_databases_are_left_as_they_are(tmp_path: Path) -> None:

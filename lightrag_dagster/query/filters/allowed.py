@@ -59,7 +59,8 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
             _require_known(name, missing)
             notes.append(_note(name, missing, among_others=bool(others)))
             if name == "paths":
-                notes += _below(missing, _column(connection, f"SELECT DISTINCT source FROM judged WHERE {_all(others)}"))
+                sources = _column(connection, f"SELECT DISTINCT source FROM judged WHERE {_all(others)}")
+                notes += _below(missing, sources)
     if not given.keys().isdisjoint(_DATED):
         others = [condition for name, condition in conditions.items() if name not in _DATED]
         notes += _undated(*_column(connection, f"SELECT count(*) FROM judged WHERE {_all([*others, 'undated'])}"))

@@ -81,7 +81,8 @@ def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
     if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
         raise SourceError("; ".join(refused))
     earlier = {Home.source_of(folder) for folder in Home.of(settings).root.glob("tables/raw_documents/*")}
-    places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, {*map(composed, earlier | set(found))})
+    known_methods = {composed(name) for name in earlier | set(found)}
+    places = ("", names, set(found)), ("extraction.methods: ", settings.extraction.methods, known_methods)
     for where, named, known in places:
         if unknown := sorted(set(named) - known):
             raise SourceError(f"{where}no such source: {', '.join(unknown)}; there are {', '.join(found) or 'none'}")

@@ -110,7 +110,17 @@ def test_documents_and_notes(
 def test_accents_may_be_composed_or_not(
     documents: duckdb.DuckDBPyConnection, given: dict[str, str], form: Literal["NFC", "NFD"]
 ) -> None:
-    stored = ("e\u0301quipe", "proce\u0301dure-e\u0301te\u0301.md", "text/markdown", "doc-f", "processed", None, [], None, None)
+    stored = (
+        "e\u0301quipe",
+        "proce\u0301dure-e\u0301te\u0301.md",
+        "text/markdown",
+        "doc-f",
+        "processed",
+        None,
+        [],
+        None,
+        None,
+    )
     typed = Filters(**{name: unicodedata.normalize(form, one) for name, one in given.items()})
     documents.begin()
     documents.execute("INSERT INTO raw_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '2026-01-01T00:00:00Z')", stored)
