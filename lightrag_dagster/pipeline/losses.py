@@ -1,6 +1,6 @@
 """Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.pipeline.additions import CURATION
@@ -75,11 +75,11 @@ def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Rec
     return f"{which} in the graph: {_named(mentions.rows, asked, by_rules)}; {_NAME_IT[by_rules]}"
 
 
-def snapshot_warnings(recipes: Recipes, manifest: Manifest | None) -> list[str]:
+def snapshot_warnings(recipes: Recipes, manifest: Manifest | None, sources: Collection[str] = ()) -> list[str]:
     """Return the lines of `decision_warnings` and `completeness_warnings`; none before the first snapshot."""
     if manifest is None:
         return []
-    return decision_warnings(Home.of(recipes.settings), manifest) + completeness_warnings(recipes, manifest)
+    return decision_warnings(Home.of(recipes.settings), manifest) + completeness_warnings(recipes, manifest, sources)
 
 
 def decision_warnings(home: Home, manifest: Manifest) -> list[str]:
@@ -91,8 +91,11 @@ def decision_warnings(home: Home, manifest: Manifest) -> list[str]:
     return list(_of_decisions(Generation(home, manifest.snapshot_id).record().curation))
 
 
-def completeness_warnings(recipes: Recipes, manifest: Manifest) -> list[str]:
-    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError."""
+def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collection[str] = ()) -> list[str]:
+    """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError.
+
+    Of `sources`, which are there, it is not said that one is gone: it may have come back.
+    """
     record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
     warnings = []
     if failed := record.failed_summaries:
@@ -110,7 +113,12 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest) -> list[str]:
     home = Home.of(recipes.settings)
     for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
         left = removed_sources(home, before, manifest.inputs)
-        warnings += [f"{source} is no longer a source: {count:,} documents left" for source, count in left.items()]
+        warnings += [
+            f"{source} is no longer a source: its {counted(count, 'document is', 'documents are')} no longer in the "
+            "knowledge base"
+            for source, count in left.items()
+            if source not in sources
+        ]
     return warnings
 
 
@@ -118,22 +126,29 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
     if names := curation.unmatched:
         named = ", ".join(f"“{name}”" for name in names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
         yield (
-            f"{len(names):,} names in decisions are in no document, as {named}; `lightrag-dagster curate check` says "
-            "which decisions, and the nearest names"
+            f"{counted(len(names), 'name in decisions is', 'names in decisions are')} in no document, as {named}; "
+            "`lightrag-dagster curate check` says which decisions, and the nearest names"
         )
     if curation.idle:
         named = ", ".join(curation.idle[:_NAMED]) + (" and others" if len(curation.idle) > _NAMED else "")
         yield (
-            f"{len(curation.idle):,} parts or relations in decisions are in no document, as {named}; "
-            "`lightrag-dagster curate list` shows the decisions"
+            f"{counted(len(curation.idle), 'part or relation in decisions is', 'parts or relations in decisions are')} "
+            f"in no document, as {named}; `lightrag-dagster curate list` shows the decisions"
         )
     if curation.undecided:
-        yield (
-            f"{curation.undecided:,} mentions fit several `split` decisions of their name, and keep it; make their "
-            "conditions exclusive"
+        one, several = (
+            "mention fits several `split` decisions of its",
+            "mentions fit several `split` decisions of their",
         )
+        yield f"{counted(curation.undecided, one, several)} name, which stays; make their conditions exclusive"
     if curation.disallowed:
-        yield f"{curation.disallowed:,} mentions are `other`, since `merging.types.allowed` lacks their type"
+        mentions = counted(curation.disallowed, "mention is", "mentions are")
+        yield f"{mentions} `other`, since `merging.types.allowed` lacks their type"
+
+
+def counted(number: int, one: str, several: str) -> str:
+    """Return a number with the words that follow one, or any other number."""
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs | None) -> dict[str, int]:

@@ -17,6 +17,7 @@ from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
+    counted,
     lost_of_source,
     removed_sources,
     snapshot_warnings,
@@ -161,7 +162,7 @@ def pending(settings: Settings, *, fresh: bool = False) -> Pending:
     misnamed = misnamed_sources(settings)
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
     parts, manifest = outdated(recipes).parts, current_snapshot(home)
-    warnings = snapshot_warnings(recipes, manifest)
+    warnings = snapshot_warnings(recipes, manifest, states)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
         warnings += [state.warning for state in sources.values() if state.warning]
     if loose := loose_files(settings):
@@ -171,7 +172,10 @@ def pending(settings: Settings, *, fresh: bool = False) -> Pending:
         )
     publish = next_publication(recipes)
     leaving = removed_sources(home, latest_snapshot(home), publish)
-    warnings += [f"{name} is no longer a source: {rows:,} documents leave" for name, rows in leaving.items()]
+    warnings += [
+        f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
+        for name, rows in leaving.items()
+    ]
     return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings, _unreleased(home))
 
 

@@ -238,7 +238,7 @@ def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> N
     take(settings, [Decision(action="remove", names=("Marta Lindqvst",)), SEVERAL[1]])
     build(settings)
     (warning,) = pending(settings).warnings
-    assert warning.startswith("1 names in decisions are in no document, as “Marta Lindqvst”; ")
+    assert warning.startswith("1 name in decisions is in no document, as “Marta Lindqvst”; ")
     undo(settings, 1)
     build(settings)
     assert pending(settings).warnings == []

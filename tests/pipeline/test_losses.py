@@ -52,6 +52,19 @@ def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], 
     assert [str(loss) for loss in added_up(found)] == lines
 
 
+def test_a_source_that_is_gone_is_named_until_it_comes_back(settings: Settings) -> None:
+    for source in ("notes", "tickets"):
+        write_source(settings, source, {"river.md": f"{RIVER} It is in {source}."})
+    build(settings)
+    folder = settings.sources / "tickets"
+    folder.rename(settings.sources.parent / "away")
+    assert pending(settings).warnings == ["tickets is no longer a source: its 1 document leaves with the next run"]
+    gone = "tickets is no longer a source: its 1 document is no longer in the knowledge base"
+    assert build(settings).warnings == [gone]
+    (settings.sources.parent / "away").rename(folder)
+    assert pending(settings).warnings == []
+
+
 def test_the_sum_counts_all_rows_and_names_the_sources_that_lost_some() -> None:
     losses = [
         Loss("documents", {"failed": 1, "empty": 0}, 10, ("a",), "sql"),
