@@ -27,6 +27,8 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
         print_json(plan.to_dict())
         return
     print_plan(console, plan)
+    if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
+        console.print("The offline rules ask no model, so that nothing is paid.", soft_wrap=True)
     if not names and (price := price_of_names(settings)):
         cost = "at an unknown price" if price.cost_usd is None else f"for about {dollars(price.cost_usd)}"
         console.print(

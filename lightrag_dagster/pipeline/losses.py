@@ -136,11 +136,8 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
             f"in no document, as {named}; `lightrag-dagster curate list` shows the decisions"
         )
     if curation.undecided:
-        one, several = (
-            "mention fits several `split` decisions of its",
-            "mentions fit several `split` decisions of their",
-        )
-        yield f"{counted(curation.undecided, one, several)} name, which stays; make their conditions exclusive"
+        mentions = counted(curation.undecided, "mention fits", "mentions fit")
+        yield f"{mentions} several `split` decisions of a name, which stays; make their conditions exclusive"
     if curation.disallowed:
         mentions = counted(curation.disallowed, "mention is", "mentions are")
         yield f"{mentions} `other`, since `merging.types.allowed` lacks their type"

@@ -54,6 +54,7 @@ from lightrag_dagster.settings.sections import (
     TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
+from lightrag_dagster.settings.unknown import unknown_setting
 from lightrag_dagster.settings.variables import PREFIX, check_variables
 from lightrag_dagster.settings.yaml_files import load_yaml, read_settings, yaml_mistake
 
@@ -289,13 +290,17 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
         places = f"the `defs.yaml`, {file}" if _chosen.get() else file
-        raise SettingsError(f"{_first_mistake(error)}; see {places} and LIGHTRAG_… variables") from error
+        mistake = _first_mistake(error)
+        see = " See" if mistake.endswith("?") else "; see"
+        raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
 
 
 def _first_mistake(error: ValidationError, *section: str) -> str:
     first = error.errors()[0]
+    if first["type"] == "extra_forbidden":
+        return unknown_setting(Settings, (*section, *first["loc"]))
     name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
     return f"setting {name}: {empty if first['input'] is None else first['msg']}"
