@@ -94,7 +94,7 @@ def decision_warnings(home: Home, manifest: Manifest) -> list[str]:
 def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collection[str] = ()) -> list[str]:
     """Return a line for each part that a snapshot lacks although nothing was refused; raises StoreError.
 
-    Of `sources`, which are there, it is not said that one is gone: it may have come back.
+    No source among `sources`, which are there now, counts as gone: it may have come back.
     """
     record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
     warnings = []

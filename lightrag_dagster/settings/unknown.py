@@ -1,4 +1,4 @@
-"""Names that are no settings, with the nearest one of the same section."""
+"""The message about a name that no setting has, with the nearest one of its section."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -8,14 +8,14 @@ from pydantic import BaseModel
 
 
 def unknown_setting(settings: type[BaseModel], place: Sequence[int | str]) -> str:
-    """Return the message about a place where no setting is, with the nearest name of its section."""
+    """Return the message about a place in the settings that does not exist, with the nearest name of its section."""
     section = settings
     for part in place[:-1]:  # keys and numbers between are those of a mapping or list of sections
         field = section.model_fields.get(str(part))
         section = next(_models(field.annotation), section) if field else section
     nearest = get_close_matches(str(place[-1]), section.model_fields, 1)
     meant = f"; did you mean {_name([*place[:-1], *nearest])}?" if nearest else ""
-    return f"{_name(place)} is no setting{meant}"
+    return f"setting {_name(place)} does not exist{meant}"
 
 
 def _name(place: Sequence[int | str]) -> str:

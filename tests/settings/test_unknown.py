@@ -11,16 +11,16 @@ SEE = "lightrag.yaml and LIGHTRAG_… variables"
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("query: {prefers: newest}", f"query.prefers is no setting; did you mean query.prefer? See {SEE}"),
-        ("quary: {prefer: newest}", f"quary is no setting; did you mean query? See {SEE}"),
-        ("query: {xyz: 1}", f"query.xyz is no setting; see {SEE}"),
+        ("query: {prefers: newest}", f"setting query.prefers does not exist; did you mean query.prefer? See {SEE}"),
+        ("quary: {prefer: newest}", f"setting quary does not exist; did you mean query? See {SEE}"),
+        ("query: {xyz: 1}", f"setting query.xyz does not exist; see {SEE}"),
         (
             "named_sources: {query: {uri: x, includes: [a]}}",
-            f"named_sources.query.includes is no setting; did you mean named_sources.query.include? See {SEE}",
+            f"setting named_sources.query.includes does not exist; did you mean named_sources.query.include? See {SEE}",
         ),
         (
             "chunking: {rules: [{path: a, sise: 9}]}",
-            f"chunking.rules.0.sise is no setting; did you mean chunking.rules.0.size? See {SEE}",
+            f"setting chunking.rules.0.sise does not exist; did you mean chunking.rules.0.size? See {SEE}",
         ),
     ],
 )
@@ -35,5 +35,5 @@ def test_the_nearest_setting_of_the_section_is_named(
 
 
 def test_a_change_names_the_nearest_too() -> None:
-    with pytest.raises(SettingsError, match=r"^query\.prefers is no setting; did you mean query\.prefer\?$"):
+    with pytest.raises(SettingsError, match=r"^setting query\.prefers does not exist; did you mean query\.prefer\?$"):
         load_settings().changed(query={"prefers": "newest"})

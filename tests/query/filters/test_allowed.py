@@ -72,7 +72,11 @@ NOTHING = "no document with text passes the filters"
         (
             Filters(sources="open", paths="hidden/*"),
             set(),
-            [NOTHING, "no document with text that passes the other filters has a path like 'hidden/*'"],
+            [
+                NOTHING,
+                "no document with text that passes the other filters is in source 'open'",
+                "no document with text that passes the other filters has a path like 'hidden/*'",
+            ],
         ),
         (
             Filters(media_types="application/pdf"),
@@ -110,20 +114,12 @@ def test_documents_and_notes(
 def test_accents_may_be_composed_or_not(
     documents: duckdb.DuckDBPyConnection, given: dict[str, str], form: Literal["NFC", "NFD"]
 ) -> None:
-    stored = (
-        "e\u0301quipe",
-        "proce\u0301dure-e\u0301te\u0301.md",
-        "text/markdown",
-        "doc-f",
-        "processed",
-        None,
-        [],
-        None,
-        None,
-    )
+    names = ["e\u0301quipe", "proce\u0301dure-e\u0301te\u0301.md", "text/markdown", "doc-f", "processed"]
     typed = Filters(**{name: unicodedata.normalize(form, one) for name, one in given.items()})
     documents.begin()
-    documents.execute("INSERT INTO raw_documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '2026-01-01T00:00:00Z')", stored)
+    documents.execute(
+        "INSERT INTO raw_documents BY NAME SELECT ? source, ? path, ? media_type, ? doc_id, ? status", names
+    )
     found = allowed_documents(documents, typed)
     documents.rollback()
     assert (found.documents.to_pylist(), found.notes) == (["doc-f"], ())

@@ -63,4 +63,4 @@ def test_an_option_of_the_command_prefers_the_newest(
     paths = [chunk["path"] for chunk in json.loads(shown)["retrieval"]["chunks"]]
     assert paths == ["amended.md", "first.md", "draft.md"]
     code, _, errors = command(capfd, monkeypatch, *asked, "oldest")
-    assert (code, "'best', 'newest'" in errors) == (2, True)
+    assert (code, "'oldest' is not one of 'best'" in errors) == (2, True)
