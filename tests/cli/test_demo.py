@@ -29,7 +29,7 @@ def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.mark.long  # CI runs `make demo`
 @pytest.mark.usefixtures("examples")
-def test_the_demo_leaves_no_asset_missing(
+def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
@@ -41,8 +41,9 @@ def test_the_demo_leaves_no_asset_missing(
     settings = load_settings()
     keys = build_definitions(settings).resolve_all_asset_keys()
     with open_instance(Home(settings.home)) as instance:
-        missing = [key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None]
-    assert missing == []
+        missing = {key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None}
+    asked_for = {"communities", "duplicate_candidates", "exports", "graph_report"}
+    assert missing == {"curation"} | asked_for  # decisions are observed, others made when somebody wants them
 
 
 @pytest.mark.usefixtures("examples")
