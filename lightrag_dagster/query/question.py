@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -11,6 +10,7 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args
 from pydantic import ValidationError
 
 from lightrag_dagster.core.protocols import Message
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
 from lightrag_dagster.query.filters.filters import Filters
@@ -104,7 +104,7 @@ def question_of(
         QueryError: it is not a text, or empty, or too short or too long to retrieve by; the mode or an option does not
             exist, or a value is of another kind or out of bounds.
     """
-    asked = unicodedata.normalize("NFC", text(query, "the question")).strip()
+    asked = composed(text(query, "the question")).strip()
     for name in options:
         if name not in QueryOptions.__annotations__:
             raise QueryError(f"there is no option {shown(name)}{suggested(name, QueryOptions.__annotations__)}")

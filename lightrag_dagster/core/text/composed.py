@@ -1,4 +1,4 @@
-"""Accents of names: macOS stores them apart from their letters in names of files, while people type them composed."""
+"""Accents: macOS and PDF write them apart from their letters, in texts and names of files; people compose them."""
 
 import unicodedata
 from collections.abc import Collection

@@ -2,7 +2,8 @@
 
 import html
 import re
-import unicodedata
+
+from lightrag_dagster.core.text.composed import composed
 
 FORBIDDEN = re.compile(r"[\ud800-\udfff\ufffe\uffff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
 """Surrogates, U+FFFE, U+FFFF, and control characters except tab, line feed and carriage return."""
@@ -16,7 +17,7 @@ def sanitise(text: str) -> str:
 
     Accents are composed with their letters (NFC): macOS and PDF write them apart, questions do not.
     """
-    unescaped = unicodedata.normalize("NFC", html.unescape(text.strip()))
+    unescaped = composed(html.unescape(text.strip()))
     return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped)).strip()
 
 
