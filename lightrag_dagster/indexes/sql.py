@@ -6,7 +6,6 @@ DuckDB gets the tables as Arrow datasets, not as paths. A path in `allowed_paths
 Memory, temporary files and, optionally, time are bounded. Rows are not: they are read a batch at a time.
 """
 
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,7 +39,6 @@ _CHUNK = 65_536
 
 _IN_WORDS = {"BIGNUM", "BIT", "BLOB", "INTERVAL", "TIME", "TIME WITH TIME ZONE", "TIME_NS", "TIMESTAMP_NS", "UHUGEINT"}
 """Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
-_TYPE = re.compile(r"(.*?)((?:\[\d*\])*)", re.DOTALL)
 
 # An interruption that comes between two statements or batches is lost, so there are several. Seconds.
 _INTERRUPTED_EVERY = 0.05
@@ -168,10 +166,10 @@ def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Have DuckDB write the values of some types; a statement may give two columns one name."""
     columns, is_changed = [], False
     for number, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True), 1):
-        base, lists = _TYPE.fullmatch(str(kind)).groups()  # type: ignore[union-attr]  # it matches any text
+        base, bracket, lists = str(kind).partition("[")  # TIME[3][] are lists of lists
         value, quoted = f"#{number}", name.replace('"', '""')
         if base in _IN_WORDS:
-            value, is_changed = f"CAST({value} AS VARCHAR{lists})", True
+            value, is_changed = f"CAST({value} AS VARCHAR{bracket}{lists})", True
         columns.append(f'{value} AS "{quoted}"')
     return relation.project(", ".join(columns)) if is_changed else relation
 

@@ -90,7 +90,8 @@ class Rebuilt(MappedTable):
                 self._kept.add(*self._merge(wanted))
             places, kept = self._kept.places[rows], self._kept.rows
         assert kept is not None
-        return kept.take(pa.array(places)).to_pylist()  # type: ignore[no-any-return]
+        found: list[dict[str, Any]] = kept.take(pa.array(places)).to_pylist()
+        return found
 
     def _with_likely(self, rows: Rows) -> Rows:
         """Return rows, and likely ones: three times as many as are kept.
