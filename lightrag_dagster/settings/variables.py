@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from pydantic import BaseModel
 
@@ -33,11 +34,8 @@ def check_variables(settings: type[BaseModel]) -> None:
         section, inside, _ = name.partition("__")
         if section in known:
             continue
-        from rapidfuzz.distance.Indel import normalized_similarity
-        from rapidfuzz.process import extractOne  # both slow to import, and most names are spelt well
-
-        names = settings.model_fields if inside else _names(settings)
-        nearest = extractOne(section, list(names), scorer=normalized_similarity)[0]
+        names = list(settings.model_fields) if inside else list(_names(settings))
+        (nearest,) = get_close_matches(section, names, 1, 0)
         if inside:
             raise SettingsError(
                 f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
