@@ -5,7 +5,7 @@ the published snapshot and from the tables of its source, all that these do not 
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +26,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
-from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.files import atomic
@@ -110,29 +110,26 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
             if path:
                 raise SourceError(f"there is no source {source!r}; if it was removed as a whole, purge {source}")
             gone[source] = set()
-        elif not path:
-            raise SourceError(
-                f"{source} is still a source; remove {sources[source].origin.name}, or its entry in lightrag.yaml, and "
-                "run `lightrag-dagster run` first"
-            )
-        elif isinstance(sources[source].origin, Partitioned) and path.partition("/")[0] in listed(source):
-            raise SourceError(
-                f"{name} is in a partition that cannot be read now, so that it may be there; mend that and run "
-                "`lightrag-dagster run` first"
-            )
-        elif path in listed(source):
-            raise SourceError(
-                f"{name} is still in its source; delete {sources[source].origin.name}/{path} and run "
-                "`lightrag-dagster run` first"
-            )
-        elif path not in stored(source) and path not in unfinished.get(source, ()):
+            continue
+        if still := _still_there(sources[source], name, path, listed):
+            raise SourceError(f"{still} and run `lightrag-dagster run` first")
+        if path not in stored(source) and path not in unfinished.get(source, ()):
             raise SourceError(
                 f"no snapshot and no table has {name}: it never was a document, or is purged already"
                 f"{_nearest(name, [f'{source}/{one}' for one in sorted(known(source))])}"
             )
-        else:
-            gone.setdefault(source, set()).add(path)
+        gone.setdefault(source, set()).add(path)
     return gone
+
+
+def _still_there(source: Source, name: str, path: str, listed: Callable[[str], set[str]]) -> str | None:
+    """Return why a source or its document cannot be purged yet, and the next step; None if the document is gone."""
+    place = source.origin.name
+    if not path:
+        return f"{source.name} is still a source; remove {place}, or its entry in lightrag.yaml,"
+    if isinstance(source.origin, Partitioned) and path.partition("/")[0] in listed(source.name):
+        return f"{name} is in a partition that cannot be read now, so that it may be there; mend that"
+    return f"{name} is still in its source; delete {place}/{path}" if path in listed(source.name) else None
 
 
 @contextmanager

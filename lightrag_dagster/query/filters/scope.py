@@ -96,10 +96,7 @@ def _restricted(
     entity_chunks, relation_chunks = evidence.entity_chunks, evidence.relation_chunks
     entities, relations = _lengths(entity_chunks) > 0, _lengths(relation_chunks) > 0
 
-    kept = relations[whole.entity_relations.values]
-    entity_relations = lists_of(
-        _owners(whole.entity_relations)[kept], whole.entity_relations.values[kept], len(entities)
-    )
+    entity_relations = _relations_of(whole, relations)
     degree = _lengths(entity_relations)
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
     by_people, by_people_too = (_among(table, written) for table in (whole.entities, whole.relations))
@@ -133,6 +130,13 @@ def _restricted(
         relation_chunks=relation_chunks,
     )
     return graph, {"chunk_vectors": chunks, "entity_vectors": entities, "relation_vectors": relations}
+
+
+def _relations_of(whole: Adjacency, allowed: Mask) -> Lists:
+    """Return the allowed relations of each entity."""
+    kept = allowed[whole.entity_relations.values]
+    owners = _owners(whole.entity_relations)[kept]
+    return lists_of(owners, whole.entity_relations.values[kept], len(whole.entities.ids))
 
 
 class AllowedVectors:
