@@ -47,7 +47,7 @@ class Commands(TyperGroup):
             except BaseException as error:
                 if isinstance(error, SystemExit) or _is_of_typer(error):
                     raise
-                if isinstance(error, BrokenPipeError):  # rows that nobody reads any more, as after `sql … | head`
+                if isinstance(error, BrokenPipeError):  # the reader of the rows has ended, as in `sql … | head`
                     raise typer.Exit(128 + signal.SIGPIPE) from error
                 # Libraries report an interruption in different ways; DuckDB raises a RuntimeError.
                 if stopped := signals.received(wait=not isinstance(error, Exception)):
@@ -73,7 +73,7 @@ def leave(run: Callable[[], object]) -> None:
     # Imports make many objects and no garbage.
     gc.set_threshold(100_000)
     nowhere = Path(os.devnull)
-    sys.stdout = sys.stdout or nowhere.open("w")  # whoever started the command may have closed it
+    sys.stdout = sys.stdout or nowhere.open("w")  # they are None if they were closed before the start
     sys.stderr = sys.stderr or nowhere.open("w")
     code: object = 0
     try:
@@ -97,7 +97,7 @@ def leave(run: Callable[[], object]) -> None:
         if code == 0:
             line, code = _explained(error, debug=False)
             _print(line)
-    with suppress(OSError):
+    with suppress(OSError):  # with no standard error left, the exit code is all that can be said
         sys.stderr.flush()
     os._exit(code if isinstance(code, int) else UNEXPECTED)
 
@@ -183,5 +183,5 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 
 def _print(line: str) -> None:
-    with suppress(OSError):
+    with suppress(OSError):  # as above
         console(stderr=True, soft_wrap=True).print(line, style="red")

@@ -121,7 +121,7 @@ def _of_rows(rows: "csv.DictReader[str]", name: str) -> Iterator[Placed]:
         values = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
         place = f"{name}:{rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
         if not (action := values.get("action", "").lower()):
-            continue  # a row of a review that nobody decided
+            continue  # a row of a review without a decision
         if any(row.get(None, ())):
             raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         other = values.get("with", "")

@@ -153,7 +153,7 @@ class Partitioned(Incremental):
         return replace(origin, required=True) if isinstance(origin, Bucket | Web) else origin
 
     def _values(self, partition: str) -> dict[str, str]:
-        """Return name → value of what stands for a partition; Dagster joins dimensions by bars, in order of name."""
+        """Return the values of a partition by dimension; Dagster joins them by bars, in order of the names of these."""
         names = sorted(self.settings.dimensions)
         values = [partition] if names == [""] else partition.split("|")
         if len(values) != len(names):
