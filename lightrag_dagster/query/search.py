@@ -57,7 +57,11 @@ class Search:
         question = replace(self._question, text=query, keywords=keywords)
         return Search(self.snapshot, question, self._embed, self._threads, self.asking)
 
-    def nearest(
+    def nearest(self, *, entities: str = "", relations: str = "", chunks: str = "") -> Found:
+        """Find the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts, as `begin_nearest`."""
+        return self.begin_nearest(entities=entities, relations=relations, chunks=chunks)()
+
+    def begin_nearest(
         self,
         *,
         entities: str = "",
@@ -66,11 +70,11 @@ class Search:
         most_relations: int | None = None,
         most_chunks: int | None = None,
         threshold: float | None = None,
-    ) -> Found:
-        """Find the `top_k` entities and relations and the `chunk_top_k` chunks nearest to texts.
+    ) -> Callable[[], Found]:
+        """Begin to search the tables for what is nearest to texts, and return a function that waits for the hits.
 
-        `most_relations` and `most_chunks` replace these numbers, `threshold` the lowest similarity of a hit. The texts
-        and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
+        `most_relations` and `most_chunks` replace `top_k` and `chunk_top_k`, `threshold` the lowest similarity of a
+        hit. The texts and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
         """
         self._embed_new(entities, relations, chunks)
         settings = self.settings
@@ -78,8 +82,13 @@ class Search:
         least = settings.cosine_threshold if threshold is None else threshold
         run = self._threads.map if self._threads else map
         kinds, texts = ("entity", "relation", "chunk"), (entities, relations, chunks)
-        entity_hits, relation_hits, chunk_hits = run(self._nearest, kinds, texts, limits, (least,) * len(kinds))
-        return Found(entity_hits, relation_hits, chunk_hits)
+        hits = run(self._nearest, kinds, texts, limits, (least,) * len(kinds))
+
+        def wait() -> Found:
+            entity_hits, relation_hits, chunk_hits = hits
+            return Found(entity_hits, relation_hits, chunk_hits)
+
+        return wait
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of the chunks that have a vector."""

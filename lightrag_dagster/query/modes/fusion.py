@@ -61,7 +61,7 @@ def find_by_fusion(search: Search) -> Found:
     """
     snapshot, settings, how = search.snapshot, search.settings, FUSION
     graph = snapshot.graph
-    near = search.nearest(
+    nearest = search.begin_nearest(
         relations=search.query if how.facts else "",
         chunks=search.query if how.dense else "",
         most_relations=max(how.compared_facts, settings.top_k),
@@ -74,6 +74,7 @@ def find_by_fusion(search: Search) -> Found:
     lexical = lexical_scores(graph, search.query, visible)
     held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
     by_words = how.lexical * (how.beside_words if snapshot.manifest.vectors.provider == "offline" else 1.0)
+    near = nearest()
     direct = direct_scores(near.chunks, lexical, (how.dense, by_words * held**2), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_facts(search, near.relations)

@@ -51,9 +51,10 @@ def find_by_pagerank(search: Search) -> Found:
     was compared, a chunk's score its mass. Relations are the facts that the walk started from.
     """
     graph, settings = search.snapshot.graph, search.settings
-    near = search.nearest(
+    nearest = search.begin_nearest(
         entities=search.query, relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks
     )
+    near = nearest()
     filtered = filter_facts(search, near.relations)
     start = start_mass(graph, replace(near, relations=filtered.facts), WALK)
     if not start.any():

@@ -13,6 +13,9 @@ from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.stages.prompts.requests import answer_request
 
+# Made once: `json.dumps` makes an encoder for each line, of which a question has hundreds.
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
 
 def entity_line(entity: Entity) -> str:
     """Return the line of an entity: entity, type, description."""
@@ -100,4 +103,4 @@ def _lines(lines: Iterable[str]) -> str:
 
 
 def _json(**fields: str) -> str:
-    return json.dumps(fields, ensure_ascii=False)
+    return _encode(fields)
