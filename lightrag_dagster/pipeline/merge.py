@@ -6,14 +6,13 @@ snapshot, and summaries whose descriptions have not changed. If nothing changed,
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.aio import run_sync
@@ -24,9 +23,10 @@ from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError
 from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.additions import CURATION, additions_of, store_additions
 from lightrag_dagster.pipeline.decisions import InForce, in_force
+from lightrag_dagster.pipeline.effects import effect_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import EngineName, TypeSettings
+from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.curation.resolving import Curation
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
@@ -36,14 +36,14 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, PinnedEmbedder, WrittenRecord
+from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
     from lightrag_dagster.stages.merging.buckets import Size
-    from lightrag_dagster.stages.merging.merge import Decided, Merged
+    from lightrag_dagster.stages.merging.merge import Merged
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
@@ -302,46 +302,8 @@ async def _merge(
             groups = merge.to_summarise(counts)
             summaries = await summarise(groups, model, recipes.prompts, settings, counts, concurrency)
         merged = merge.finish(summaries, recipes.summaries)
-        effect = _effect(curation, merge.decided, merged, settings.types)
+        effect = effect_of(curation, merge.decided, merged, settings.types)
     return Summarised(merged, model.usage, sum(summary is None for summary in summaries.values()), effect)
-
-
-def _effect(curation: Curation, decided: "Decided", merged: "Merged", types: TypeSettings) -> CurationRecord:
-    """Return the effect of decisions and of the settings of types on a merge."""
-    given = Counter[str]()
-    for path in merged.entity_evidence if types != TypeSettings() else ():
-        for one in read_parquet(path, ["type"])["type"].value_counts().to_pylist():
-            given[one["values"].lower()] += one["counts"]
-    mapped = {one: types.map.get(one, one) for one in given}
-    return CurationRecord(
-        written=[WrittenRecord(**asdict(one)) for one in curation.written],
-        unmatched=decided.unmatched,
-        removed=decided.removed,
-        idle=_idle(curation, decided, merged),
-        undecided=decided.undecided,
-        mapped=sum(rows for one, rows in given.items() if mapped[one] != one),
-        disallowed=sum(rows for one, rows in given.items() if types.allowed and mapped[one] not in types.allowed),
-    )
-
-
-def _idle(curation: Curation, decided: "Decided", merged: "Merged") -> list[str]:
-    """Return the parts that no mention was split off to, and the relations in decisions that no document has."""
-    texts = {one.id for one in curation.written}
-    parts = {entity: one.into for one in curation.splits if (entity := curation.entity_of(one.into_id))}
-    lost = [f"“{into}”" for entity, into in parts.items() if entity not in _among(merged.entities, "entity_id", parts)]
-    relations = {one: ends for one, ends in curation.relations.items() if one in texts | curation.removed}
-    known = _among(merged.relations, "relation_id", relations) | decided.removed_relations
-    lost += [f"“{src}” — “{tgt}”" for one, (src, tgt) in relations.items() if one not in known]
-    return sorted(lost)
-
-
-def _among(paths: Sequence[Path], column: str, wanted: Collection[str]) -> set[str]:
-    """Return those of some ids that are in a column of Parquet files."""
-    found = set[str]()
-    for path in paths if wanted else ():
-        ids = read_parquet(path, [column])[column]
-        found.update(ids.filter(pc.is_in(ids, pa.array(sorted(wanted), pa.string()))).to_pylist())
-    return found
 
 
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
