@@ -17,7 +17,7 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
-from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, pin_vectors, prepare_vectors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
@@ -118,7 +118,8 @@ async def embed_changed(
     """
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
-    entry = prepare_vectors(home, table, connection, tag, embedder.dimensions)
+    handle = open_to_write(home, table, embedder.dimensions)
+    entry = prepare_vectors(handle, connection, tag, embedder.dimensions)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
@@ -132,7 +133,7 @@ async def embed_changed(
             yield rows, await embedding.vectors_of(rows["text"].to_pylist(), count)
 
     if entry.upserted:
-        await add_vectors(home, entry, blocks())
+        await add_vectors(handle, entry, blocks())
     return entry
 
 

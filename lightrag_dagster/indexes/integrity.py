@@ -1,6 +1,7 @@
 """Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files as package_files
@@ -132,16 +133,17 @@ def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
     """Register the ids of every vector table, and return the problems of the vectors themselves."""
     problems, readers = [], open_all_vectors(generation.home, vectors.tables)
-    for table, entry in vectors.tables.items():
-        reader = readers[table]
-        with scan_errors(entry.table):
-            connection.register("stored", reader.keys())
-            connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
-            connection.unregister("stored")
-        if entry.dimensions != vectors.dimensions:
-            problems.append(
-                f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"
-            )
-        if unusable := reader.unusable():
-            problems.append(f"a vector of {table} is not finite ({len(unusable)} times, first {min(unusable)})")
+    with ThreadPoolExecutor(max(1, len(readers))) as threads:  # of a bucket, reading is a row of requests
+        looks = {table: threads.submit(reader.unusable) for table, reader in readers.items()}
+        for table, entry in vectors.tables.items():
+            with scan_errors(entry.table):
+                connection.register("stored", readers[table].keys())
+                connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
+                connection.unregister("stored")
+            if entry.dimensions != vectors.dimensions:
+                problems.append(
+                    f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"
+                )
+            if unusable := looks[table].result():
+                problems.append(f"a vector of {table} is not finite ({len(unusable)} times, first {min(unusable)})")
     return problems

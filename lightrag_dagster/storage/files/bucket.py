@@ -37,9 +37,10 @@ class BucketFiles(Files):
         self.mirror.open(paths, self.cached_bytes)
         return paths
 
-    def open_folder(self, folder: Path) -> Path:
+    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
         """See `Files.open_folder`."""
-        self.mirror.open_folder(folder, self.cached_bytes)
+        is_known = not again and session.is_open(self.mirror)
+        self.mirror.open_folder(folder, self.cached_bytes, is_known=is_known)
         return folder
 
     def read_bytes(self, path: Path) -> bytes:
