@@ -105,7 +105,12 @@ def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
         StoreError: The table cannot be read or written.
     """
     with lance_errors(entry.table):
-        handle = database.open_table(entry.table)
+        return finish_vectors(database.open_table(entry.table), entry)
+
+
+def finish_vectors(handle: Any, entry: VectorTable) -> VectorTable:
+    """Do the same with a table that is open."""
+    with lance_errors(entry.table):
         search = update_index(handle, entry.table)
         pin(handle, entry.tag)
     return entry.model_copy(update={"search": search})

@@ -69,8 +69,8 @@ def build_published_graph(home: Home) -> Manifest:
     from lightrag_dagster.indexes import integrity
 
     with building(home, LOCK_SECONDS):
-        generations.remove_leftovers(home)
         if generation := without_graph(home):
+            generations.remove_leftovers(home)
             integrity.build_graph(generation)
         return require_current(home)
 
