@@ -39,8 +39,9 @@ class BucketFiles(Files):
 
     def open_folder(self, folder: Path, *, again: bool = False) -> Path:
         """See `Files.open_folder`."""
-        is_known = not again and session.is_open(self.mirror)
-        self.mirror.open_folder(folder, self.cached_bytes, is_known=is_known)
+        if again:
+            self.mirror.listed.pop(folder, None)
+        self.mirror.open_folder(folder, self.cached_bytes, in_session=session.is_open(self.mirror))
         return folder
 
     def read_bytes(self, path: Path) -> bytes:

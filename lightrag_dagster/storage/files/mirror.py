@@ -66,18 +66,20 @@ class Mirror:
             each(self._fetch, missing)
             self._keep_within(limit)
 
-    def open_folder(self, folder: Path, limit: float, *, is_known: bool) -> None:
+    def open_folder(self, folder: Path, limit: float, *, in_session: bool) -> None:
         """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired.
 
-        A folder that `is_known` is not listed again.
+        In a session, the folder is listed once.
         """
-        found = self.listed.get(folder) if is_known else None
+        found = self.listed.get(folder) if in_session else None
         if found is None:
             found = {path: one.size for path, one in self.list_folder(folder).items()}
             other = [path for path, size in found.items() if path.exists() and path.stat().st_size != size]
             for path in self.held(other):
                 path.unlink()
-            self.listed[folder] = found
+            if in_session:
+                self.listed[folder] = found
+        found = dict(found)  # while other threads upload to it
         self.link(found)
         self.open(list(found), limit)
 
@@ -153,8 +155,9 @@ class Mirror:
             self.notes.add({self.name(path): Note.of(self.name(path), file)})
             with self._counting:
                 self._room -= size
-                for folder in self.listed.keys() & set(path.parents):
-                    self.listed[folder][path] = size
+        for folder in path.parents:
+            if (known := self.listed.get(folder)) is not None:
+                known[path] = size
 
     def _keep_within(self, limit: float) -> None:
         """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.
