@@ -27,7 +27,7 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         asset=namespace.key("knowledge_base"),
         description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; "
         "vectors are finite and of the right size. A generation that breaks this is not published; run the check again "
-        "to look at the snapshot.",
+        "to look at the snapshot, and to read all of its vectors.",
     )(namespace.bound(integrity))
     graph_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),

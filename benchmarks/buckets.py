@@ -110,7 +110,8 @@ def measure(documents: int, latency: float, shown: Sequence[str]) -> None:
             if name in shown:
                 start = min((one.began for one in noted), default=0)
                 for one in sorted(noted, key=lambda request: request.began):
-                    print(f"    {one.began - start:7.3f} {one.ended - start:7.3f} {one.kind:6} {one.sent:8} {one.key}")
+                    times = f"{one.began - start:7.3f} {one.ended - start:7.3f}"
+                    print(f"    {times} {one.kind:6} {one.received:8} {one.sent:8} {one.key}")
 
         command("first run", "a", "run")
         command("no work", "a", "run")

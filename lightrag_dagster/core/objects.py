@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Tag = dict[str, str]
 """The name of an object's state in conditions: `e_tag`, and `version` where the provider has one."""
 
-_MULTIPART_BYTES = 64 << 20
+_MULTIPART_BYTES = 32 << 20
 """Larger files are uploaded in parts, for which no provider supports conditions."""
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 8, 60, 120, 10
@@ -156,7 +156,8 @@ class Objects:
             with self._explained(key):
                 if create and large and self.head(key):
                     return
-                obstore.put(self._store, key, content, mode="create" if create and not large else "overwrite")
+                mode: Any = "create" if create and not large else "overwrite"
+                obstore.put(self._store, key, content, mode=mode, use_multipart=large)
         except AlreadyExistsError:
             return
 

@@ -17,7 +17,13 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
-from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.indexes.vector_writer import (
+    add_vectors,
+    finish_vectors,
+    open_to_write,
+    pin_vectors,
+    prepare_vectors,
+)
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
@@ -69,16 +75,14 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
 
 
 async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
-    """Index, tag and record what `write_vectors` wrote, unless that is done; the embedder is no longer needed.
+    """Record what `write_vectors` wrote, unless that is done; the embedder is no longer needed.
 
-    The index of a large table is built by a worker that has a whole machine. Raises StoreError.
+    Before, a large table is indexed by a worker that has a whole machine, and tagged. Raises StoreError.
     """
     if name in (recorded := _recorded(generation)):
         return recorded[name]
     home = replace(generation.home, database=None)  # no worker needs it
-    if entry.rows < vector_index.INDEX_ROWS:
-        entry = pin_vectors(open_database(home), entry)
-    else:
+    if entry.search is None:
         with embedding.engine.keep(partial(open_database, home)) as kept:
             entry = await kept.call(pin_vectors, entry)
     home.files.keep([home.lance / f"{entry.table}.lance"])
@@ -98,7 +102,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
 async def embed_changed(
     home: Home, name: str, connection: DuckDBPyConnection, embedding: Embedding, tag: str
 ) -> VectorTable:
-    """Make a vector table hold exactly the wanted rows, embedding only those that it lacks.
+    """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and tag a small one.
 
     Each embedder has tables of its own, so that a snapshot made with another one keeps its vectors.
 
@@ -118,7 +122,8 @@ async def embed_changed(
     """
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
-    entry = prepare_vectors(home, table, connection, tag, embedder.dimensions)
+    handle = open_to_write(home, table, embedder.dimensions)
+    entry = prepare_vectors(handle, connection, tag, embedder.dimensions)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
@@ -132,8 +137,8 @@ async def embed_changed(
             yield rows, await embedding.vectors_of(rows["text"].to_pylist(), count)
 
     if entry.upserted:
-        await add_vectors(home, entry, blocks())
-    return entry
+        await add_vectors(handle, entry, blocks())
+    return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
 
 
 def texts_to_embed(

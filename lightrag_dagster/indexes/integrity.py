@@ -1,6 +1,7 @@
 """Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from importlib.resources import files as package_files
@@ -34,11 +35,12 @@ def build_graph(generation: Generation) -> Graph:
     return write_graph(generation, partial(graph_findings, generation))
 
 
-def findings(generation: Generation) -> list[str]:
+def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
     """Return the problems of a generation, one line for each kind; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, counts and arrays are those of all evidence, vectors
-    hold exactly the rows of the tables, and are finite and of the right size.
+    hold exactly the rows of the tables, and are of the right size. That they are finite is looked at if all are to be
+    read, which are nearly all bytes of a generation: none is written that is not.
 
     Raises:
         StoreError: a table or store is damaged.
@@ -52,7 +54,7 @@ def findings(generation: Generation) -> list[str]:
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
         return [f"not finished: {', '.join(missing)}"]
     with _tables(generation, _CHECKED_COLUMNS) as connection:
-        problems = _vector_problems(connection, generation, vectors)
+        problems = _vector_problems(connection, generation, vectors, read_vectors=read_vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         problems += _run_checks(connection, "integrity.sql")
         if _counts_all_evidence(connection):
@@ -129,19 +131,22 @@ def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             connection.register(f"backward_{table}", graph.edges(table, forward=False))
 
 
-def _vector_problems(connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors) -> list[str]:
+def _vector_problems(
+    connection: duckdb.DuckDBPyConnection, generation: Generation, vectors: Vectors, *, read_vectors: bool
+) -> list[str]:
     """Register the ids of every vector table, and return the problems of the vectors themselves."""
     problems, readers = [], open_all_vectors(generation.home, vectors.tables)
-    for table, entry in vectors.tables.items():
-        reader = readers[table]
-        with scan_errors(entry.table):
-            connection.register("stored", reader.keys())
-            connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
-            connection.unregister("stored")
-        if entry.dimensions != vectors.dimensions:
-            problems.append(
-                f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"
-            )
-        if unusable := reader.unusable():
-            problems.append(f"a vector of {table} is not finite ({len(unusable)} times, first {min(unusable)})")
+    with ThreadPoolExecutor(max(1, len(readers))) as threads:  # of a bucket, reading is a row of requests
+        looks = {table: threads.submit(reader.unusable) for table, reader in readers.items() if read_vectors}
+        for table, entry in vectors.tables.items():
+            with scan_errors(entry.table):
+                connection.register("stored", readers[table].keys())
+                connection.execute(f"CREATE TEMP TABLE stored_{table} AS FROM stored")
+                connection.unregister("stored")
+            if entry.dimensions != vectors.dimensions:
+                problems.append(
+                    f"{table} holds vectors of {entry.dimensions} numbers, the embedder gives {vectors.dimensions}"
+                )
+            if read_vectors and (unusable := looks[table].result()):
+                problems.append(f"a vector of {table} is not finite ({len(unusable)} times, first {min(unusable)})")
     return problems

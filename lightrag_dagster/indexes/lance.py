@@ -6,10 +6,11 @@ hangs, also in tables that are opened there, and again when the process ends. So
 
 import atexit
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import lancedb
@@ -35,6 +36,9 @@ class VectorReader:
     def __init__(self, handle: Any, entry: VectorTable) -> None:
         self._handle = handle
         self._entry = entry
+        self._reading = threading.RLock()
+        self._compared: tuple[list[str], Vectors] | None = None
+        self._found: tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]] | None = None
 
     def rows(self, columns: Sequence[str] = ("id", "embedding_fingerprint", "vector")) -> pa.Table:
         """Return some columns of every row, in no order."""
@@ -79,9 +83,16 @@ class VectorReader:
             fetched *= 2
         return []
 
-    @cached_property
+    @property
     def _all(self) -> tuple[list[str], Vectors]:
-        """The ids, sorted, and the unit vectors. Filled block by block, so that no second copy is ever in memory."""
+        """The ids, sorted, and the unit vectors."""
+        with self._reading:  # not `cached_property`: in Python 3.11, all tables would wait for the same lock
+            if self._compared is None:
+                self._compared = self._read_all()
+            return self._compared
+
+    def _read_all(self) -> tuple[list[str], Vectors]:
+        """Fill the array of vectors block by block, so that no second copy is ever in memory."""
         ids, _ = self._row_ids
         vectors = np.empty((len(ids), self._entry.dimensions), dtype=np.float32)
         for block, found in self.blocks():
@@ -109,9 +120,15 @@ class VectorReader:
         named = (held[row_id] for row_id in found["_rowid"].to_pylist())
         return dict(zip(named, matrix(found["vector"]), strict=True))
 
-    @cached_property
+    @property
     def _row_ids(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]]:
         """The ids, sorted, and LanceDB's row ids of them: looking these up is ten times faster than a filter."""
+        with self._reading:
+            if self._found is None:
+                self._found = self._read_row_ids()
+            return self._found
+
+    def _read_row_ids(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]]:
         with lance_errors(self._entry.table):
             found = self._handle.search().select(["id"]).with_row_id(True).to_arrow()
         ids = np.array(found["id"].to_pylist(), dtype=np.bytes_)
@@ -127,7 +144,7 @@ class VectorReader:
 
     def close(self) -> None:
         """Free the vectors in memory and the table; the reader cannot be used again."""
-        for name in ("_all", "_row_ids", "_handle"):
+        for name in ("_compared", "_found", "_handle"):
             self.__dict__.pop(name, None)
 
 
@@ -147,9 +164,10 @@ def compare_all(
 
 def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     """Open the version that a manifest names; raises StoreError when it is missing or damaged."""
-    with lance_errors(entry.table):
+    with lance_errors(entry.table), ThreadPoolExecutor(1) as beside:
+        version = beside.submit(tagged_version, home, entry)  # LanceDB asks a bucket three times for a tag
         handle = open_database(home).open_table(entry.table)
-        handle.checkout(tagged_version(home, entry))  # LanceDB asks a bucket three times for a tag
+        handle.checkout(version.result())
     size = handle.schema.field("vector").type.list_size
     if size != entry.dimensions:
         raise StoreError(f"vector table {entry.table} holds vectors of {size}, its manifest says {entry.dimensions}")

@@ -25,12 +25,30 @@ from lightrag_dagster.storage.snapshots.records import VectorTable
 _IDS_PER_STATEMENT = 10_000
 
 
-def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag: str, dimensions: int) -> VectorTable:
+def open_to_write(home: Home, table: str, dimensions: int) -> Any:
+    """Open the newest version of a vector table, created when new.
+
+    Raises:
+        StoreError: The table cannot be read, or holds vectors of another size.
+    """
+    database, schema = open_database(home), vector_schema(dimensions)
+    with lance_errors(table):
+        try:
+            handle = database.open_table(table)
+        except ValueError as error:
+            if "not found" not in str(error):
+                raise
+            return database.create_table(table, schema=schema)
+        if handle.schema != schema:
+            raise ValueError(f"it does not hold vectors of {dimensions} numbers")
+    return handle
+
+
+def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimensions: int) -> VectorTable:
     """Remove the rows that a vector table should not hold, and leave those that it lacks in the table `missing`.
 
     Args:
-        home: The home of the LanceDB database; one writer at a time.
-        table: Name of the vector table, created when new.
+        handle: The result of `open_to_write`; one writer at a time.
         connection: A database where `wanted` has columns `id` and `embedding_fingerprint`; it may name a row again.
             `missing` gets the same columns, once each.
         tag: Name for the version.
@@ -40,8 +58,8 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
         IntegrityError: An id is wanted with two fingerprints.
         StoreError: The table cannot be read or written.
     """
+    table = handle.name
     with scan_errors(table):
-        handle = open_database(home).create_table(table, schema=vector_schema(dimensions), exist_ok=True)
         connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
         connection.execute(package_files(__package__).joinpath("vector_changes.sql").read_text("utf-8"))
         connection.unregister("held")
@@ -56,11 +74,11 @@ def prepare_vectors(home: Home, table: str, connection: DuckDBPyConnection, tag:
     return VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
 
 
-async def add_vectors(home: Home, entry: VectorTable, blocks: AsyncIterator[tuple[pa.Table, Vectors]]) -> None:
+async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tuple[pa.Table, Vectors]]) -> None:
     """Write the missing rows of a vector table, each block when it arrives; `pin_vectors` then makes them readable.
 
     Args:
-        home: The home of the LanceDB database.
+        handle: The table that was prepared.
         entry: The result of `prepare_vectors`.
         blocks: `id` and `embedding_fingerprint` of missing rows, each once, and their vectors in that order.
 
@@ -69,8 +87,6 @@ async def add_vectors(home: Home, entry: VectorTable, blocks: AsyncIterator[tupl
         StoreError: The table cannot be written.
     """
     written = 0
-    with lance_errors(entry.table):
-        handle = open_database(home).open_table(entry.table)
     async for keys, vectors in blocks:
         rows = _rows(entry, keys.select(["id", "embedding_fingerprint"]), vectors)
         with lance_errors(entry.table):
@@ -89,7 +105,12 @@ def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
         StoreError: The table cannot be read or written.
     """
     with lance_errors(entry.table):
-        handle = database.open_table(entry.table)
+        return finish_vectors(database.open_table(entry.table), entry)
+
+
+def finish_vectors(handle: Any, entry: VectorTable) -> VectorTable:
+    """Do the same with a table that is open."""
+    with lance_errors(entry.table):
         search = update_index(handle, entry.table)
         pin(handle, entry.tag)
     return entry.model_copy(update={"search": search})

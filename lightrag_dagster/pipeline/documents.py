@@ -3,6 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -225,12 +226,14 @@ def _read_shard(
         read = read_listed(source, listed, (documents, stamps), step.settings.documents, shown)
         usage = describe.usage if describe else usage
     rows = read.documents
-    stored = [step.store("raw_documents", rows), step.store("stamps", read.stamps)]
+    tables = {"raw_documents": rows, "stamps": read.stamps}
     if isinstance(source.origin, Incremental):
-        stored.append(step.store("listed", to_replay(listed, read.stamps)))
+        tables["listed"] = to_replay(listed, read.stamps)
+    with ThreadPoolExecutor(len(tables)) as threads:  # of a bucket, each is a request
+        stored = tuple(threads.map(step.store, tables, tables.values()))
     unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
     failed = failures(rows, "path")
-    made = ShardResult(tuple(stored), (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
+    made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
     return made, _described(listed, rows)
 
 

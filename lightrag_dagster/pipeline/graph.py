@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
@@ -46,9 +46,11 @@ def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
             parts.append(_build_arrays)
         if rows <= settings.graph.before_publication_rows and not generation.has(generations.GRAPH_RECORD):
             parts.append(_build_database)
-        with open_engine(settings.engine if rows >= _ROWS_FOR_WORKERS else "local") as engine:
+        name = settings.engine if rows >= _ROWS_FOR_WORKERS else "local"
+        with open_engine(name) as engine:
             records = engine.map(partial(_build, generation), parts)
-        home.files.open_folder(home.generation(generation.id))
+        if not shares_disk(name):
+            home.files.open_folder(home.generation(generation.id), again=True)
         for record in filter(None, records):
             if not generation.has(generations.GRAPH_RECORD):  # a worker elsewhere has records of its own
                 generation.write_record(generations.GRAPH_RECORD, record)
@@ -67,8 +69,8 @@ def build_published_graph(home: Home) -> Manifest:
     from lightrag_dagster.indexes import integrity
 
     with building(home, LOCK_SECONDS):
-        generations.remove_leftovers(home)
         if generation := without_graph(home):
+            generations.remove_leftovers(home)
             integrity.build_graph(generation)
         return require_current(home)
 

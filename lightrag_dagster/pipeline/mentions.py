@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pyarrow as pa
@@ -70,7 +71,8 @@ def _parse_shard(
         earlier = parsed.first(step, "extractions", shard, PARSED_COLUMNS)
         *kept, left = keep_mentions(rows, earlier, [parsed.first(step, name, shard) for name in PARSED_TABLES])
     made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left), strict=True)]
-    stored = tuple(step.store(name, one) for name, one in zip(PARSED_TABLES, made, strict=True))
+    with ThreadPoolExecutor(len(made)) as threads:  # of a bucket, each is a request
+        stored = tuple(threads.map(step.store, PARSED_TABLES, made))
     counted = made[-1]
     if answered:
         earlier = step.read_shard("extractions", answered, shard, ANSWERED_COLUMNS)

@@ -193,7 +193,7 @@ def outdated(recipes: Recipes) -> Outdated:
 def _last_merged(home: Home) -> Generation | None:
     """Return the newest generation, the newest snapshot if there is none, or None."""
     try:
-        generation = generations.newest(home)
+        generation = generations.newest_merged(home)
         generation.record()
     except StoreError:
         snapshot = latest_snapshot(home)

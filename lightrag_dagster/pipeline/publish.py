@@ -24,7 +24,7 @@ def publish_newest(recipes: Recipes) -> Manifest:
     with building(home, LOCK_SECONDS) as lock:
         generation = generations.newest(home)
         build_views(generation)
-        return publish(home, generation, findings(generation), lock)
+        return publish(home, generation, findings(generation, read_vectors=False), lock)
 
 
 def check_published(home: Home) -> list[str]:

@@ -74,4 +74,6 @@ def _published_alike(generation: Generation) -> Generation | None:
     published = latest_snapshot(generation.home)
     if published is None or published.inputs.code_version != generation.inputs().code_version:
         return None
-    return generations.fetched(generation.home, published.snapshot_id)
+    before = Generation(generation.home, published.snapshot_id)
+    before.open(generations.CORPUS_STATE)
+    return before

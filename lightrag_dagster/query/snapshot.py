@@ -162,9 +162,10 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
 
 def _open(home: Home, pinned: Manifest) -> Snapshot:
     generation, mark = Generation(home, pinned.snapshot_id), mark_read(home, pinned.snapshot_id)
-    with ThreadPoolExecutor(1) as beside:  # of a bucket, both are requests that take their time
+    with ThreadPoolExecutor(2) as beside:  # of a bucket, all are requests that take their time
         vectors = beside.submit(open_all_vectors, home, pinned.vectors.tables)
-        arrays, state = generation.open(ADJACENCY), generation.open(CORPUS_STATE)
+        opened = beside.submit(generation.open, CORPUS_STATE)
+        arrays, state = generation.open(ADJACENCY), opened.result()
     try:
         corpus_state = np.load(state) if state.exists() else None
     except (OSError, ValueError) as error:

@@ -267,6 +267,7 @@ def test_vectors_that_are_not_finite_are_found(generation: Generation) -> None:
     table.merge_insert("id").when_matched_update_all().execute(rows.set_column(2, "vector", column))
     table.tags.update(entry.tag, table.version)
     assert findings(generation) == [f"a vector of chunk_vectors is not finite (1 times, first {rows['id'][0].as_py()})"]
+    assert findings(generation, read_vectors=False) == []
 
 
 def test_vectors_of_another_size_than_the_embedder_gives_are_found(generation: Generation) -> None:

@@ -12,7 +12,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import VectorReader, open_vectors
-from lightrag_dagster.indexes.vector_writer import add_vectors, prepare_vectors
+from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import VectorTable
@@ -156,14 +156,15 @@ def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks:
     wanted = pa.table({"id": ["a", "b"], "embedding_fingerprint": ["f", "f"]})
     with in_memory() as connection:
         connection.register("wanted", wanted)
-        entry = prepare_vectors(store.home, "entities-1", connection, "g1", 3)
+        handle = open_to_write(store.home, "entities-1", 3)
+        entry = prepare_vectors(handle, connection, "g1", 3)
 
     async def arrive() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         for one in blocks:
             yield pa.table({"id": [one], "embedding_fingerprint": ["f"]}), np.ones((1, 3), dtype=np.float32)
 
     with pytest.raises(EmbeddingError, match=f"entities-1: {came} vectors came for 2 rows; run again"):
-        asyncio.run(add_vectors(store.home, entry, arrive()))
+        asyncio.run(add_vectors(handle, entry, arrive()))
 
 
 def test_an_id_wanted_twice_is_refused(store: Store) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.lance import open_database
-from lightrag_dagster.indexes.vector_writer import add_vectors, pin_vectors, prepare_vectors
+from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, pin_vectors, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import VectorTable
@@ -25,7 +25,8 @@ def bring_to(
     """Make a vector table hold `id` and `embedding_fingerprint` of the wanted rows, with the vectors of their ids."""
     with in_memory() as connection:
         connection.register("wanted", wanted)
-        entry = prepare_vectors(home, table, connection, tag, dimensions)
+        handle = open_to_write(home, table, dimensions)
+        entry = prepare_vectors(handle, connection, tag, dimensions)
         missing = connection.sql("FROM missing ORDER BY id").to_arrow_table()
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
@@ -33,5 +34,5 @@ def bring_to(
             rows = missing.slice(start, block)
             yield rows, vectors_of(rows["id"].to_pylist())
 
-    asyncio.run(add_vectors(home, entry, blocks()))
+    asyncio.run(add_vectors(handle, entry, blocks()))
     return pin_vectors(open_database(home), entry)

@@ -273,7 +273,7 @@ def test_closing_ends_the_thread_and_another_opening_gives_the_same(published_ho
 def test_closing_frees_the_vectors_in_memory(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as opened:
         assert opened.retrieve(STATION, mode="naive", cosine_threshold=-1).chunks
-        vectors = weakref.ref(vars(opened.snapshot.vectors["chunk_vectors"])["_all"][1])
+        vectors = weakref.ref(vars(opened.snapshot.vectors["chunk_vectors"])["_compared"][1])
         assert vectors() is not None
     gc.collect()
     assert vectors() is None

@@ -37,9 +37,11 @@ class BucketFiles(Files):
         self.mirror.open(paths, self.cached_bytes)
         return paths
 
-    def open_folder(self, folder: Path) -> Path:
+    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
         """See `Files.open_folder`."""
-        self.mirror.open_folder(folder, self.cached_bytes)
+        if again:
+            self.mirror.listed.pop(folder, None)
+        self.mirror.open_folder(folder, self.cached_bytes, in_session=session.is_open(self.mirror))
         return folder
 
     def read_bytes(self, path: Path) -> bytes:

@@ -23,7 +23,7 @@ class DiskFiles(Files):
         """See `Files.open`."""
         return list(paths)
 
-    def open_folder(self, folder: Path) -> Path:
+    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
         """See `Files.open_folder`."""
         return folder
 

@@ -24,8 +24,12 @@ class Files(ABC):
         """Return files to read, fetched where they are missing; one that is nowhere is missing afterwards."""
 
     @abstractmethod
-    def open_folder(self, folder: Path) -> Path:
-        """Return a folder whose data files can be read, fetched where they are missing."""
+    def open_folder(self, folder: Path, *, again: bool = False) -> Path:
+        """Return a folder whose data files can be read, fetched where they are missing.
+
+        In a session, it is listed once, since under the builder's lock only this process and its workers write there:
+        `again` lists it once more.
+        """
 
     def read(self, path: Path, columns: list[str] | None = None, schema: pa.Schema | None = None) -> pa.Table:
         """Read a Parquet file.

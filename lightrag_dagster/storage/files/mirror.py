@@ -25,7 +25,7 @@ DATA = ("tables", "generations")
 OF_THIS_HOME = ("views.duckdb", "views.json")
 """Files of each generation of a home on disk that name absolute paths."""
 
-_AT_ONCE = 16
+_AT_ONCE = 32
 _FOOTER_BYTES = 64 << 10
 
 # What the cache grows by between two looks at all of its files, and what is removed beyond what has to be. Share.
@@ -42,6 +42,9 @@ class Mirror:
         self.objects = Objects.open(uri)
         self.root = root
         self.notes = Notes(root)
+        self.listed: dict[Path, dict[Path, int]] = {}
+        """Folders that were opened, and the sizes of their files in the bucket; a session begins with none."""
+
         self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
         self._room = 0.0
@@ -63,13 +66,21 @@ class Mirror:
             each(self._fetch, missing)
             self._keep_within(limit)
 
-    def open_folder(self, folder: Path, limit: float) -> None:
-        """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired."""
-        found = self.list_folder(folder)
-        other = [path for path, one in found.items() if path.exists() and path.stat().st_size != one.size]
-        for path in self.held(other):
-            path.unlink()
-        self.link({path: one.size for path, one in found.items()})
+    def open_folder(self, folder: Path, limit: float, *, in_session: bool) -> None:
+        """Fetch or link the data files of a folder that the cache lacks, or has from before they were repaired.
+
+        In a session, the folder is listed once.
+        """
+        found = self.listed.get(folder) if in_session else None
+        if found is None:
+            found = {path: one.size for path, one in self.list_folder(folder).items()}
+            other = [path for path, size in found.items() if path.exists() and path.stat().st_size != size]
+            for path in self.held(other):
+                path.unlink()
+            if in_session:
+                self.listed[folder] = found
+        found = dict(found)  # while other threads upload to it
+        self.link(found)
         self.open(list(found), limit)
 
     def link(self, sizes: Mapping[Path, int | None]) -> None:
@@ -112,6 +123,7 @@ class Mirror:
         names = [self.name(path) for path in paths]
         self.objects.delete(names)
         self.notes.forget(names)
+        self.listed.clear()
 
     def remove_leftovers(self) -> None:
         """Remove what killed processes left of generations, and generations that are gone from the bucket."""
@@ -139,9 +151,13 @@ class Mirror:
 
     def _note(self, path: Path, content: Path) -> None:
         with content.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
             self.notes.add({self.name(path): Note.of(self.name(path), file)})
             with self._counting:
-                self._room -= os.fstat(file.fileno()).st_size
+                self._room -= size
+        for folder in path.parents:
+            if (known := self.listed.get(folder)) is not None:
+                known[path] = size
 
     def _keep_within(self, limit: float) -> None:
         """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.

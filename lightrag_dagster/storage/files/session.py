@@ -52,6 +52,7 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
     with records.busy:
         if lock is None or lock not in records.held:  # else the session that took the lock has taken them over
             records.pull()
+            mirror.listed.clear()
         records.held.append(lock)
     try:
         try:
@@ -64,6 +65,11 @@ def writing(mirror: Mirror, lock: Lock | None) -> Iterator[None]:
     finally:
         with records.busy:
             records.held.remove(lock)
+
+
+def is_open(mirror: Mirror) -> bool:
+    """Say whether this process is in a session."""
+    return bool(_records_of(mirror).held)
 
 
 def push(mirror: Mirror, lock: Lock | None) -> None:

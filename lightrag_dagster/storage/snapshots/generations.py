@@ -211,10 +211,21 @@ def newest(home: Home) -> Generation:
     Raises:
         StoreError: there is none, or the pointer is damaged.
     """
+    return fetched(home, _newest(home).id)
+
+
+def newest_merged(home: Home) -> Generation:
+    """Return the same, with its merged tables alone fetched; raises as `newest`."""
+    generation = Generation(home, _newest(home).id)
+    home.files.open([generation.path(f"{table}.parquet") for table in MERGED_TABLES])
+    return generation
+
+
+def _newest(home: Home) -> Pointer:
     pointer = read_record(home.newest, Pointer)
     if pointer is None:
         raise StoreError(f"nothing was merged in {home.name} yet; materialise entities first")
-    return fetched(home, pointer.id)
+    return pointer
 
 
 def discard_graph(generation: Generation) -> None:

@@ -7,6 +7,7 @@ deletion files by their random number, index folders by their UUID. A test compa
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -33,8 +34,11 @@ def tagged_version(home: Home, entry: VectorTable) -> int:
 
 def files_of_version(home: Home, entry: VectorTable) -> dict[Path, int]:
     """Return the files that a tagged version reads, and their sizes in bytes; raises OSError."""
-    tag, stored = tag_file(home, entry), home.files.list_folder(_folder(home, entry.table))
-    path = _manifests(stored)[_tagged(home, tag)]
+    tag = tag_file(home, entry)
+    with ThreadPoolExecutor(1) as beside:  # of a bucket, both are requests
+        version = beside.submit(_tagged, home, tag)
+        stored = home.files.list_folder(_folder(home, entry.table))
+    path = _manifests(stored)[version.result()]
     # Transactions are for writers; LanceDB may remove them.
     read = [one for one in _named_in(home, path, stored) if one.parent.name != _TRANSACTIONS]
     return {one: stored[one].size for one in (tag, path, *read)}

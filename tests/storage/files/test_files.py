@@ -101,6 +101,24 @@ def test_a_folder_is_opened_with_what_is_below_it_and_nothing_beside(home: Home,
     assert found == {"entities.parquet": names[0], "adjacency/ends.npy": names[1]}
 
 
+def test_a_session_lists_a_folder_once_and_knows_what_it_wrote(home: Home, reader: Reader) -> None:
+    folder, there = home.root / "generations/gen-1", reader()
+    with home.files.session():
+        home.files.open_folder(folder)
+        home.files.keep([write(home, STATE, "state")])
+        there.files.keep([write(there, GRAPH, "of a worker elsewhere")])
+        (home.root / STATE).unlink()
+        home.files.open_folder(folder)
+        assert home.bucket is None or (home.root / STATE).read_text() == "state"
+        assert home.bucket is None or not (home.root / GRAPH).exists()
+        home.files.open_folder(folder, again=True)
+        assert (home.root / GRAPH).read_text() == "of a worker elsewhere"
+    there.files.keep([write(there, f"{STATE}.2", "of another builder")])
+    with home.files.session():
+        home.files.open_folder(folder)
+        assert (home.root / f"{STATE}.2").read_text() == "of another builder"
+
+
 def test_a_folder_is_listed_with_sizes(home: Home, reader: Reader) -> None:
     with home.files.session():
         write(home, TABLE, "12345")
