@@ -46,18 +46,20 @@ def outdated_steps(today: Recipes, trial: Recipes, ratios: CallRatios, sample: i
     generation = Generation(home, newest.snapshot_id)
     if home.files.count_rows(generation.table_files("chunks")) <= sample:
         return None
-    asked, again = _summaries(generation, trial, home, sample)
+    asked, again, outdated = _summaries(generation, trial, home, sample)
     moved = newest.inputs.embedder.identity != today.embedder
     summary = ratios.summary_length.times(today.settings.merging.summary_max_tokens)
-    tokens = _all_texts(generation, today, sample) if moved else again.times(summary)
+    tokens = again.times(summary)
+    if moved:
+        tokens = tokens.plus(_other_texts(generation, today, sample, outdated))
     if not (asked.first.expected or tokens.expected):
         return None
     embedding = priced(price_of(today.settings.embedding), None, tokens)
     return {"summaries": summaries(asked, ratios, today.settings), "embeddings": embedding}
 
 
-def _summaries(generation: Generation, trial: Recipes, home: Home, sample: int) -> tuple[Questions, Estimate]:
-    """Return the questions about the descriptions of outdated rows, and the number of rows that get a new summary."""
+def _summaries(generation: Generation, trial: Recipes, home: Home, sample: int) -> tuple[Questions, Estimate, set[str]]:
+    """Return the questions about the descriptions of outdated rows, how many get a new summary, and the ids of all."""
     merging, counts = trial.settings.merging, load_tokenizer(trial.settings.chunking.encoding).counts
     variables = {
         "descriptions": merging.summary_min_descriptions,
@@ -69,24 +71,29 @@ def _summaries(generation: Generation, trial: Recipes, home: Home, sample: int) 
         for name, value in variables.items():
             connection.execute(f"SET VARIABLE {name} = $1", [value])
         connection.execute(sql("to_summarise", __package__))
-        total = connection.execute("SELECT count(*) FROM long_row").fetchall()[0][0]
+        outdated = {one for (one,) in connection.execute("SELECT id FROM long_row").fetchall()}
         groups = [Group(*row) for row in connection.execute("FROM long_group").fetchall()]
     with ResponseStore(home.responses) as responses:
         model = DryRunModel(trial, "summarise", responses, PLACEHOLDER + " word" * merging.summary_max_tokens)
         concurrency = trial.settings.llm.of("summarise").max_concurrency
         made = run_sync(summarise(groups, model, trial.prompts, merging, counts, concurrency))
     again = [1] * sum(text is not None and text.startswith(PLACEHOLDER) for text in made.values())
-    return Questions.sampled(model.first, model.later, sample, total), scaled(again, sample, total)
+    asked = Questions.sampled(model.first, model.later, sample, len(outdated))
+    return asked, scaled(again, sample, len(outdated)), outdated
 
 
-def _all_texts(generation: Generation, today: Recipes, sample: int) -> Estimate:
-    """Return the tokens of all texts of a generation that today's embedder has not embedded."""
+def _other_texts(generation: Generation, today: Recipes, sample: int, outdated: set[str]) -> Estimate:
+    """Return the tokens of the texts that today's embedder lacks, without the descriptions of outdated rows."""
     settings, found = today.settings.embedding, [Estimate.exactly(0)]
     counts = load_tokenizer(today.settings.chunking.encoding).counts
     with VectorStore(Home.of(today.settings).vectors) as store:
         for table in VECTOR_TABLES:
             rows, texts = sample_of_texts(generation, table, today.embedder, sample)
             known = store.known(texts["embedding_fingerprint"].to_pylist())
-            missing = [one["text"] for one in texts.to_pylist() if one["embedding_fingerprint"] not in known]
+            missing = [
+                one["text"]
+                for one in texts.to_pylist()
+                if one["embedding_fingerprint"] not in known and one["id"] not in outdated
+            ]
             found.append(scaled([min(one, settings.max_input_tokens) for one in counts(missing)], sample, rows))
     return Estimate.total(found)
