@@ -61,10 +61,9 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks. With `looked_at`, so many chunks were gone through, a
-    random sample, and both numbers are about right; else all were counted. `partitions` are those of an
-    upstream asset, by what became of them since they were read; `watermark` is the column from whose highest value on
-    rows are read. `problem` says why the source would fail.
+    `question_tokens` are of the first questions about new chunks. After a look at a random sample of
+    `looked_at` chunks, both are about right. `partitions` are those of an upstream asset, by what became of them since
+    they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source would fail.
     """
 
     source: str
@@ -198,7 +197,7 @@ class _Planning(NamedTuple):
 def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Questions]:
     """Ingest one source of the overlay, and accept it if few enough chunks are unknown.
 
-    Of a large one, a sample is asked about instead, and the accepted tables stay.
+    A large source is asked about a sample of its chunks instead, and its accepted tables stay.
     """
     recipes, model, describing, backfill, sample = planning
     name, plan = source.name, SourcePlan(source.name)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lightrag_dagster.pipeline.plan.estimates import DEVIATIONS, Estimate
 
 SAMPLE = 2_000
-"""Chunks, and groups of descriptions, up to which a plan goes through all; of more, it goes through so many."""
+"""Chunks, and groups of descriptions, that a plan goes through at most; of more, they are a random sample."""
 
 _NONE = Estimate.exactly(0)
 
