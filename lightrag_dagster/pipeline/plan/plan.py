@@ -61,9 +61,9 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks. After a look at a random sample of
-    `looked_at` chunks, both are about right. `partitions` are those of an upstream asset, by what became of them since
-    they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source would fail.
+    `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
+    chunks, both are about right. `partitions` are those of an upstream asset, by what became of them since they were
+    read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source would fail.
     """
 
     source: str
@@ -153,21 +153,18 @@ def make_plan(
         unknown = bool(asked.first.expected or asked.later.expected)
         ratios = _ratios(today, sources, asked)
         extraction = steps.extraction(asked, ratios, settings)
-        after: dict[str, PlannedStep] | None = None
-        sampled = any(plan.looked_at for plan in plans)
-        if knowledge_base:
-            after = outdated_steps(today, trial, ratios, sample)
-            sampled = sampled or after is not None
-        if after is None and (knowledge_base or not unknown):
+        estimated = outdated_steps(today, trial, ratios, sample) if knowledge_base else None
+        after = estimated or {}
+        if estimated is None and (knowledge_base or not unknown):
             after = steps.merge(today, trial, ratios, backfill=knowledge_base)
-    if unknown and not after:
-        after = steps.after_extraction(extraction, ratios, settings)
-    found = {"extraction": extraction, **(after or {})}
+    after = after or (steps.after_extraction(extraction, ratios, settings) if unknown else {})
+    found = {"extraction": extraction, **after}
     roles: list[Role] = ["extract", "summarise"]
     if describing.first:
         found = {"descriptions": steps.descriptions(describing, settings), **found}
         roles.append("describe")
     prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
+    sampled = estimated is not None or any(plan.looked_at for plan in plans)
     return Plan(plans, ratios.known, all(price.known for price in prices), found, sampled)
 
 
