@@ -58,7 +58,8 @@ def print_plan(console: Console, plan: Plan) -> None:
         ranges = [f"{dollars(one.low)} and {dollars(one.high)}" for one in (plan.total, plan.total_by_batch)]
         console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.", soft_wrap=True)
         basis = "what this home has asked before" if plan.history else "extractions of other texts"
-        console.print(f"First questions are counted; the rest is estimated from {basis}.", soft_wrap=True)
+        counted = "counted on a random sample, so that all numbers are about right" if plan.sampled else "counted"
+        console.print(f"First questions are {counted}; the rest is estimated from {basis}.", soft_wrap=True)
     if not plan.known_price:
         console.print(
             "A model's price is not known and counts as nothing: set llm.prices or embedding.prices.", soft_wrap=True

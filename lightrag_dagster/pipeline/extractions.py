@@ -282,8 +282,20 @@ def partition_places(
     """Partition the places of chunks (PLACES) by the shards of their extractions; those of known chunks without text.
 
     `files` are those of the chunks, of the documents whose languages the answers follow (none if they do not), and of
-    earlier extractions, of which rows under the condition `answers` make a chunk known. A chunk that several documents
-    share has the language of the first, in order of path.
+    earlier extractions, of which rows under the condition `answers` make a chunk known.
+    """
+    view_known(connection, files, answers)
+    return partition(connection, sql("asked"), folder, PLACES)
+
+
+def view_known(
+    connection: "duckdb.DuckDBPyConnection",
+    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
+    answers: str,
+) -> None:
+    """Create views of chunks (`chunk`), of their languages (`spoken`) and of rows that make one `known`; as above.
+
+    A chunk that several documents share has the language of the first, in order of path.
     """
     from lightrag_dagster.storage.duckdb import view_files, view_source_files
 
@@ -293,9 +305,8 @@ def partition_places(
     view_files(connection, "earlier", files[2], EXTRACTIONS)
     connection.execute(
         "CREATE OR REPLACE TEMP VIEW known AS "
-        f"SELECT chunk_id FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
+        f"SELECT chunk_id, status FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
     )
-    return partition(connection, sql("asked"), folder, PLACES)
 
 
 def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:

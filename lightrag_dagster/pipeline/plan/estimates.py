@@ -26,7 +26,7 @@ _TOKENS_A_MESSAGE = 4
 _TOKENS_A_REQUEST = 3
 
 # Standard deviations between a mean and the ends of the range in which 8 of 10 cases lie.
-_DEVIATIONS = 1.2816
+DEVIATIONS = 1.2816
 
 
 class Estimate(NamedTuple):
@@ -126,7 +126,7 @@ def own_ratios(
     found = connection.execute(query, {"instructions": _instructions(recipes)}).fetchall()[0]
     if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
         return None
-    chance = _DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
+    chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
     calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
     summaries, embedded = bought.get("summarise"), bought.get("embed")
     length = summaries.output_tokens / summaries.calls if summaries and summaries.calls else 0.0

@@ -8,7 +8,7 @@ summaries, vectors) is estimated.
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,13 +26,17 @@ from lightrag_dagster.pipeline.pending import accept_pending, why_ingest
 from lightrag_dagster.pipeline.plan import steps
 from lightrag_dagster.pipeline.plan.dry_run import NOT_STORED, DryRunModel
 from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
+from lightrag_dagster.pipeline.plan.outdated import outdated_steps
 from lightrag_dagster.pipeline.plan.overlay import overlay
+from lightrag_dagster.pipeline.plan.questions import SAMPLE, Questions
+from lightrag_dagster.pipeline.plan.sampling import sampled_questions
 from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, misnamed_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.duckdb import in_memory, view_source_files
@@ -57,9 +61,9 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks, counted exactly. `partitions` are those of an
-    upstream asset, by what became of them since they were read; `watermark` is the column from whose highest value on
-    rows are read. `problem` says why the source would fail.
+    `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
+    chunks, both are about right. `partitions` are those of an upstream asset, by what became of them since they were
+    read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source would fail.
     """
 
     source: str
@@ -68,6 +72,7 @@ class SourcePlan:
     chunks_stored: int = 0
     chunks_failed: int = 0
     question_tokens: int = 0
+    looked_at: int | None = None
     partitions: PartitionChanges | None = None
     watermark: str | None = None
     problem: str | None = None
@@ -75,12 +80,16 @@ class SourcePlan:
 
 @dataclass
 class Plan:
-    """The work and cost of a run. `history` is True if the estimates are by this home's own ratios."""
+    """The work and cost of a run.
+
+    `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
+    """
 
     sources: list[SourcePlan]
     history: bool
     known_price: bool
     steps: dict[str, PlannedStep]
+    sampled: bool = False
 
     @property
     def total(self) -> Estimate:
@@ -107,7 +116,12 @@ class Plan:
 
 
 def make_plan(
-    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
+    settings: Settings,
+    names: Sequence[str] | None = (),
+    *,
+    backfill: bool = False,
+    knowledge_base: bool = False,
+    sample: int = SAMPLE,
 ) -> Plan:
     """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
 
@@ -116,6 +130,7 @@ def make_plan(
         names: Sources; all when empty, none when None.
         backfill: Make outdated rows of these sources again.
         knowledge_base: Make outdated summaries and vectors of the knowledge base again.
+        sample: Chunks of a source, and groups of descriptions, that are gone through where there are more.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
@@ -128,23 +143,29 @@ def make_plan(
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
-        plans = [_plan_source(source, trial, (extracting, describing), backfill=backfill) for source in sources]
+        planning = _Planning(trial, extracting, describing, backfill, sample)
+        planned = [_plan_source(source, planning) for source in sources]
+        plans = [plan for plan, _ in planned]
         plans += [SourcePlan(name, problem=why) for name, why in misnamed.items()]
         plans += _removed(trial)
         accept_pending(trial.settings)
-        unknown = bool(extracting.first or extracting.later)
-        ratios = _ratios(today, sources, extracting)
-        extraction = steps.extraction(extracting, ratios, settings)
-        after = {} if unknown and not knowledge_base else steps.merge(today, trial, ratios, backfill=knowledge_base)
-    if unknown and not after:
-        after = steps.after_extraction(extraction, ratios, settings)
+        asked = Questions.total(questions for _, questions in planned)
+        unknown = bool(asked.first.expected or asked.later.expected)
+        ratios = _ratios(today, sources, asked)
+        extraction = steps.extraction(asked, ratios, settings)
+        estimated = outdated_steps(today, trial, ratios, sample) if knowledge_base else None
+        after = estimated or {}
+        if estimated is None and (knowledge_base or not unknown):
+            after = steps.merge(today, trial, ratios, backfill=knowledge_base)
+    after = after or (steps.after_extraction(extraction, ratios, settings) if unknown else {})
     found = {"extraction": extraction, **after}
     roles: list[Role] = ["extract", "summarise"]
     if describing.first:
         found = {"descriptions": steps.descriptions(describing, settings), **found}
         roles.append("describe")
     prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
-    return Plan(plans, ratios.known, all(price.known for price in prices), found)
+    sampled = estimated is not None or any(plan.looked_at for plan in plans)
+    return Plan(plans, ratios.known, all(price.known for price in prices), found, sampled)
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
@@ -160,37 +181,67 @@ def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
     )
 
 
-def _plan_source(
-    source: Source, recipes: Recipes, models: tuple[DryRunModel, DryRunModel], *, backfill: bool
-) -> SourcePlan:
+class _Planning(NamedTuple):
+    """The overlay in which sources are planned, models that extract and describe images there, and how to plan."""
+
+    trial: Recipes
+    extracting: DryRunModel
+    describing: DryRunModel
+    backfill: bool
+    sample: int
+
+
+def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Questions]:
     """Ingest one source of the overlay, and accept it if few enough chunks are unknown.
 
-    The first model extracts, the second describes images.
+    A large source is asked about a sample of its chunks instead, and its accepted tables stay.
     """
-    model, describing = models
+    recipes, model, describing, backfill, sample = planning
     name, plan = source.name, SourcePlan(source.name)
     tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
-    known, asked = tables.current("raw_documents", name), len(model.first)
+    known, first, later = tables.current("raw_documents", name), len(model.first), len(model.later)
+    sampled = None
     try:
         plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
         plan.partitions, plan.watermark = partition_changes(source, tables), watermark_of(source)
-        if why_ingest(source, tables, recipes) is not None:
-            before = _documents(tables, known) if known else None
-            read = read_source(source, tables, recipes, describing.open)
-            plan.documents = compare(before, _documents(tables, read.version))
-            chunk_source(name, tables, recipes)
-            extract_source(name, tables, recipes, model.open)
-            parse_and_accept(name, tables, recipes)
+        if why := why_ingest(source, tables, recipes):
+            outdated = why.partition(",")[0]
+            if outdated == "raw_documents":
+                before = _documents(tables, known) if known else None
+                read = read_source(source, _read_into(source, tables, known, recipes), recipes, describing.open)
+                plan.documents = compare(before, _documents(tables, read.version))
+            if outdated in ("raw_documents", "chunks"):
+                chunk_source(name, tables, recipes)
+            sampled = sampled_questions(name, tables, recipes, model, sample)
+            if sampled is None:
+                extract_source(name, tables, recipes, model.open)
+                parse_and_accept(name, tables, recipes)
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
+    if sampled:
+        asked, plan.looked_at = sampled.questions, sampled.looked_at
+        plan.chunks_new, plan.question_tokens = round(asked.first.expected), round(asked.first_tokens.expected)
+        plan.chunks_failed, plan.chunks_stored = sampled.failed, sampled.chunks - sampled.failed - plan.chunks_new
+        return plan, asked
     if (version := tables.current("extractions", name)) and not plan.problem:
         rows = tables.read("extractions", name, version.version, ["status", "error"])
         failed = rows.filter((pc.field("status") == "failed") & (pc.field("error") != NOT_STORED))
-        plan.chunks_new, plan.chunks_failed = len(model.first) - asked, failed.num_rows
+        plan.chunks_new, plan.chunks_failed = len(model.first) - first, failed.num_rows
         # Another source may have been asked about the same chunk before.
         plan.chunks_stored = rows.num_rows - plan.chunks_failed - plan.chunks_new
-        plan.question_tokens = sum(model.first[asked:])
-    return plan
+        plan.question_tokens = sum(model.first[first:])
+    return plan, Questions.counted(model.first[first:], model.later[later:])
+
+
+def _read_into(source: Source, tables: SourceTables, known: TableVersion | None, recipes: Recipes) -> SourceTables:
+    """Return the tables to read a source into: for a backfill, the accepted ones where these tell what is unchanged.
+
+    A backfill itself reads all files, so that one is found that changed and kept its size and time; a plan reads all
+    only to describe images again.
+    """
+    described = recipes.of_table("raw_documents")
+    reads_all = isinstance(source.origin, Incremental) or (known and described and known.outdated(described))
+    return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
 
 
 def _removed(recipes: Recipes) -> list[SourcePlan]:
@@ -204,11 +255,11 @@ def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
     return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
 
 
-def _ratios(today: Recipes, sources: Sequence[Source], asked: DryRunModel) -> CallRatios:
+def _ratios(today: Recipes, sources: Sequence[Source], asked: Questions) -> CallRatios:
     """Return the ratios of what some sources were answered before, or of other texts; read only where one is asked."""
-    home = Home.of(today.settings)
+    home, questions = Home.of(today.settings), round(asked.first.expected)
     tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", "extractions")}
-    for source in sources if asked.first else ():
+    for source in sources if asked.first.expected else ():
         versions = tables.current_versions(source.name)
         if paths.keys() <= versions.keys():
             for name, found in paths.items():
@@ -216,5 +267,5 @@ def _ratios(today: Recipes, sources: Sequence[Source], asked: DryRunModel) -> Ca
     with in_memory() as connection:
         for name, found in paths.items():
             view_source_files(connection, name, found, SOURCE_TABLES[name])
-        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, len(asked.first))
-    return own or default_ratios(today, len(asked.first), sum(asked.first))
+        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions)
+    return own or default_ratios(today, questions, round(asked.first_tokens.expected))

@@ -8,6 +8,7 @@ from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication
 from lightrag_dagster.pipeline.plan.dry_run import PLACEHOLDER, DryRunModel
 from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate
+from lightrag_dagster.pipeline.plan.questions import Questions
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
@@ -40,15 +41,15 @@ class PlannedStep:
 def descriptions(asked: DryRunModel, settings: Settings) -> PlannedStep:
     """Return the calls, counted, and their tokens: images at the most that they may be billed as."""
     calls, inputs = Estimate.exactly(len(asked.first)), Estimate.exactly(sum(asked.first))
-    return _priced(price_of(settings.llm.of("describe")), calls, inputs, calls.times(_DESCRIPTION))
+    return priced(price_of(settings.llm.of("describe")), calls, inputs, calls.times(_DESCRIPTION))
 
 
-def extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> PlannedStep:
-    """Return the counted questions about chunks, and the estimated rounds that follow."""
-    first, later = sum(asked.first), sum(asked.later)
-    calls = ratios.calls.times(len(asked.first)).plus(Estimate.exactly(len(asked.later)))
-    inputs = ratios.input.times(first).plus(Estimate.exactly(later))
-    step = _priced(price_of(settings.llm.of("extract")), calls, inputs, ratios.output.times(first + later))
+def extraction(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about chunks, and the estimated rounds that follow."""
+    calls = ratios.calls.times(asked.first).plus(asked.later)
+    inputs = ratios.input.times(asked.first_tokens).plus(asked.later_tokens)
+    outputs = ratios.output.times(asked.first_tokens.plus(asked.later_tokens))
+    step = priced(price_of(settings.llm.of("extract")), calls, inputs, outputs)
     step.cost_by_batch = step.cost.times(BATCH_SHARE)
     return step
 
@@ -56,9 +57,9 @@ def extraction(asked: DryRunModel, ratios: CallRatios, settings: Settings) -> Pl
 def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
     """Estimate summaries and vectors that follow from answers that are not known."""
     assert extracting.output_tokens is not None
-    summaries, tokens = extracting.cost.times(ratios.summaries), extracting.output_tokens.times(ratios.embedded)
-    embeddings = _priced(price_of(settings.embedding), None, tokens)
-    return {"summaries": PlannedStep(summaries, summaries), "embeddings": embeddings}
+    cost, tokens = extracting.cost.times(ratios.summaries), extracting.output_tokens.times(ratios.embedded)
+    embeddings = priced(price_of(settings.embedding), None, tokens)
+    return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
 
 
 def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
@@ -80,16 +81,20 @@ def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     with ResponseStore(home.responses) as responses:
         model = DryRunModel(trial, "summarise", responses, PLACEHOLDER + " word" * limit)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
-    first, later = len(model.first), len(model.later)
-    calls = Estimate(first + later, first, first + later)
-    # The length of the summaries from which others are made is not known.
-    inputs = Estimate.exactly(sum(model.first)).plus(ratios.summary_length.times(sum(model.later)))
-    outputs = calls.times(ratios.summary_length.times(limit))
     published = Generation(home, newest.snapshot_id) if newest else None
     return {
-        "summaries": _priced(price_of(settings.llm.of("summarise")), calls, inputs, outputs),
+        "summaries": summaries(Questions.counted(model.first, model.later), ratios, settings),
         "embeddings": _embeddings(generation, published, settings, ratios.summary_length.times(limit)),
     }
+
+
+def summaries(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about descriptions, and the estimated answers."""
+    calls = asked.first.plus(asked.later)._replace(low=asked.first.low)
+    # The length of the summaries from which others are made is not known.
+    inputs = asked.first_tokens.plus(ratios.summary_length.times(asked.later_tokens))
+    outputs = calls.times(ratios.summary_length.times(settings.merging.summary_max_tokens))
+    return priced(price_of(settings.llm.of("summarise")), calls, inputs, outputs)
 
 
 def _embeddings(
@@ -108,9 +113,10 @@ def _embeddings(
                 )
                 unknown += sum(bool(one[1]) for one in heads)
     tokens = Estimate.exactly(known).plus(summary.times(unknown))
-    return _priced(price_of(settings.embedding), Estimate.exactly(requests), tokens)
+    return priced(price_of(settings.embedding), Estimate.exactly(requests), tokens)
 
 
-def _priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> PlannedStep:
+def priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> PlannedStep:
+    """Return a step with its cost in real time."""
     cost = Estimate(*(price.of(taken, given) for taken, given in zip(inputs, outputs or _NONE, strict=True)))
     return PlannedStep(cost, cost, calls, inputs, outputs)
