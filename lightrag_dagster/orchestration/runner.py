@@ -1,6 +1,7 @@
 """Updates of a knowledge base through the real Dagster jobs, only where something changed.
 
-Pending work is looked up first; Dagster is imported only if there is some.
+Pending work is looked up first; Dagster is imported only if there is some, or if its instance is new, so that the UI
+shows the partitions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,8 @@ def bring_up_to_date(
     states = pending(settings, fresh=True)  # by the look for damage
     chosen = [states.sources[source.name] for source in sources]
     busy = states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
-    if busy or backfill or knowledge_base or questions_pending(settings):
+    unknown = sources and not any(one.name != "dagster.yaml" for one in Home.of(settings).dagster.glob("*"))
+    if busy or unknown or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
