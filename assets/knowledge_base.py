@@ -34,7 +34,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
     """Publish the newest generation, unless it breaks an invariant."""
     home = lightrag.home
     with stopwatch() as watch:
-        manifest = publish_newest(lightrag.recipes)
+        manifest = publish_newest(home)
         collected = collect_after_publication(home, lightrag.settings.retention)
     if collected is not None:
         context.log.info(str(collected))

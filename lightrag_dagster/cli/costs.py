@@ -31,4 +31,4 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     sums = (f"{sum(row[name] for row in costs):,}" for name in _COUNTED)
     rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
     headings = [*by, "calls", "stored answers", "input tokens", "output tokens", "cost"]
-    print_table(console, headings, rows, bold_last=True)
+    print_table(console, headings, rows, bold_last=True, keys=len(by))

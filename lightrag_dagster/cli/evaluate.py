@@ -62,9 +62,11 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
 def print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
     """Print the means of each mode (RETRIEVAL_EVALUATION), and the modes beside the controls (EVALUATED_QUESTIONS)."""
     heading, *shown = cells(summary, ["recall"])
-    print_table(console, heading, shown, wrap={"mode"}, title=f"{of}, 95% intervals")
+    print_table(console, heading, shown, wrap={"mode"}, title=f"{of}, 95% intervals", keys=1)
     heading, *shown = advantage_cells(advantages(rows))
-    print_table(console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions")
+    print_table(
+        console, heading, shown, wrap={"mode", "beside"}, title="beside the controls, the same questions", keys=2
+    )
 
 
 def facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:

@@ -76,7 +76,7 @@ def _in_json(cell: object) -> object:
             return int(cell) if cell == cell.to_integral_value() else float(cell)
         case float():
             return cell if isfinite(cell) else None
-        case list():
+        case list() | tuple():  # a map is pairs
             return [_in_json(one) for one in cell]
         case dict():
             return {name: _in_json(one) for name, one in cell.items()}

@@ -22,8 +22,9 @@ def print_table(
     wrap: Collection[str] = (),
     title: str | None = None,
     bold_last: bool = False,
+    keys: int = 0,
 ) -> None:
-    """Print rows as a table, or one field a line where the terminal is too narrow for the columns.
+    """Print rows as a table, where the terminal is too narrow for the columns as several, or one field a line.
 
     Args:
         console: The console to print to.
@@ -33,6 +34,7 @@ def print_table(
             aligned right, or left if all of their cells begin with a letter, as ids do.
         title: Printed above the table.
         bold_last: Print the last row, a total, in bold.
+        keys: The number of the first columns that say what a row is: each of several tables has them, aligned left.
     """
     cells = [["" if value is None else visible(str(value)) for value in row] for row in rows]
     widths = [_narrowest([row[at] for row in cells], name, wraps=name in wrap) for at, name in enumerate(columns)]
@@ -41,6 +43,14 @@ def print_table(
     if sum(whole) <= room:
         widths = whole
     if sum(widths) > room:
+        blocks = _blocks(widths, keys, console.width - 1) if keys else []
+        for number, block in enumerate(blocks):
+            shown, some = [columns[at] for at in block], [[row[at] for at in block] for row in rows]
+            print_table(
+                console, shown, some, wrap=wrap, title=None if number else title, bold_last=bold_last, keys=keys
+            )
+        if blocks:
+            return
         _print_records(console, columns, cells, title)
         return
     table = Table(title=title, title_justify="left")
@@ -48,7 +58,7 @@ def print_table(
         if name in wrap:
             table.add_column(Text(name), overflow="fold")
         else:
-            ids = all(row[at][:1].isalpha() for row in cells)
+            ids = at < keys or all(row[at][:1].isalpha() for row in cells)
             table.add_column(
                 Text(_wrapped(name, width)), justify="left" if ids else "right", no_wrap=True, min_width=width
             )
@@ -56,6 +66,21 @@ def print_table(
         style = "bold" if bold_last and at == len(cells) - 1 else ""
         table.add_row(*(Text(cell) for cell in row), style=style)
     console.print(table)
+
+
+def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:
+    """Return the columns of each of several tables that fit; none if a column does not, even beside the keys alone."""
+    first, left = list(range(keys)), room - sum(widths[:keys]) - _BORDER * keys
+    blocks, free = list[list[int]](), 0
+    for at, width in enumerate(widths[keys:], keys):
+        if width + _BORDER > left:
+            return []
+        if width + _BORDER > free:
+            blocks.append([*first])
+            free = left
+        blocks[-1].append(at)
+        free -= width + _BORDER
+    return blocks
 
 
 def _narrowest(cells: Sequence[str], name: str, *, wraps: bool) -> int:

@@ -5,16 +5,15 @@ Answering" (ACL 2019), with half of the words. A sentence that still stood in it
 """
 
 import re
-import tempfile
 from collections.abc import Iterator
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.core.text.terms import MARKS, stop_words
 from lightrag_dagster.core.text.tokens import Tokenizer, load_tokenizer
 from lightrag_dagster.evaluation.evaluation import evaluate
@@ -98,8 +97,8 @@ def measure_taken_out(settings: Settings, count: int, documents: int) -> Measure
     home = Home.of(settings)
     sample = take_sample(home, [one.name for one in chosen_sources(settings, [])], documents, [])
     taken = take_out(sample, count, load_tokenizer(settings.chunking.encoding))
-    with tempfile.TemporaryDirectory(prefix="lightrag-questions-") as folder:
-        copy = TemporaryHome(home, settings, Path(folder))
+    with temporary_folder("lightrag-questions-") as folder:
+        copy = TemporaryHome(home, settings, folder)
         for source, rows in sample.tables.items():
             copy.ingest(source, rows["raw_documents"], taken.chunks[source])
         copy.publish()

@@ -81,7 +81,7 @@ class TemporaryHome:
         for table in VECTOR_TABLES:
             usage = usage + embed(self._recipes, table, open_one).usage
         build_graph(settings)
-        publish_newest(self._recipes)
+        publish_newest(Home.of(settings))
         return usage
 
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:

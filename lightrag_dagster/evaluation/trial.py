@@ -5,13 +5,12 @@ through the stores of the real home, on its budget: earlier answers are not aske
 the new ones.
 """
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.evaluation.metrics import measure
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
@@ -85,15 +84,15 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
     sample = take_sample(home, names, documents, [path for one in questions for path in one.documents])
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
     published = latest_snapshot(home)
-    with tempfile.TemporaryDirectory(prefix="lightrag-try-") as folder:
+    with temporary_folder("lightrag-try-") as folder:
         embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
-        as_it_was = TemporaryHome(home, as_it_is, Path(folder, "before"))
+        as_it_was = TemporaryHome(home, as_it_is, folder / "before")
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
         costs = [value for rows in sample.tables.values() for value in rows["extractions"]["cost_usd"].to_pylist()]
         before = _built(as_it_was, sample, asked, Usage(), sum(value or 0.0 for value in costs))
-        as_tried = TemporaryHome(home, tried, Path(folder, "after"))
+        as_tried = TemporaryHome(home, tried, folder / "after")
         reports = [as_tried.ingest(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
         usage = sum((one.usage for one in reports), Usage())
         after = _built(as_tried, sample, asked, usage, sum(one.answers_cost_usd for one in reports))

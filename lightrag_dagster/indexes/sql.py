@@ -7,7 +7,7 @@ Memory, temporary files and, optionally, time are bounded. Rows are not: they ar
 """
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from threading import TIMEOUT_MAX, Event, Thread
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+from duckdb.sqltypes import DuckDBPyType
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_derived
@@ -39,6 +40,8 @@ _CHUNK = 65_536
 
 _IN_WORDS = {"BIGNUM", "BIT", "BLOB", "INTERVAL", "TIME", "TIME WITH TIME ZONE", "TIME_NS", "TIMESTAMP_NS", "UHUGEINT"}
 """Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
+
+_NESTED = {"array", "list", "map", "struct"}
 
 # An interruption that comes between two statements or batches is lost, so there are several. Seconds.
 _INTERRUPTED_EVERY = 0.05
@@ -166,12 +169,27 @@ def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Have DuckDB write the values of some types; a statement may give two columns one name."""
     columns, is_changed = [], False
     for number, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True), 1):
-        base, bracket, lists = str(kind).partition("[")  # TIME[3][] are lists of lists
-        value, quoted = f"#{number}", name.replace('"', '""')
-        if base in _IN_WORDS:
-            value, is_changed = f"CAST({value} AS VARCHAR{bracket}{lists})", True
-        columns.append(f'{value} AS "{quoted}"')
+        value, named = f"#{number}", _type_in_words(kind)
+        if named != _type_in_words(kind, frozenset()):
+            value, is_changed = f"CAST({value} AS {named})", True
+        columns.append(f"{value} AS {_quoted(name)}")
     return relation.project(", ".join(columns)) if is_changed else relation
+
+
+def _type_in_words(kind: DuckDBPyType, in_words: Set[str] = _IN_WORDS) -> str:
+    """Return the name of a type, with text in place of some types, also where it has parts of them."""
+    if kind.id not in _NESTED or "TUPLE(" in str(kind):  # a part without a name, which no type can be given
+        return "VARCHAR" if str(kind) in in_words else str(kind)
+    parts = {name: _type_in_words(one, in_words) for name, one in kind.children if isinstance(one, DuckDBPyType)}
+    if kind.id == "struct":
+        return f"STRUCT({', '.join(f'{_quoted(name)} {one}' for name, one in parts.items())})"
+    if kind.id == "map":
+        return f"MAP({parts['key']}, {parts['value']})"
+    return f"{parts['child']}[{dict(kind.children)['size'] if kind.id == 'array' else ''}]"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 class _Statements:

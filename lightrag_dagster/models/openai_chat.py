@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx2
+import openai
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
@@ -17,7 +18,7 @@ from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
 from lightrag_dagster.models.openai_client import Endpoint
-from lightrag_dagster.models.openai_errors import SDK_ERRORS, explain, unusable
+from lightrag_dagster.models.openai_errors import explain, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
@@ -71,7 +72,7 @@ class OpenAIChatModel:
             async for piece in pieces:
                 if text := piece_text(piece):
                     yield text
-        except SDK_ERRORS as error:
+        except openai.OpenAIError as error:
             failed = explain(error, self._endpoint.target).error
         except MALFORMED:
             failed = unusable(self._endpoint.target, SHAPELESS).error

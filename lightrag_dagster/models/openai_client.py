@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import httpx2
+import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import (
     AsyncRetrying,
@@ -18,7 +19,7 @@ from tenacity import (
 
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.models.openai_errors import SDK_ERRORS, FailedCallError, Target, explain, timed_out
+from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -100,7 +101,7 @@ class Endpoint:
                 return await send(client)
         except TimeoutError:
             failed = timed_out(self.target)
-        except SDK_ERRORS as error:
+        except openai.OpenAIError as error:
             failed = explain(error, self.target)
         raise failed
 

@@ -14,9 +14,6 @@ import openai
 
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderError, TransientProviderError
 
-SDK_ERRORS = (openai.OpenAIError, RecursionError, ValueError)
-"""Every error of a call of the SDK with a reason outside this process; the last two are of JSON that cannot be read."""
-
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
 
@@ -105,8 +102,8 @@ def _transient(message: str) -> FailedCallError:
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
-def explain(error: Exception, target: Target) -> FailedCallError:
-    """Translate one of `SDK_ERRORS`, raised by a call to `target`."""
+def explain(error: openai.OpenAIError, target: Target) -> FailedCallError:
+    """Translate an error of the SDK, raised by a call to `target`."""
     if isinstance(error, openai.APIStatusError):
         return _explain_status(error, target)
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):

@@ -38,6 +38,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 5.0
 """Time that the command line waits for another ingestion of a source before it says so."""
@@ -65,6 +66,7 @@ class Ingestion:
         self._unchecked: dict[str, None] = {}
         self._checked_at = monotonic()
         made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
+        self._keys = [self._namespace.key(asset) for step in INGESTION for asset in step.assets]
         self._specs = {spec.key: spec for assets in made for spec in assets.specs}
 
     def job(self, sources: Sequence[Source]) -> dg.JobDefinition:
@@ -107,7 +109,7 @@ class Ingestion:
         tables = lightrag.tables(candidate=self._config.backfill)
         try:
             with ingesting(lightrag.home, source.name, LOCK_SECONDS):
-                if why_ingest(source, tables, lightrag.recipes) is not None:
+                if self._is_due(context, source, tables):
                     self._ingest(context, source.name)
                 elif self._config.backfill and tables.has_candidate(source.name):
                     accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
@@ -119,10 +121,28 @@ class Ingestion:
         except LightRAGError as error:
             self._fail(context, source.name, error)
 
+    def _is_due(self, context: dg.OpExecutionContext, source: Source, tables: SourceTables) -> bool:
+        """Say whether there is something to do for a source; raises what it cannot be listed for."""
+        try:
+            return why_ingest(source, tables, self._lightrag.recipes) is not None
+        except LightRAGError:
+            self._plan(context, source.name, self._keys)
+            raise
+
+    def _plan(self, context: dg.OpExecutionContext, source: str, keys: Iterable[dg.AssetKey]) -> None:
+        """Log that tables of a source were to be made by this run, which fails: they are red at its partition.
+
+        Else Dagster would show the partition as it was before.
+        """
+        for key in keys:
+            planned = AssetMaterializationPlannedData(key, partition=source)
+            event = DagsterEvent.build_asset_materialization_planned_event(context.job_name, context.op.name, planned)
+            context.instance.report_dagster_event(event, context.run_id)
+
     def _ingest(self, context: dg.OpExecutionContext, source: str) -> None:
         """Make and check the tables of a source, one step after the other, until one has nothing to show yet."""
         self._display.run(source)
-        left = [self._namespace.key(asset) for step in INGESTION for asset in step.assets]
+        left = self._keys
         inputs = _Inputs(context.instance)
         try:
             for step in INGESTION:
@@ -136,13 +156,7 @@ class Ingestion:
                 inputs.add(made)
                 self._display.finish()
         except BaseException:
-            # Else Dagster would show the partition as it was before.
-            for key in left:
-                planned = AssetMaterializationPlannedData(key, partition=source)
-                event = DagsterEvent.build_asset_materialization_planned_event(
-                    context.job_name, context.op.name, planned
-                )
-                context.instance.report_dagster_event(event, context.run_id)
+            self._plan(context, source, left)
             raise
         self._display.finish()
 

@@ -1,6 +1,7 @@
 """Updates of a knowledge base through the real Dagster jobs, only where something changed.
 
-Pending work is looked up first; Dagster is imported only if there is some.
+Pending work is looked up first; Dagster is imported only if there is some, or if its instance is new, so that the UI
+shows the partitions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -123,8 +124,10 @@ def bring_up_to_date(
     account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)
     states = pending(settings, fresh=True)  # by the look for damage
-    busy = states.publish is not None or states.graph or any(states.sources[source.name].busy for source in sources)
-    if busy or backfill or knowledge_base or questions_pending(settings):
+    chosen = [states.sources[source.name] for source in sources]
+    busy = states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
+    unknown = sources and not any(one.name != "dagster.yaml" for one in Home.of(settings).dagster.glob("*"))
+    if busy or unknown or backfill or knowledge_base or questions_pending(settings):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
@@ -222,16 +225,16 @@ class _Pass:
         """Say whether there is something to do for a source, in a backfill or an ordinary ingestion, as `asked`.
 
         The other kind is due too where the source waits for batches of it, and a backfill that was already made where
-        it may be accepted now.
+        it may be accepted now; one with a problem is, so that Dagster shows it as failed.
         """
         name, state = source.name, states.sources[source.name]
         if name in self._outcome.failed or (backfill != asked and backfill not in state.waiting):
             return False
-        if not (backfill or state.problem):
-            return state.ingest is not None
-        tables = SourceTables(self._home, candidate=backfill)
+        if state.problem or not backfill:
+            return bool(state.problem or state.ingest)
+        tables = SourceTables(self._home, candidate=True)
         try:
-            return why_ingest(source, tables, self._recipes) is not None or (backfill and tables.has_candidate(name))
+            return why_ingest(source, tables, self._recipes) is not None or tables.has_candidate(name)
         except LightRAGError as error:
             self._outcome.failed[name] = str(error)
             return False

@@ -90,15 +90,20 @@ def _rows(decision: Decision, count_tokens: Callable[[list[str]], list[int]]) ->
     }
     counted = {"input_tokens": 0, "cached_input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
     answered = {"model": "a person", "responses": [], "rounds": 0, "status": "ok", "recipe": _RECIPE}
-    found: dict[str, dict[str, object]] = {
+    rows: dict[str, dict[str, object]] = {
         "raw_documents": document,
         "chunks": place,
         "extractions": of_chunk | answered | counted,
         "parsed": of_chunk | {"entities": 1 - is_relation, "relations": int(is_relation), "rejected_rows": 0},
     }
-    mention = of_chunk | {"mention_index": 0, "description": text}
-    if is_relation:
-        src, tgt = decision.names
-        ends = {"src": src, "tgt": tgt, "keywords": decision.keywords or "", "weight": 1.0}
-        return found | {"relation_mentions": mention | ends}
-    return found | {"entity_mentions": mention | {"name": name, "type": (decision.type or "other").lower()}}
+    return rows | _mention(decision, of_chunk | {"mention_index": 0, "description": text})
+
+
+def _mention(decision: Decision, mention: dict[str, object]) -> dict[str, dict[str, object]]:
+    """Return the mention of an added entity, or of a relation, by its table."""
+    if len(decision.names) == 1:
+        named = {"name": decision.names[0], "type": (decision.type or "other").lower()}
+        return {"entity_mentions": mention | named}
+    src, tgt = decision.names
+    ends = {"src": src, "tgt": tgt, "keywords": decision.keywords or "", "weight": 1.0}
+    return {"relation_mentions": mention | ends}

@@ -1,14 +1,16 @@
 """Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.deletions import UNLESS_INTENDED
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, list_snapshots
 from lightrag_dagster.storage.tables.acceptance import AnswerRows
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
@@ -152,9 +154,29 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
         return {}
-    tables, gone = SourceTables(home), before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
-    gone -= {CURATION}  # additions that people took back
-    versions = {source: tables.current("raw_documents", source) for source in sorted(gone)}
+    return _documents_of(home, before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys())
+
+
+def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]:
+    """Return what the newest snapshot has and is none of the `sources` now, and why it stays; raises StoreError.
+
+    A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
+    """
+    home = Home.of(settings)
+    if settings.documents.accept_deletes or (newest := latest_snapshot(home)) is None:
+        return {}
+    gone = _documents_of(home, newest.inputs.sources.keys() - set(sources))
+    return {
+        name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents')}. {UNLESS_INTENDED}"
+        for name, rows in gone.items()
+        if rows
+    }
+
+
+def _documents_of(home: Home, sources: Set[str]) -> dict[str, int]:
+    """Return the number of documents last listed of each source, except of additions that people took back."""
+    tables = SourceTables(home)
+    versions = {source: tables.current("raw_documents", source) for source in sorted(sources - {CURATION})}
     return {source: version.rows if version else 0 for source, version in versions.items()}
 
 

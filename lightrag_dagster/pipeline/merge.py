@@ -24,6 +24,7 @@ from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.additions import CURATION, additions_of, store_additions
 from lightrag_dagster.pipeline.decisions import InForce, in_force
 from lightrag_dagster.pipeline.effects import effect_of
+from lightrag_dagster.pipeline.losses import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EngineName
@@ -101,7 +102,7 @@ class _Work(NamedTuple):
 
 
 def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = False) -> MergeReport:
-    """Merge the accepted version of every configured source into a generation and make it the newest one.
+    """Merge the accepted version of every source into a generation and make it the newest one.
 
     Args:
         recipes: Today's settings, prompts and recipes.
@@ -146,15 +147,17 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
     """
     home = Home.of(recipes.settings)
     decided = in_force(recipes.settings) if decided is None else decided
-    records = {source: accepted(home, source) for source in sorted(find_sources(recipes.settings))}
+    newest, found = latest_snapshot(home), find_sources(recipes.settings)
+    held = held_sources(recipes.settings, found)
+    records = {source: accepted(home, source) for source in found}
     if decided.curation.added and CURATION in records:
         raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
     inputs = recipes.generation_inputs(
         {source: record.tables for source, record in records.items() if record}
+        | {source: tables for source, tables in (newest.inputs.sources if newest else {}).items() if source in held}
         | additions_of(decided.curation, recipes.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source, record in records.items() if not record},
     ).model_copy(update={"decisions": decided.fingerprint})
-    newest = latest_snapshot(home)
     if newest is None:
         return inputs
     kept = newest.inputs.embedder

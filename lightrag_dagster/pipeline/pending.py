@@ -18,6 +18,7 @@ from lightrag_dagster.pipeline.losses import (
     Loss,
     added_up,
     counted,
+    held_sources,
     lost_of_source,
     removed_sources,
     snapshot_warnings,
@@ -49,11 +50,12 @@ class SourceState:
 
     `ingest` is the reason for which the next run ingests it; `problem` why it cannot; `waiting` has the run that pays
     for the batches that it waits for: under True those of a backfill, under False the others. `rejected` is why its
-    files were not taken, or its tables may not be merged; `accept` whether they may although they are not accepted yet.
-    `documents` and `chunks` are rows by status, `outdated` rows of another recipe by table, `backfill` why one that was
-    begun is not accepted yet, `backfill_runs` whether a process works at the source now. `published` is whether the
-    newest snapshot holds what was accepted, `held` whether a rollback keeps that from readers. `losses` are the rows
-    that failed, were skipped or cut; `warning` is why few of its names are in the graph although it was accepted.
+    files were not taken, its tables may not be merged, or it is still published although it is gone; `accept` whether
+    they may although they are not accepted yet. `documents` and `chunks` are rows by status, `outdated` rows of another
+    recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
+    the source now. `published` is whether the newest snapshot holds what was accepted, `held` whether a rollback keeps
+    that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names are in
+    the graph although it was accepted.
     """
 
     source: str
@@ -160,7 +162,8 @@ def pending(settings: Settings, *, fresh: bool = False) -> Pending:
         refresh(home)
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
-    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
+    held = {name: SourceState(name, rejected=reason) for name, reason in held_sources(settings, states).items()}
+    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | held | states
     parts, manifest = outdated(recipes).parts, current_snapshot(home)
     warnings = snapshot_warnings(recipes, manifest, states)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same

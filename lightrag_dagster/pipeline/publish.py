@@ -1,7 +1,6 @@
 """Publication of the newest generation, and checks of the published one."""
 
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
-from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
@@ -10,7 +9,7 @@ from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
 
 
-def publish_newest(recipes: Recipes) -> Manifest:
+def publish_newest(home: Home) -> Manifest:
     """Check the newest generation and publish it.
 
     Raises:
@@ -20,7 +19,6 @@ def publish_newest(recipes: Recipes) -> Manifest:
     from lightrag_dagster.indexes.integrity import findings
     from lightrag_dagster.indexes.views import build_views
 
-    home = Home.of(recipes.settings)
     with building(home, LOCK_SECONDS) as lock:
         generation = generations.newest(home)
         build_views(generation)

@@ -64,7 +64,9 @@ class DocumentSettings(Section):
         description="A document that has less than this share of the characters it had counts as lost. One without any "
         "text always does.",
     )
-    accept_deletes: bool = Field(default=False, description="Accept any number of deleted and emptied documents.")
+    accept_deletes: bool = Field(
+        default=False, description="Accept any number of deleted and emptied documents, and sources that are gone."
+    )
     similar: float | None = Field(
         default=None,
         gt=0,

@@ -110,6 +110,6 @@ def publish(settings: Settings, *, backfill: bool = False, account: Account | No
             lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
         )
     build_graph(settings)
-    manifest = publish_newest(recipes)
+    manifest = publish_newest(home)
     collect_after_publication(home, settings.retention)
     return manifest

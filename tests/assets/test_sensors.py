@@ -67,6 +67,8 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert not publishes(instance, settings)
 
     shutil.rmtree(settings.sources / "office")
+    assert not publishes(instance, settings)
+    settings = settings.changed(documents={"accept_deletes": True})
     assert publishes(instance, settings)
     # It waits for what is launched in the UI, whatever its job is called.
     pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"extractions"}, launched=True)

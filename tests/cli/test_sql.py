@@ -114,6 +114,30 @@ def test_lists_are_printed_as_duckdb_writes_their_values(sql: Run) -> None:
     assert json.loads(sql(statement, "--format", "json")[1]) == [{"a": ["24:00:00", None], "b": [["101"]]}]
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (
+            "{'a': '\\x05a'::blob, 'b c': 1.50::decimal(4,2), 'q\"': [date '2024-01-31']}",
+            {"a": "\\x05a", "b c": 1.5, 'q"': ["2024-01-31"]},
+        ),
+        (
+            "{'a': {'b': time '24:00:00'}, 'c': null, 'd': 'nan'::double}",
+            {"a": {"b": "24:00:00"}, "c": None, "d": None},
+        ),
+        ("map {date '2024-01-31': 2.50::decimal(4,2)}", [["2024-01-31", 2.5]]),
+        ("map {'day': [interval 1 day]}", [["day", ["1 day"]]]),
+        ("[{'a': 'x'::blob}]::struct(a blob)[1]", [{"a": "x"}]),
+        (
+            "{'a': time '24:00:00', 'b': union_value(n := 1), 'c': 'x'::enum('x', 'y'), 'd': '[1]'::json}",
+            {"a": "24:00:00", "b": 1, "c": "x", "d": "[1]"},
+        ),
+    ],
+)
+def test_parts_of_values_are_json_as_columns_are(sql: Run, value: str, written: object) -> None:
+    assert json.loads(sql(f"select {value} as a", "--format", "json")[1]) == [{"a": written}]
+
+
 LATE = "SELECT i, CASE WHEN i = 30000 THEN error('too late') ELSE repeat('x', 1000) END AS x FROM range(30001) AS t(i)"
 """More bytes than DuckDB makes ahead of its reader."""
 

@@ -41,6 +41,26 @@ def test_a_narrow_table_has_one_field_a_line() -> None:
     assert text == "source  notes\ntokens  1,234\ncost    $5\n\nsource  wiki\ntokens  7\ncost    $1\n"
 
 
+def test_a_narrow_table_with_keys_is_several_that_have_them() -> None:
+    columns, rows = ["month", "tokens", "answers", "cost"], [["2026-11", "1,234", "5", "$5"], ["total", "7", "1", "$1"]]
+    assert [line.rstrip() for line in printed(columns, rows, 29, keys=1, title="Costs").splitlines()] == [
+        "Costs",
+        "┏━━━━━━━━━┳━━━━━━━━┓",
+        "┃ month   ┃ tokens ┃",
+        "┡━━━━━━━━━╇━━━━━━━━┩",
+        "│ 2026-11 │  1,234 │",
+        "│ total   │      7 │",
+        "└─────────┴────────┘",
+        "┏━━━━━━━━━┳━━━━━━━━━┳━━━━━━┓",
+        "┃ month   ┃ answers ┃ cost ┃",
+        "┡━━━━━━━━━╇━━━━━━━━━╇━━━━━━┩",
+        "│ 2026-11 │       5 │   $5 │",
+        "│ total   │       1 │   $1 │",
+        "└─────────┴─────────┴──────┘",
+    ]
+    assert printed(columns, rows, 17, keys=1).startswith("month    2026-11\ntokens   1,234\n")
+
+
 def test_numbers_are_aligned_right_and_headings_wrap() -> None:
     text = printed(["source", "input tokens"], [["notes", 12], ["wiki", 1234], ["all", None]], 20, wrap={"source"})
     assert text.splitlines() == [

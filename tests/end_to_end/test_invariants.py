@@ -110,7 +110,7 @@ def test_a_source_that_is_gone_leaves_the_knowledge_base(
 ) -> None:
     copy_to(settings, first_run[0])
     shutil.rmtree(settings.sources / "office")
-    build(settings)
+    build(settings.changed(documents={"accept_deletes": True}))
 
     clean = settings.model_copy(update={"home": tmp_path / "clean"})
     build(clean)

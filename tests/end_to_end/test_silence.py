@@ -73,7 +73,7 @@ LOSSES: Mapping[str, Files] = {
     "row of an answer unusable": files(", BAD-ROW"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
-    "source gone": files(),
+    "source let go": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
     "type not allowed": files(", of Hydrotec GmbH"),
@@ -82,6 +82,7 @@ LOSSES: Mapping[str, Files] = {
 
 WITHHELD: Mapping[str, Files | None] = {
     "source not listed": None,
+    "source gone": None,
     "files gone": {"left.md": "Marta Lindqvist left."},
     "files emptied": {f"{place}.md": "" for place in PLACES},
     "many files unreadable": {f"{place}.md": b"\xc3\x28" for place in PLACES},
@@ -96,8 +97,8 @@ DECISIONS = """
 - {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
 - {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
 """
-FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source gone", "decision without effect")
-FEW_WITHHELD = ("source not listed", "many chunks refused")
+FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source let go", "decision without effect")
+FEW_WITHHELD = ("source not listed", "source gone", "many chunks refused")
 
 
 class Breaking(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
@@ -242,12 +243,12 @@ def test_what_is_lost_of_a_published_source_is_said(
             monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": f"breaking:///{row.source}"}}))
         else:
             write(folder, row.source, LOSSES[row.fault])
-    earlier = ["--source", "file-unreadable-just-now", "--source", "source-gone"]
+    earlier = ["--source", "file-unreadable-just-now", "--source", "source-let-go"]
     assert command(capfd, monkeypatch, "run", *earlier)[0] == 0
-    shutil.rmtree(folder / "source-gone")
+    shutil.rmtree(folder / "source-let-go")
     system.pipe("/file-unreadable-just-now/alder.md", b"Other words.")
     monkeypatch.setattr(Breaking, "broken", "alder.md")
-    code, output, errors = command(capfd, monkeypatch, "run")
+    code, output, errors = command(capfd, monkeypatch, "run", "--accept-deletes")
     assert (code, errors) == (0, "")
     _, status, _ = command(capfd, monkeypatch, "status")
     seen = in_the_ui()
@@ -269,13 +270,12 @@ def test_a_source_that_is_withheld_is_named(
     assert command(capfd, monkeypatch, "run")[0] == 0
     for row in chosen:
         content = WITHHELD[row.fault]
-        if content is None:
-            for path in (folder / row.source).iterdir():
-                path.unlink()
-            (folder / row.source).rmdir()
-            monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": str(folder / row.source)}}))
-        else:
+        if content is not None:
             write(folder, row.source, content)
+            continue
+        shutil.rmtree(folder / row.source)
+        if row.fault == "source not listed":
+            monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": str(folder / row.source)}}))
     code, output, _ = command(capfd, monkeypatch, "run")
     assert code == 1
     _, status, _ = command(capfd, monkeypatch, "status")

@@ -568,3 +568,9 @@ def test_the_server_streams_and_lists_models_and_packs_vectors(loopback: Loopbac
     assert events[-1].usage is not None
     np.testing.assert_allclose(packed, loopback.embed("text", 8), rtol=1e-6)
     assert isinstance(loopback.requests[-1], Received)
+
+
+def test_a_fault_of_our_own_in_a_call_is_not_told_as_an_answer(loopback: Loopback) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        chat(extra_body={"top_p": float("nan")}, max_retries=0)
+    assert loopback.requests == []

@@ -1,5 +1,6 @@
 """Many sources in one run: what Dagster shows of each is what a run of its own would show."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -18,13 +19,13 @@ from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.jobs import open_jobs
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
-from tests.support import FLOOD, OFFICE, RIVER, write_source
+from tests.support import FLOOD, OFFICE, RIVER, published, run, write_source
 
 MADE, TIMES = DagsterEventType.ASSET_MATERIALIZATION, ("seconds", "slowest")
 
@@ -124,6 +125,31 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
 
     write_source(settings, "lost", {"flood.md": FLOOD + " It rained."})
     assert ingest(settings) == (["lost"], {})
+    assert not any(failed(settings, asset) for asset in INGESTED)
+
+
+def test_a_source_that_cannot_be_listed_is_red_and_costs_itself_alone(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "share"
+    folder.mkdir()
+    (folder / "flood.md").write_text(FLOOD)
+    settings = settings.model_copy(update={"named_sources": {"away": SourceSettings(uri=str(folder))}})
+    write_source(settings, "good", {"river.md": RIVER})
+    assert run(settings).failed == {}
+
+    folder.rename(tmp_path / "elsewhere")  # as a mount that is lost, and nothing else to do
+    outcome = run(settings)
+    assert (outcome.ingested, list(outcome.failed)) == ([], ["away"])
+    assert "cannot be listed" in outcome.failed["away"]
+    for asset in INGESTED:
+        assert failed(settings, asset) == {"away"}, asset
+    assert list(published(settings).inputs.sources) == ["away", "good"]
+    with open_instance(Home(settings.home)) as instance:
+        assert instance.get_runs(limit=1)[0].status is dg.DagsterRunStatus.FAILURE
+    assert run(settings, "good").failed == {}
+
+    (tmp_path / "elsewhere").rename(folder)
+    (folder / "flood.md").write_text(f"{FLOOD} It rained.")
+    assert run(settings).failed == {}
     assert not any(failed(settings, asset) for asset in INGESTED)
 
 

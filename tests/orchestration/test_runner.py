@@ -223,9 +223,24 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, mon
     assert outcome.ingested == ["office"]
 
 
+def test_a_new_instance_gets_the_partitions_although_nothing_changed(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings, graph=True)
+    (tmp_path / "of_the_team").mkdir()
+    (tmp_path / "of_the_team" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "of_the_team"))
+    assert run(settings).ingested == []
+    with open_instance(Home(settings.home)) as instance:
+        assert instance.get_dynamic_partitions("source") == ["notes"]
+        assert instance.get_runs_count() == 0
+
+
 def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings, graph=True)
+    run(settings)  # makes Dagster's instance
     statement = (
         "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
         "try: main()\n"

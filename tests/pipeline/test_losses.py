@@ -4,10 +4,11 @@ import pytest
 
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.tables.source_tables import TableVersion
-from tests.support import RIVER, build, write_source
+from tests.support import RIVER, build, published, write_source
 
 NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"
 
@@ -52,17 +53,44 @@ def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], 
     assert [str(loss) for loss in added_up(found)] == lines
 
 
-def test_a_source_that_is_gone_is_named_until_it_comes_back(settings: Settings) -> None:
+@pytest.fixture
+def tickets_gone(settings: Settings) -> Settings:
+    """Settings of two published sources, of which one is gone."""
     for source in ("notes", "tickets"):
         write_source(settings, source, {"river.md": f"{RIVER} It is in {source}."})
     build(settings)
-    folder = settings.sources / "tickets"
-    folder.rename(settings.sources.parent / "away")
-    assert pending(settings).warnings == ["tickets is no longer a source: its 1 document leaves with the next run"]
+    (settings.sources / "tickets").rename(settings.sources.parent / "away")
+    return settings
+
+
+def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Settings) -> None:
+    first = published(tickets_gone)
+    reason = "source 'tickets' is gone, with its 1 document. The last accepted version stays published. If this is "
+    assert pending(tickets_gone).rejected["tickets"].startswith(reason)
+    (plan,) = [one for one in make_plan(tickets_gone).sources if one.source == "tickets"]
+    assert str(plan.problem).startswith(reason)
+    held = build(tickets_gone)
+    assert (list(held.rejected), held.published, held.warnings) == (["tickets"], None, [])
+
+    # Other sources are published with it, as it was.
+    write_source(tickets_gone, "notes", {"river.md": f"{RIVER} It is in notes, and Priya Nair lives in Oslo."})
+    assert list(build(tickets_gone).rejected) == ["tickets"]
+    now = published(tickets_gone)
+    assert now.snapshot_id != first.snapshot_id
+    assert now.inputs.sources["tickets"] == first.inputs.sources["tickets"]
+
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+    assert pending(tickets_gone).rejected == {}
+
+
+def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
+    accepting = tickets_gone.changed(documents={"accept_deletes": True})
+    assert pending(accepting).warnings == ["tickets is no longer a source: its 1 document leaves with the next run"]
     gone = "tickets is no longer a source: its 1 document is no longer in the knowledge base"
-    assert build(settings).warnings == [gone]
-    (settings.sources.parent / "away").rename(folder)
-    assert pending(settings).warnings == []
+    assert build(accepting).warnings == [gone]
+    (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
+    assert pending(tickets_gone).warnings == []
 
 
 def test_the_sum_counts_all_rows_and_names_the_sources_that_lost_some() -> None:

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.decisions import copy_decisions
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -28,8 +28,8 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         StoreError: the disk refuses, or the home changed meanwhile.
     """
     home = Home.of(recipes.settings)
-    with tempfile.TemporaryDirectory(prefix="lightrag-plan-") as folder:
-        copy = Home(Path(folder))
+    with temporary_folder("lightrag-plan-") as folder:
+        copy = Home(folder)
         _fetch(home)
         try:
             for pointer in (home.format, home.current, home.newest, home.held):

@@ -19,7 +19,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
-from lightrag_dagster.pipeline.losses import removed_sources
+from lightrag_dagster.pipeline.losses import held_sources, removed_sources
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, why_ingest
@@ -139,14 +139,16 @@ def make_plan(
     """
     today = Recipes.of(settings)
     sources = chosen_sources(settings, names) if names is not None else []
-    misnamed = misnamed_sources(settings) if names is not None and not names else {}
+    unusable = dict[str, str]()
+    if names is not None and not names:
+        unusable = misnamed_sources(settings) | held_sources(settings, [source.name for source in sources])
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
         planning = _Planning(trial, extracting, describing, backfill, sample)
         planned = [_plan_source(source, planning) for source in sources]
         plans = [plan for plan, _ in planned]
-        plans += [SourcePlan(name, problem=why) for name, why in misnamed.items()]
+        plans += [SourcePlan(name, problem=why) for name, why in unusable.items()]
         plans += _removed(trial)
         accept_pending(trial.settings)
         asked = Questions.total(questions for _, questions in planned)
@@ -154,10 +156,14 @@ def make_plan(
         ratios = _ratios(today, sources, asked)
         extraction = steps.extraction(asked, ratios, settings)
         estimated = outdated_steps(today, trial, ratios, sample) if knowledge_base else None
-        after = estimated or {}
-        if estimated is None and (knowledge_base or not unknown):
+        if estimated is not None:
+            after = estimated
+        elif unknown and not knowledge_base:
+            after = {}
+        else:
             after = steps.merge(today, trial, ratios, backfill=knowledge_base)
-    after = after or (steps.after_extraction(extraction, ratios, settings) if unknown else {})
+    if unknown and not after:
+        after = steps.after_extraction(extraction, ratios, settings)
     found = {"extraction": extraction, **after}
     roles: list[Role] = ["extract", "summarise"]
     if describing.first:

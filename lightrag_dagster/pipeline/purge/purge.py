@@ -315,7 +315,10 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
 def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
     home, tables = Home.of(settings), SourceTables(Home.of(settings))
     used = snapshot.inputs.sources.get(source, {})
-    reason = f"{source} is still in the published snapshot" if used and not paths else None
+    if used and not paths:
+        let_go = "run `lightrag-dagster run --accept-deletes`, then purge again"
+        raise StoreError(f"{source} is still in the published snapshot; {let_go}")
+    reason = None
     if paths and (current := tables.current("raw_documents", source)):
         record = accepted(home, source)
         versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}

@@ -13,6 +13,12 @@ from lightrag_dagster.settings import DocumentSettings
 if TYPE_CHECKING:
     import duckdb
 
+UNLESS_INTENDED = (
+    "The last accepted version stays published. If this is intended, run again with --accept-deletes or set "
+    "documents.accept_deletes"
+)
+"""The end of the message about a loss that is refused."""
+
 
 class Losses(NamedTuple):
     """Numbers of documents whose text is no longer in their source.
@@ -61,6 +67,5 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     lost = before if all_of_it else losses.lost
     raise SourceError(
         f"source {source!r} lost {lost} of {before} documents at once ({losses}), {bound}; one of them is "
-        f"{example!r}. The last accepted version stays published. If this is intended, run again "
-        "with --accept-deletes or set documents.accept_deletes"
+        f"{example!r}. {UNLESS_INTENDED}"
     )

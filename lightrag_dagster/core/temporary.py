@@ -1,0 +1,36 @@
+"""Temporary folders, of which the next one removes those that killed processes have left."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_NEW_SECONDS = 60.0
+"""A folder that was made so recently may not be held yet."""
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Give a folder for the block, after those with the same prefix are removed whose processes have ended."""
+    for leftover in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError):  # it is held, or another user's
+            if time.time() - leftover.stat().st_mtime > _NEW_SECONDS:
+                with _held(leftover):
+                    shutil.rmtree(leftover)
+    with tempfile.TemporaryDirectory(prefix=prefix) as name, _held(Path(name)):
+        yield Path(name)
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which ends with the process; raises OSError while another holds it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)

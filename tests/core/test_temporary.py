@@ -1,0 +1,40 @@
+"""Temporary folders: what a killed process has left goes, what a living one uses stays."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.core.temporary import temporary_folder
+
+HOLDER = """
+import sys
+from lightrag_dagster.core.temporary import temporary_folder
+with temporary_folder("lightrag-plan-") as folder:
+    (folder / "row").write_text("1")
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as holder:
+        assert holder.stdout is not None
+        left = Path(holder.stdout.readline().strip())
+        os.utime(left, (0, 0))
+        with temporary_folder("lightrag-plan-") as ours:
+            assert sorted(tmp_path.iterdir()) == sorted([left, ours])
+        holder.kill()
+    assert (left / "row").exists()
+    with temporary_folder("lightrag-try-"):
+        assert left.exists()
+    with temporary_folder("lightrag-plan-") as ours:
+        assert list(tmp_path.iterdir()) == [ours]
+    assert list(tmp_path.iterdir()) == []
