@@ -1,7 +1,7 @@
 """Validation of what an OpenAI-compatible server answered, which the SDK does not check.
 
 Text, finish reason and counts leave this module only as they may be stored. Whatever else a server sends is an unusable
-answer, except for a count of tokens: one that is none counts as not reported.
+answer, except for a count of tokens: one that is none is 0, as if it was not reported.
 """
 
 import base64

@@ -6,6 +6,7 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -14,10 +15,11 @@ from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
+from lightrag_dagster.core.text import tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
-from lightrag_dagster.models.openai_client import Endpoint
+from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.openai_errors import explain, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
@@ -99,7 +101,14 @@ class OpenAIChatModel:
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         response = await client.post(_PATH, cast_to=httpx2.Response, body=request_body(self._settings, request))
-        return read_completion(response.content, self._endpoint.target)
+        answered = read_completion(response.content, self._endpoint.target)
+        if not (answered.input_tokens and answered.output_tokens):
+            warn_of_estimate(self._endpoint.target)
+        return replace(
+            answered,
+            input_tokens=answered.input_tokens or rough_tokens(request),
+            output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
+        )
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """One OpenAI-compatible endpoint: a shared client, its limits, and retries."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import TypeVar
 
 import httpx2
@@ -30,6 +32,8 @@ _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK
 _SILENCE_SECONDS = 10.0
 
 Answer = TypeVar("Answer")
+
+_log = logging.getLogger(__name__)
 
 
 class Endpoint:
@@ -119,6 +123,16 @@ class Endpoint:
             self._client.organization = self._client.organization or None
             self._client.project = self._client.project or None
         return self._client
+
+
+@cache
+def warn_of_estimate(target: Target) -> None:
+    """Say, once in a process, that the tokens of a model's answers are estimated, and so what they cost."""
+    _log.warning(
+        "model %s at %s does not report the tokens of its answers; they are estimated, too high rather than too low",
+        target.model,
+        target.host,
+    )
 
 
 class _Silence:

@@ -15,7 +15,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_answers import read_embeddings
-from lightrag_dagster.models.openai_client import Endpoint
+from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
@@ -111,5 +111,7 @@ class OpenAIEmbedder:
         response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
         target = self._endpoint.target
         rows, tokens = read_embeddings(response.content, target)
-        self._usage.input_tokens += tokens
+        if not tokens:
+            warn_of_estimate(target)
+        self._usage.input_tokens += tokens or sum(map(rough_tokens, texts))
         return unit_vectors(rows, len(texts), self.dimensions, f"model {target.model} at {target.host}")

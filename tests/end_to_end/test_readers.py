@@ -46,11 +46,11 @@ print(outcome.failed, outcome.manifest.snapshot_id)
 """
 
 
-def build_year(settings: Settings, year: int) -> str:
+def build_year(settings: Settings, year: int, *, graph: bool = False) -> str:
     """Publish a snapshot in which the gauge was built in that year, at the station of its last digits."""
     river = RIVER.replace("2019", f"{year} at Station {year - 2000}")
     write_source(settings, "notes", {"river.md": river, "flood.txt": FLOOD})
-    build(settings)
+    build(settings, graph=graph)
     return published(settings).snapshot_id
 
 
@@ -92,7 +92,7 @@ def test_a_reader_keeps_its_snapshot_through_fifty_publications(settings: Settin
 @pytest.mark.long
 def test_an_analyst_holds_up_no_run_and_sees_one_state(settings: Settings) -> None:
     home = Home(settings.home)
-    first = Generation(home, build_year(settings, 2001))
+    first = Generation(home, build_year(settings, 2001, graph=True))
     names = "SELECT name FROM entities ORDER BY name"
     nodes = "MATCH (entity:Entity) RETURN entity.name ORDER BY entity.name"
     with (

@@ -12,6 +12,7 @@ from lightrag_dagster.core.protocols import MOST_TOKENS, ChatRequest, ChatRespon
 from lightrag_dagster.errors import EmbeddingError, TransientProviderError
 from lightrag_dagster.models.batch.jsonl import read_line
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
+from lightrag_dagster.models.openai_client import warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError, Target
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.settings import Settings
@@ -22,6 +23,8 @@ from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback, Reply
 
 REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "Text")))
+INPUT, OUTPUT = 18, 2
+"""The estimated tokens of the request, and of the answer `Hello`."""
 JSON = {"content-type": "application/json"}
 TARGET = Target("LIGHTRAG_LLM__", "m", "host", 1.0)
 
@@ -59,23 +62,27 @@ NO_COUNTS = [
 
 
 @pytest.mark.parametrize("value", NO_COUNTS)
-def test_a_count_that_is_none_counts_as_not_reported(loopback: Loopback, settings: Settings, value: object) -> None:
+def test_a_count_that_is_none_is_estimated(loopback: Loopback, settings: Settings, value: object) -> None:
     usage = {"prompt_tokens": value, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": value}}
     loopback.chat = lambda body: Answer("Hello", usage=usage)
-    assert bought(settings) == ChatResponse("Hello", "stop", 0, 3, 0, 3.0)
-    assert Ledger(Home.of(settings).ledger).spent("run") == 3.0
+    assert bought(settings) == ChatResponse("Hello", "stop", INPUT, 3, 0, INPUT + 3.0)
+    assert Ledger(Home.of(settings).ledger).spent("run") == INPUT + 3.0
 
 
 @pytest.mark.parametrize("usage", [None, [], [1], "many", 7, {"prompt_tokens_details": [1]}])
-def test_usage_that_is_none_counts_as_not_reported(loopback: Loopback, settings: Settings, usage: Any) -> None:
+def test_usage_that_is_none_is_estimated_and_said(
+    loopback: Loopback, settings: Settings, caplog: pytest.LogCaptureFixture, usage: Any
+) -> None:
+    warn_of_estimate.cache_clear()
     loopback.chat = lambda body: Answer("Hello", usage=usage)
-    assert bought(settings) == ChatResponse("Hello")
+    assert bought(settings) == ChatResponse("Hello", "stop", INPUT, OUTPUT, 0, float(INPUT + OUTPUT))
+    assert "does not report the tokens of its answers; they are estimated" in caplog.text
 
 
 def test_no_more_tokens_are_cached_than_were_taken_in(loopback: Loopback, settings: Settings) -> None:
-    usage = {"prompt_tokens": 5, "completion_tokens": 0, "prompt_tokens_details": {"cached_tokens": 1000}}
+    usage = {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 1000}}
     loopback.chat = lambda body: Answer("Hello", usage=usage)
-    assert bought(settings) == ChatResponse("Hello", "stop", 5, 0, 5, 5.0)
+    assert bought(settings) == ChatResponse("Hello", "stop", 5, 1, 5, 6.0)
 
 
 def completion(finish_reason: Any = "stop", **message: Any) -> dict[str, Any]:
@@ -219,7 +226,7 @@ def test_tokens_of_embeddings_are_counted_by_the_same_rule(
 ) -> None:
     loopback.script.append(vectors([1, 0], [0.0, 1.0], usage=usage))
     assert sorted(embedded(settings)) == [[0.0, 1.0], [1.0, 0.0]]
-    assert Ledger(Home.of(settings).ledger).spent("run") == 0.0
+    assert Ledger(Home.of(settings).ledger).spent("run") == 2.0  # estimated: one for each of two letters
 
 
 @pytest.mark.parametrize(
