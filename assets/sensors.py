@@ -23,6 +23,7 @@ from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
+from lightrag_dagster.pipeline.losses import partition_keys
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
@@ -132,19 +133,20 @@ def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.Se
 
 
 def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:
-    """Add a partition for each new source, and delete that of each missing source.
+    """Add a partition for each new source, and delete that of each source that is gone, unless it is withheld.
 
     Raises:
         StoreError: the partitions are those of another home.
     """
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
-    wanted = set(find_sources(lightrag.settings))
+    found, wanted = find_sources(lightrag.settings), set(partition_keys(lightrag.settings))
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)
     requests = [namespace.sources.build_add_request(added)] if added else []
     removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    at_once, tags = added if lightrag.settings.ingest_new_sources else [], MAX_RUNTIME | {COMMAND_TAG: "new source"}
+    at_once = [name for name in added if name in found] if lightrag.settings.ingest_new_sources else []
+    tags = MAX_RUNTIME | {COMMAND_TAG: "new source"}
     return dg.SensorResult(
         run_requests=[dg.RunRequest(partition_key=name, tags=tags) for name in at_once],
         dynamic_partitions_requests=[*requests, *removals],

@@ -68,7 +68,11 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
 
     shutil.rmtree(settings.sources / "office")
     assert not publishes(instance, settings)
+    synchronise(instance, settings)
+    assert instance.get_dynamic_partitions("source") == ["notes", "office"]
     settings = settings.changed(documents={"accept_deletes": True})
+    synchronise(instance, settings)
+    assert instance.get_dynamic_partitions("source") == ["notes"]
     assert publishes(instance, settings)
     # It waits for what is launched in the UI, whatever its job is called.
     pretend(instance, dg.DagsterRunStatus.STARTED, job="__ASSET_JOB", assets={"extractions"}, launched=True)

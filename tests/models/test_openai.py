@@ -92,9 +92,9 @@ def test_reasoning_models_get_the_parameters_they_take(loopback: Loopback, model
     assert not body.keys() & {"temperature", "max_tokens"}
 
 
-def test_missing_usage_counts_as_nothing(loopback: Loopback) -> None:
+def test_missing_usage_is_estimated(loopback: Loopback) -> None:
     loopback.chat = lambda body: Answer("Hello", finish_reason="length", usage={})
-    assert chat() == ChatResponse("Hello", "length")
+    assert chat() == ChatResponse("Hello", "length", input_tokens=18, output_tokens=2)
 
 
 STATUS_ERRORS: list[tuple[Reply, type[ProviderError], str]] = [

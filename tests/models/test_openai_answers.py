@@ -146,7 +146,7 @@ def test_a_refusal_that_is_no_text_is_an_empty_answer(loopback: Loopback, settin
 @pytest.mark.parametrize("body", [{"id": 5, "model": ["m"]}, {"id": None, "_fields_set": 5, "created": "now"}])
 def test_fields_that_nobody_reads_may_be_anything(loopback: Loopback, settings: Settings, body: dict[str, Any]) -> None:
     loopback.script.append(Reply(body=completion() | body))
-    assert bought(settings) == ChatResponse("Hello")
+    assert bought(settings) == ChatResponse("Hello", "stop", INPUT, OUTPUT, 0, float(INPUT + OUTPUT))
 
 
 def test_a_finish_reason_that_no_store_can_hold_is_replaced(loopback: Loopback, settings: Settings) -> None:
