@@ -1,7 +1,7 @@
 """The contents of a page: what of a snapshot, or of its view by a filter, is shown, in columns."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.drawing import Drawing, drawing_of
 from lightrag_dagster.report.evidence import SourceSets, evidence_of
 from lightrag_dagster.report.fitting import Fitting
-from lightrag_dagster.report.groups import groups_of
+from lightrag_dagster.report.groups import Groups, groups_of
 from lightrag_dagster.report.layout import Edges
 
 _ENTITY = pa.schema(
@@ -38,11 +38,64 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
     Raises:
         StoreError: a table of the snapshot is missing or damaged.
     """
-    graph, fit = seen.graph, Fitting(bounds.bytes)
+    graph, fit, chosen = seen.graph, Fitting(bounds.bytes), _choose(seen.graph, bounds)
+    sources = SourceSets(graph)
+    data = _columns(graph, chosen, bounds, fit, sources) | {"changes": changes}
+    if not fit.take(data) and bounds.entities:  # names of giant size, or thousands of sources
+        fewer = {name: getattr(bounds, name) // 2 for name in ("entities", "relations", "communities")}
+        return contents_of(seen, replace(bounds, **fewer), changes)
+    descriptions = chosen.table["description"].to_pylist()
+    data["entities"]["description"] = fit.column("descriptions", descriptions, bounds.description)
+    keywords = [one["keywords"] for one in graph.relations.take(chosen.kept)]
+    data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
+    quotes = newest_quotes(seen, chosen.listed, bounds.quotes)
+    data["quotes"], data["documents"] = evidence_of(graph, sources.names, quotes, fit, bounds)
+    drawing, entities, relations = chosen.drawing, len(chosen.entities), len(chosen.relations)
+    figures = {
+        "entities": entities,
+        "relations": relations,
+        "communities": len(chosen.groups.names) if chosen.groups.kind == "community" else 0,
+        "listed_entities": len(chosen.listed),
+        "listed_relations": len(chosen.kept),
+        "drawn_nodes": len(drawing.places),
+        "drawn_edges": len(drawing.edges.weights),
+        "quotes": len(data["quotes"]["text"]),
+    }
+    left_out = [
+        *chosen.notes,
+        *_beyond("entities, of which those with most relations are listed", entities - len(chosen.listed)),
+        *_beyond("relations, of which the strongest among listed entities are kept", relations - len(chosen.kept)),
+        *drawing.left_out,
+        *_beyond("passages, of which the newest of each entity are quoted", int(chosen.passages.sum()) - len(quotes)),
+        *fit.notes(),
+    ]
+    return PageContents(data, drawing, figures, left_out)
+
+
+class _Chosen(NamedTuple):
+    """The rows on a page: of all entities and relations that may be seen, those listed, drawn, and in groups.
+
+    `table` has the rows of the listed entities, `passages` the number of passages of each; `edges` are the kept
+    relations, between positions in the list.
+    """
+
+    entities: Rows
+    listed: Rows
+    relations: Rows
+    kept: Rows
+    edges: Edges
+    table: pa.Table
+    passages: Rows
+    groups: Groups
+    notes: list[str]
+    drawing: Drawing
+
+
+def _choose(graph: Adjacency, bounds: PageBounds) -> _Chosen:
+    """Choose the rows for a page, and draw them."""
     passages = np.diff(graph.entity_chunks.offsets)
     entities = _strongest_entities(graph, passages)
-    listed = entities[: bounds.entities]
-    relations = _strongest_relations(graph)
+    listed, relations = entities[: bounds.entities], _strongest_relations(graph)
     weights, ends = graph.relations.values("weight"), _renumbered(graph, entities)
     every = Edges(ends[relations, 0], ends[relations, 1], weights[relations])
     within = (every.sources < len(listed)) & (every.targets < len(listed))
@@ -52,23 +105,30 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
     groups, notes = groups_of(table, _relation_table(graph, relations))
     drawing = drawing_of(groups, np.asarray(table["degree"]), every, len(listed), edges, bounds)
     first = table.slice(0, len(listed))
-    types, type_of = _numbered(first["type"].to_pylist())
-    sources = SourceSets(graph)
-    data: dict[str, Any] = {
+    return _Chosen(entities, listed, relations, kept, edges, first, passages[listed], groups, notes, drawing)
+
+
+def _columns(
+    graph: Adjacency, chosen: _Chosen, bounds: PageBounds, fit: Fitting, sources: SourceSets
+) -> dict[str, Any]:
+    """Return the columns of a page, except of descriptions, keywords and quotes, which get the room that is left."""
+    table, groups, drawing = chosen.table, chosen.groups, chosen.drawing
+    types, type_of = _numbered(table["type"].to_pylist())
+    return {
         "entities": {
-            "id": first["entity_id"].to_pylist(),
-            "name": [fit.short(one, bounds.name, "names") for one in first["name"].to_pylist()],
+            "id": table["entity_id"].to_pylist(),
+            "name": [fit.short(one, bounds.name, "names") for one in table["name"].to_pylist()],
             "type": type_of,
-            "degree": first["degree"].to_pylist(),
-            "passages": passages[listed].tolist(),
-            "sources": sources.of(graph.entity_chunks, listed),
-            "group": groups.wholes[: len(listed)].tolist(),
+            "degree": table["degree"].to_pylist(),
+            "passages": chosen.passages.tolist(),
+            "sources": sources.of(graph.entity_chunks, chosen.listed),
+            "group": groups.wholes[: len(chosen.listed)].tolist(),
         },
         "relations": {
-            "a": edges.sources.tolist(),
-            "b": edges.targets.tolist(),
-            "weight": [round(one, 2) for one in edges.weights.tolist()],
-            "sources": sources.of(graph.relation_chunks, kept),
+            "a": chosen.edges.sources.tolist(),
+            "b": chosen.edges.targets.tolist(),
+            "weight": [round(one, 2) for one in chosen.edges.weights.tolist()],
+            "sources": sources.of(graph.relation_chunks, chosen.kept),
         },
         "types": [fit.short(one, bounds.name, "types") for one in types],
         "group_kind": groups.kind,
@@ -80,36 +140,7 @@ def contents_of(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any] | No
         },
         "sources": sources.names,
         "source_sets": sources.sets,
-        "changes": changes,
     }
-    if not fit.take(data) and bounds.entities:  # names of giant size, or thousands of sources
-        fewer = {name: getattr(bounds, name) // 2 for name in ("entities", "relations", "communities")}
-        return contents_of(seen, replace(bounds, **fewer), changes)
-    data["entities"]["description"] = fit.column("descriptions", first["description"].to_pylist(), bounds.description)
-    keywords = [one["keywords"] for one in graph.relations.take(kept)]
-    data["relations"]["keywords"] = fit.column("keywords of relations", keywords, bounds.name)
-    quotes = newest_quotes(seen, listed, bounds.quotes)
-    data["quotes"], data["documents"] = evidence_of(graph, sources.names, quotes, fit, bounds)
-    figures = {
-        "entities": len(entities),
-        "relations": len(relations),
-        "communities": len(groups.names) if groups.kind == "community" else 0,
-        "listed_entities": len(listed),
-        "listed_relations": len(kept),
-        "drawn_nodes": len(drawing.places),
-        "drawn_edges": len(drawing.edges.weights),
-        "quotes": len(data["quotes"]["text"]),
-    }
-    passed = int(passages[listed].sum()) - len(quotes)
-    left_out = [
-        *notes,
-        *_beyond("entities, of which those with most relations are listed", len(entities) - len(listed)),
-        *_beyond("relations, of which the strongest among listed entities are kept", len(relations) - len(kept)),
-        *drawing.left_out,
-        *_beyond("passages, of which the newest of each entity are quoted", passed),
-        *fit.notes(),
-    ]
-    return PageContents(data, drawing, figures, left_out)
 
 
 def _strongest_entities(graph: Adjacency, passages: Rows) -> Rows:

@@ -96,15 +96,12 @@ def collect(
     compact = _alike(folded["compact"], one, other, Indel.normalized_similarity)
     # Words that were only joined or divided agree.
     whole = np.maximum((compact - np.float32(0.9)) / np.float32(0.1), np.float32(0))
-    cosine = _cosines(vectors, one, other) if vectors is not None else None
+    cosine, nearness = _nearness(vectors, one, other)
     return PairEvidence(
         one=one,
         other=other,
         rules=kept["rules"],
-        likeness=np.maximum(
-            _alike(ordered, one, other, Indel.normalized_similarity),
-            compact,
-        ),
+        likeness=np.maximum(_alike(ordered, one, other, Indel.normalized_similarity), compact),
         beginning=_alike(folded["compact"], one, other, JaroWinkler.normalized_similarity),
         agreed=np.maximum(_filled(agreed["agreed"]), whole),
         missing=_filled(agreed["missing"]) * (1 - whole) / np.float32(bits),
@@ -116,14 +113,20 @@ def collect(
         numbers_differ=_lacking(numbers, one, other),
         text=_alike(begun, one, other, Indel.normalized_similarity),
         cosine=cosine,
-        nearness=np.zeros(len(one), dtype=np.float32)
-        if cosine is None or vectors is None
-        else _above_chance(cosine, vectors),
+        nearness=nearness,
         neighbours=_common(graph, one, other) / np.float32(bits),
         together=_together(entities, one, other),
         related=_joined(graph, one, other),
         types_differ=((types[one] != types[other]) & typed[one] & typed[other]).astype(bool),
     )
+
+
+def _nearness(vectors: Numbers | None, one: Places, other: Places) -> tuple[Floats | None, Floats]:
+    """Return the cosine of each pair, if there are vectors, and by how much it is above that at random."""
+    if vectors is None:
+        return None, np.zeros(len(one), dtype=np.float32)
+    cosine = _cosines(vectors, one, other)
+    return cosine, _above_chance(cosine, vectors)
 
 
 _WORDS = ("of_name", "NOT of_name", "NOT of_name AND is_number")
