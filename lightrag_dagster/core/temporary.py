@@ -28,7 +28,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, which ends with the process; raises OSError while another holds it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)  # a pipe would wait for a writer
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -12,7 +12,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, list_snapshots
-from lightrag_dagster.storage.tables.acceptance import AnswerRows
+from lightrag_dagster.storage.tables.acceptance import AnswerRows, accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
 
@@ -159,17 +159,19 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
 
 
 def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]:
-    """Return what the newest snapshot has and is none of the `sources` now, and why it stays; raises StoreError.
+    """Return what is merged and is none of the `sources` now, and why it stays; raises StoreError.
 
     A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
+    What was let go has no accepted version any more; what an older package let go is not in the newest snapshot.
     """
     home = Home.of(settings)
-    if settings.documents.accept_deletes or (newest := latest_snapshot(home)) is None:
+    if settings.documents.accept_deletes or not (gone := accepted_sources(home).difference(sources)):
         return {}
-    gone = _documents_of(home, newest.inputs.sources.keys() - set(sources))
+    if newest := latest_snapshot(home):
+        gone &= newest.inputs.sources.keys()
     return {
         name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents')}. {UNLESS_INTENDED}"
-        for name, rows in gone.items()
+        for name, rows in _documents_of(home, gone).items()
         if rows
     }
 

@@ -39,7 +39,7 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.acceptance import accepted, let_go
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         generations.remove_leftovers(home)
         decided = in_force(recipes.settings)
         inputs = next_inputs(recipes, backfill=backfill, decided=decided)
+        let_go(home, inputs.sources)
         last = _last_merged(home)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
@@ -147,17 +148,16 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
     """
     home = Home.of(recipes.settings)
     decided = in_force(recipes.settings) if decided is None else decided
-    newest, found = latest_snapshot(home), find_sources(recipes.settings)
-    held = held_sources(recipes.settings, found)
-    records = {source: accepted(home, source) for source in found}
+    found = find_sources(recipes.settings)
+    records = {source: accepted(home, source) for source in sorted([*found, *held_sources(recipes.settings, found)])}
     if decided.curation.added and CURATION in records:
         raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
     inputs = recipes.generation_inputs(
         {source: record.tables for source, record in records.items() if record}
-        | {source: tables for source, tables in (newest.inputs.sources if newest else {}).items() if source in held}
         | additions_of(decided.curation, recipes.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source, record in records.items() if not record},
     ).model_copy(update={"decisions": decided.fingerprint})
+    newest = latest_snapshot(home)
     if newest is None:
         return inputs
     kept = newest.inputs.embedder

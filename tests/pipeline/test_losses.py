@@ -7,8 +7,10 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import TableVersion
-from tests.support import RIVER, build, published, write_source
+from tests.support import RIVER, build, published, run, write_source
 
 NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"
 
@@ -82,6 +84,26 @@ def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Sett
     build(tickets_gone.changed(documents={"accept_deletes": True}))
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
     assert pending(tickets_gone).rejected == {}
+
+
+def damage(settings: Settings) -> None:
+    """Remove a merged table of the published snapshot, which the next `run` repairs."""
+    Generation(Home.of(settings), published(settings).snapshot_id).path("entities.parquet").unlink()
+
+
+def test_a_source_that_is_gone_is_held_although_its_only_snapshot_is_repaired(tickets_gone: Settings) -> None:
+    damage(tickets_gone)
+    outcome = run(tickets_gone)
+    assert (len(outcome.damaged), list(outcome.rejected)) == (1, ["tickets"])
+    assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
+
+
+def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    damage(tickets_gone)
+    outcome = run(tickets_gone)
+    assert (len(outcome.damaged), outcome.rejected) == (1, {})
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
 def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:

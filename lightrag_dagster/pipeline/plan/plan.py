@@ -5,6 +5,7 @@ stored are counted with the model's tokenizer. Everything that follows from thei
 summaries, vectors) is estimated.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -145,7 +146,7 @@ def make_plan(
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
-        planning = _Planning(trial, extracting, describing, backfill, sample)
+        planning = _Planning(trial, extracting, describing, backfill, sample, defaultdict(list))
         planned = [_plan_source(source, planning) for source in sources]
         plans = [plan for plan, _ in planned]
         plans += [SourcePlan(name, problem=why) for name, why in unusable.items()]
@@ -188,13 +189,17 @@ def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
 
 
 class _Planning(NamedTuple):
-    """The overlay in which sources are planned, models that extract and describe images there, and how to plan."""
+    """The overlay in which sources are planned, models that extract and describe images there, and how to plan.
+
+    `asked` has for each recipe of extractions the files of the chunks of the sources that were planned by it.
+    """
 
     trial: Recipes
     extracting: DryRunModel
     describing: DryRunModel
     backfill: bool
     sample: int
+    asked: defaultdict[str, list[Path]]
 
 
 def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Questions]:
@@ -202,7 +207,7 @@ def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Quest
 
     A large source is asked about a sample of its chunks instead, and its accepted tables stay.
     """
-    recipes, model, describing, backfill, sample = planning
+    recipes, model, describing, backfill, sample, asked_elsewhere = planning
     name, plan = source.name, SourcePlan(source.name)
     tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
     known, first, later = tables.current("raw_documents", name), len(model.first), len(model.later)
@@ -218,7 +223,9 @@ def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Quest
                 plan.documents = compare(before, _documents(tables, read.version))
             if outdated in ("raw_documents", "chunks"):
                 chunk_source(name, tables, recipes)
-            sampled = sampled_questions(name, tables, recipes, model, sample)
+            elsewhere = asked_elsewhere[recipes.of_source(name).extractions]
+            sampled = sampled_questions(name, tables, recipes, model, sample, elsewhere)
+            elsewhere += tables.open("chunks", name, tables.require("chunks", name).version)
             if sampled is None:
                 extract_source(name, tables, recipes, model.open)
                 parse_and_accept(name, tables, recipes)

@@ -1,8 +1,9 @@
 """Which version of each source the merge reads: the last one that is whole, and of which little enough is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
+from urllib.parse import unquote
 
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -134,6 +135,20 @@ def accept(
 def accepted(home: Home, source: str) -> Accepted | None:
     """Return what was last accepted of a source, or None; raises StoreError when the record is damaged."""
     return read_record(home.accepted(source), Accepted)
+
+
+def accepted_sources(home: Home) -> set[str]:
+    """Return the sources of which a version was accepted, also those that are gone and were not let go."""
+    return {unquote(path.stem) for path in home.root.glob("accepted/*.json")}
+
+
+def let_go(home: Home, merged: Collection[str]) -> None:
+    """Forget what was accepted of sources that are not merged any more, under the builder's lock.
+
+    So they are back only when they come back, whatever is repaired meanwhile.
+    """
+    for source in accepted_sources(home).difference(merged):
+        home.accepted(source).unlink(missing_ok=True)
 
 
 def failed_share(version: TableVersion) -> float:

@@ -71,6 +71,17 @@ def test_a_first_run_is_sampled_too(free: Settings, tmp_path: Path) -> None:
     assert is_within(sampled, exact)
 
 
+@pytest.mark.parametrize("copied", [60, 45, 5])
+def test_chunks_that_two_sources_share_are_asked_once(free: Settings, tmp_path: Path, copied: int) -> None:
+    names = sorted(path.name for path in (free.sources / "notes").iterdir())[:copied]
+    texts = {name: (free.sources / "notes" / name).read_text() for name in names}
+    write_source(free, "others", texts | {f"more {number}.txt": f"{OFFICE} More {number}." for number in range(30)})
+    settings = paid(free).model_copy(update={"home": tmp_path / "other"})
+    exact, sampled = make_plan(settings), make_plan(settings, sample=SAMPLE)
+    assert [one.chunks_new for one in sampled.sources] == [one.chunks_new for one in exact.sources] == [60, 30]
+    assert is_within(sampled, exact)
+
+
 def test_outdated_summaries_and_vectors_are_sampled(free: Settings) -> None:
     settings = paid(free)
     exact = make_plan(settings, None, knowledge_base=True)
