@@ -162,7 +162,8 @@ def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]
     """Return what is merged and is none of the `sources` now, and why it stays; raises StoreError.
 
     A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
-    What was let go has no accepted version any more; what an older package let go is not in the newest snapshot.
+    A source that was let go has no accepted version any more, and one that an older package let go is not in the newest
+    snapshot.
     """
     home = Home.of(settings)
     if settings.documents.accept_deletes or not (gone := accepted_sources(home).difference(sources)):
