@@ -100,7 +100,10 @@ def test_a_bound_counts_at_once(settings: Settings) -> None:
     assert pending(settings).rejected == {}
 
 
-def test_a_source_that_is_gone_is_published(ingested: Settings) -> None:
-    assert next_publication(Recipes.of(ingested)) is not None
+def test_a_source_that_is_gone_before_its_first_publication_is_held(ingested: Settings) -> None:
+    before = next_publication(Recipes.of(ingested))
+    assert before is not None
     shutil.rmtree(ingested.sources / "notes")
-    assert next_publication(Recipes.of(ingested)) is None
+    assert next_publication(Recipes.of(ingested)) == before
+    assert list(pending(ingested).rejected) == ["notes"]
+    assert next_publication(Recipes.of(ingested.changed(documents={"accept_deletes": True}))) is None
