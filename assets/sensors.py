@@ -23,7 +23,7 @@ from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
-from lightrag_dagster.pipeline.losses import partition_keys
+from lightrag_dagster.pipeline.losses import held_sources
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
@@ -140,7 +140,8 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     """
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
-    found, wanted = find_sources(lightrag.settings), set(partition_keys(lightrag.settings))
+    found = find_sources(lightrag.settings)
+    wanted = {*found, *held_sources(lightrag.settings, found)}
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)
     requests = [namespace.sources.build_add_request(added)] if added else []

@@ -17,10 +17,10 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.pipeline.losses import partition_keys
+from lightrag_dagster.pipeline.losses import held_sources
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.home import Home
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -41,7 +41,7 @@ class Jobs:
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
 
     def sync_partitions(self, names: Sequence[str]) -> None:
-        """Make Dagster's partitions the configured sources."""
+        """Make Dagster's partitions these sources."""
         name = self._namespace.partitions
         known = set(self._instance.get_dynamic_partitions(name))
         for gone in known - set(names):
@@ -142,5 +142,6 @@ def open_jobs(
         sign(instance, Namespace(settings.namespace), home)
         jobs = Jobs(settings, instance, display, command, account or str(uuid4()))
         if partitions:
-            jobs.sync_partitions(partition_keys(settings))
+            found = find_sources(settings)
+            jobs.sync_partitions([*found, *held_sources(settings, found)])
         yield jobs

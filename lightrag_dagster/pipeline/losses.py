@@ -7,7 +7,6 @@ from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import UNLESS_INTENDED
-from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
@@ -175,17 +174,6 @@ def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]
         for name, rows in _documents_of(home, gone).items()
         if rows
     }
-
-
-def partition_keys(settings: Settings) -> list[str]:
-    """Return the sources that have a partition in Dagster: those that are found, and those that are gone and withheld.
-
-    Raises:
-        SourceError: the folder of sources cannot be listed.
-        StoreError: a record of the home is damaged.
-    """
-    found = find_sources(settings)
-    return [*found, *held_sources(settings, found)]
 
 
 def _documents_of(home: Home, sources: Set[str]) -> dict[str, int]:
