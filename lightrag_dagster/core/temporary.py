@@ -1,26 +1,31 @@
 """Temporary folders, of which the next one removes those that killed processes have left."""
 
 import fcntl
+import logging
 import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 _NEW_SECONDS = 60.0
 """A folder that was made so recently may not be held yet."""
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """Give a folder for the block, after those with the same prefix are removed whose processes have ended."""
     for leftover in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError):  # it is held, or another user's
+        try:
             if time.time() - leftover.stat().st_mtime > _NEW_SECONDS:
                 with _held(leftover):
                     shutil.rmtree(leftover)
+        except OSError as error:  # it is held, or another user's
+            _log.info("%s stays: %s", leftover, error)
     with tempfile.TemporaryDirectory(prefix=prefix) as name, _held(Path(name)):
         yield Path(name)
 
