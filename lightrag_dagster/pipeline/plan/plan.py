@@ -140,16 +140,14 @@ def make_plan(
     """
     today = Recipes.of(settings)
     sources = chosen_sources(settings, names) if names is not None else []
-    unusable = dict[str, str]()
-    if names is not None and not names:
-        unusable = misnamed_sources(settings) | held_sources(settings, [source.name for source in sources])
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
         planning = _Planning(trial, extracting, describing, backfill, sample, defaultdict(list))
         planned = [_plan_source(source, planning) for source in sources]
         plans = [plan for plan, _ in planned]
-        plans += [SourcePlan(name, problem=why) for name, why in unusable.items()]
+        if names is not None and not names:
+            plans += _unusable(settings, sources)
         plans += _removed(trial)
         accept_pending(trial.settings)
         asked = Questions.total(questions for _, questions in planned)
@@ -255,6 +253,12 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
     described = recipes.of_table("raw_documents")
     reads_all = isinstance(source.origin, Incremental) or (known and described and known.outdated(described))
     return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
+
+
+def _unusable(settings: Settings, sources: Sequence[Source]) -> list[SourcePlan]:
+    """Return the plans of sources that the run would not take: misnamed ones, and those that are gone and withheld."""
+    found = misnamed_sources(settings) | held_sources(settings, [source.name for source in sources])
+    return [SourcePlan(name, problem=why) for name, why in found.items()]
 
 
 def _removed(recipes: Recipes) -> list[SourcePlan]:
