@@ -39,8 +39,8 @@ def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
     """Return the problems of a generation, one line for each kind; an empty list when it may be published.
 
     Endpoints and cited chunks and documents exist, ids are unique, counts and arrays are those of all evidence, vectors
-    hold exactly the rows of the tables, and are of the right size. That they are finite is looked at if all are to be
-    read, which are nearly all bytes of a generation: none is written that is not.
+    hold exactly the rows of the tables, and are of the right size. With `read_vectors`, each number is read to see that
+    it is finite, as the writer saw already: vectors are nearly all bytes of a generation.
 
     Raises:
         StoreError: a table or store is damaged.

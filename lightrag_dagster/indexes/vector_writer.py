@@ -109,7 +109,7 @@ def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
 
 
 def finish_vectors(handle: Any, entry: VectorTable) -> VectorTable:
-    """Do the same with a table that is open."""
+    """Index and tag an open table, and return its entry with the kind of its search; raises as `pin_vectors`."""
     with lance_errors(entry.table):
         search = update_index(handle, entry.table)
         pin(handle, entry.tag)

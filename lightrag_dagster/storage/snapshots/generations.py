@@ -215,7 +215,7 @@ def newest(home: Home) -> Generation:
 
 
 def newest_merged(home: Home) -> Generation:
-    """Return the same, with its merged tables alone fetched; raises as `newest`."""
+    """Return the newest generation, of which only the merged tables are fetched; raises as `newest`."""
     generation = Generation(home, _newest(home).id)
     home.files.open([generation.path(f"{table}.parquet") for table in MERGED_TABLES])
     return generation

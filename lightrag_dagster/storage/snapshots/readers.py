@@ -37,7 +37,7 @@ def mark_read(home: Home, snapshot_id: str) -> Mark | None:
 
 
 def is_read(home: Home, snapshot_id: str) -> bool:
-    """Say whether a process has a snapshot open, as far as the system can tell."""
+    """Say whether a process is known to have a snapshot open."""
     if home.bucket:
         return False
     try:

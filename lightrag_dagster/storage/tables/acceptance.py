@@ -143,9 +143,9 @@ def accepted_sources(home: Home) -> set[str]:
 
 
 def let_go(home: Home, merged: Collection[str]) -> None:
-    """Forget what was accepted of sources that are not merged any more, under the builder's lock.
+    """Forget what was accepted of sources that are not merged any more, so that no repair merges them again.
 
-    So they are back only when they come back, whatever is repaired meanwhile.
+    Call it under the builder's lock.
     """
     for source in accepted_sources(home).difference(merged):
         home.accepted(source).unlink(missing_ok=True)

@@ -184,7 +184,7 @@ def _refuse_links(root: Path, above: Path) -> None:
 
 
 def _all_or_none(origin: Origin, folder: str) -> Iterator[ListedFile]:
-    """Yield the documents of a partition when all are listed, so that a part of them never stands for it."""
+    """Yield the documents of a partition once all are listed, so that none is taken from a part of them."""
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as listed:
         for one in origin.files():
             pickle.dump(replace(one, path=f"{folder}/{one.path}"), listed)
@@ -195,7 +195,7 @@ def _all_or_none(origin: Origin, folder: str) -> Iterator[ListedFile]:
 
 
 def _unreadable(partition: str, reason: str) -> ListedFile:
-    """Return what stands for a partition that cannot be read: a document that is skipped."""
+    """Return a skipped document, which says why a partition cannot be read."""
     return ListedFile(folder_of(partition), "", 0, EPOCH, "", False, f"{reason}; try again", _NOT_A_DOCUMENT)
 
 
