@@ -6,15 +6,17 @@ from functools import cached_property, partial
 
 from lightrag_dagster.core.protocols import CountingEmbedder, OpenModel
 from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.pipeline.captions import OpenDescriber
 from lightrag_dagster.pipeline.chunks import OpenEmbedder
+from lightrag_dagster.pipeline.losses import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.records import PinnedEmbedder
@@ -45,8 +47,13 @@ class LightRAG:
         return Recipes.of(self.settings)
 
     def source(self, name: str) -> Source:
-        """Return a configured source; raises SourceError when there is none of that name."""
-        return find_source(self.settings, name)
+        """Return a configured source; raises SourceError when there is none of that name, or why it is withheld."""
+        try:
+            return find_source(self.settings, name)
+        except SourceError as error:
+            if reason := held_sources(self.settings, find_sources(self.settings)).get(name):
+                raise SourceError(reason) from error
+            raise
 
     def tables(self, *, candidate: bool = False) -> SourceTables:
         """Return the per-source tables, or those of a backfill."""

@@ -156,6 +156,17 @@ def test_settings_can_be_changed_inside_a_section() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "let_go"), [("yes", {"wiki", "Büro"}), ("0", set()), ('["Bu\u0308ro"]', {"Büro"}), ("[]", set())]
+)
+def test_deletions_are_accepted_of_all_or_of_some(
+    monkeypatch: pytest.MonkeyPatch, written: str, let_go: set[str]
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_DOCUMENTS__ACCEPT_DELETES", written)
+    documents = load_settings().documents
+    assert {source for source in ("wiki", "Büro") if documents.lets_go(source)} == let_go
+
+
+@pytest.mark.parametrize(
     ("change", "named"),
     [({"llm": {"max_cost_usd": -1}}, r"setting llm\.max_cost_usd"), ({"nothing": 1}, "no setting nothing")],
 )

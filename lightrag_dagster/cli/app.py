@@ -40,7 +40,10 @@ _EscapeFormulas = Annotated[
         "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
     ),
 ]
-_AcceptDeletes = Annotated[bool, typer.Option(help="Let a source lose any number of documents, or their text.")]
+_AcceptDeletes = Annotated[
+    bool,
+    typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
+]
 _MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
 
 
@@ -101,7 +104,7 @@ def run(
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
-    overrides = _overrides(accept_deletes=accept_deletes, max_cost=max_cost)
+    overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
     if retry_failed:
         overrides["llm"] = {**overrides.get("llm", {}), "retry_failed": True}
     raise typer.Exit(run_pipeline(console(), source or [], overrides, wait=wait, verify=verify))
@@ -133,15 +136,15 @@ def backfill(
     from lightrag_dagster.cli.backfill import run_backfill
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base}
-    overrides = _overrides(accept_deletes=accept_deletes, max_cost=max_cost)
+    overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
     raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
 
-def _overrides(*, accept_deletes: bool, max_cost: float | None) -> dict[str, dict[str, object]]:
+def _overrides(*, accept_deletes: bool | list[str], max_cost: float | None) -> dict[str, dict[str, object]]:
     """Return the settings of one command, by section."""
     overrides: dict[str, dict[str, object]] = {}
     if accept_deletes:
-        overrides["documents"] = {"accept_deletes": True}
+        overrides["documents"] = {"accept_deletes": accept_deletes}
     if max_cost is not None:
         overrides["llm"] = {"max_cost_usd": max_cost}
     return overrides

@@ -121,7 +121,7 @@ def read_source(
                 if len(parts) > 1:
                     stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
-        losses_accepted = judge.accepted or recipes.settings.documents.accept_deletes
+        losses_accepted = judge.accepted or recipes.settings.documents.lets_go(name)
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(version, stored, kept, usage)), reading=about)

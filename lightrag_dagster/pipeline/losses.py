@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.deletions import UNLESS_INTENDED
+from lightrag_dagster.stages.documents.deletions import unless_intended
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
@@ -157,20 +157,27 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     return _documents_of(home, before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys())
 
 
+def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
+    """Return what is merged and is none of the `sources` now; raises StoreError.
+
+    A source that was let go has no accepted version any more, and one that an older package let go is not in the newest
+    snapshot.
+    """
+    gone = accepted_sources(home).difference(sources)
+    if gone and (newest := latest_snapshot(home)):
+        gone &= newest.inputs.sources.keys()
+    return gone
+
+
 def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]:
     """Return what is merged and is none of the `sources` now, and why it stays; raises StoreError.
 
     A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
-    A source that was let go has no accepted version any more, and one that an older package let go is not in the newest
-    snapshot.
     """
     home = Home.of(settings)
-    if settings.documents.accept_deletes or not (gone := accepted_sources(home).difference(sources)):
-        return {}
-    if newest := latest_snapshot(home):
-        gone &= newest.inputs.sources.keys()
+    gone = {name for name in gone_sources(home, sources) if not settings.documents.lets_go(name)}
     return {
-        name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents')}. {UNLESS_INTENDED}"
+        name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents')}. {unless_intended(name)}"
         for name, rows in _documents_of(home, gone).items()
         if rows
     }

@@ -303,4 +303,4 @@ def _first_mistake(error: ValidationError, *section: str) -> str:
         return unknown_setting(Settings, (*section, *first["loc"]))
     name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
-    return f"setting {name}: {empty if first['input'] is None else first['msg']}"
+    return f"setting {name}: {empty if first['input'] is None else first['msg'].removeprefix('Value error, ')}"

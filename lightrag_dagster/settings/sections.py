@@ -4,7 +4,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from lightrag_dagster.core.text.composed import composed
 
@@ -64,8 +72,10 @@ class DocumentSettings(Section):
         description="A document that has less than this share of the characters it had counts as lost. One without any "
         "text always does.",
     )
-    accept_deletes: bool = Field(
-        default=False, description="Accept any number of deleted and emptied documents, and sources that are gone."
+    accept_deletes: bool | tuple[Annotated[str, AfterValidator(composed)], ...] = Field(
+        default=False,
+        description="Accept any number of deleted and emptied documents, and sources that are gone: of all sources, or "
+        "of a list of them.",
     )
     similar: float | None = Field(
         default=None,
@@ -80,6 +90,18 @@ class DocumentSettings(Section):
         le=1,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
     )
+
+    @field_validator("accept_deletes", mode="wrap")
+    @classmethod
+    def _true_or_listed(cls, value: object, check: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError("it is true, false or a list of sources") from None
+
+    def lets_go(self, source: str) -> bool:
+        """Return whether a source may lose any number of documents, or be gone."""
+        return self.accept_deletes if isinstance(self.accept_deletes, bool) else composed(source) in self.accept_deletes
 
     @property
     def reads_images(self) -> bool:

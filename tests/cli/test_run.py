@@ -1,6 +1,7 @@
 """`run` and `status` as a person meets them, where a source is withheld."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
 from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer
-from tests.support import build
+from tests.support import RIVER, build, published, write_source
 
 
 @pytest.mark.long  # test_silence.py holds it too
@@ -67,3 +68,18 @@ def test_with_nothing_to_do_one_line_is_printed(
     assert (code, errors) == (0, "")
     assert output.startswith("Nothing changed; gen-")
     assert len(output.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("notes")
+def test_deletions_are_accepted_of_the_sources_that_are_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings()
+    for source in ("press", "tickets"):
+        write_source(settings, source, {"river.md": f"{RIVER} It is in {source}."})
+    build(settings)
+    for source in ("press", "tickets"):
+        shutil.rmtree(settings.sources / source)
+    code, output, _ = command(capfd, monkeypatch, "run", "--source", "press", "--accept-deletes")
+    assert (code, "press is no longer a source" in output) == (0, True)
+    assert list(published(settings).inputs.sources) == ["notes", "tickets"]

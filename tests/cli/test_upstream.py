@@ -114,7 +114,7 @@ def test_a_backfill_accepts_deletes_as_a_run_does(
     for _ in range(2):
         code, output = ask("backfill", "--source", "orders")
         assert (code, "source 'orders' lost 2 of 3 documents at once (2 deleted)" in output) == (1, True)
-        assert "run again with --accept-deletes" in output
+        assert "run again with --source orders --accept-deletes" in output
     code, output = ask("backfill", "--source", "orders", "--accept-deletes")
     assert (code, "withheld" in output, "Published gen-" in output) == (0, False, True)
     assert ask(*query)[1] == "path 3"

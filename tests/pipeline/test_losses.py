@@ -2,10 +2,12 @@
 
 import pytest
 
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -84,6 +86,30 @@ def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Sett
     build(tickets_gone.changed(documents={"accept_deletes": True}))
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
     assert pending(tickets_gone).rejected == {}
+
+
+def test_only_a_source_that_is_listed_is_let_go(tickets_gone: Settings) -> None:
+    other = tickets_gone.changed(documents={"accept_deletes": ["notes"]})
+    assert list(build(other).rejected) == ["tickets"]
+    build(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}))
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def test_a_partition_whose_source_is_gone_says_so(tickets_gone: Settings) -> None:
+    with pytest.raises(SourceError, match="'tickets' is gone, with its 1 document"):
+        LightRAG(tickets_gone).source("tickets")
+    with pytest.raises(SourceError, match="no such source: letters"):
+        LightRAG(tickets_gone).source("letters")
+
+
+def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
+    held = run(tickets_gone, "tickets")
+    assert (list(held.rejected), held.published) == (["tickets"], None)
+    assert run(tickets_gone, "notes").rejected == {}
+    let_go = run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
+    assert (let_go.rejected, list(published(tickets_gone).inputs.sources)) == ({}, ["notes"])
+    with pytest.raises(SourceError, match="no such source: tickets"):
+        run(tickets_gone, "tickets")
 
 
 def damage(settings: Settings) -> None:

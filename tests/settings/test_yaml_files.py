@@ -29,7 +29,11 @@ FILE = Path("lightrag.yaml")
         ("[]", "lightrag.yaml is not a mapping of settings"),
         ("? [a]\n: b\n", "lightrag.yaml is not valid YAML: line 1"),
         ("[" * 5000, "lightrag.yaml is nested too deeply"),
-        ("dagster: {owners: [x y]}\n", "setting dagster.owners: Value error, 'x y' is neither an email address nor"),
+        (
+            "documents: {accept_deletes: wiki}\n",
+            "setting documents.accept_deletes: it is true, false or a list of sources",
+        ),
+        ("dagster: {owners: [x y]}\n", "setting dagster.owners: 'x y' is neither an email address nor"),
         ("dagster: {fresh_hours: 0.001}\n", "setting dagster.fresh_hours"),
         ("dagster: {fresh_hours: .inf}\n", "setting dagster.fresh_hours"),
     ],

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from shlex import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -316,7 +317,7 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
     home, tables = Home.of(settings), SourceTables(Home.of(settings))
     used = snapshot.inputs.sources.get(source, {})
     if used and not paths:
-        let_go = "run `lightrag-dagster run --accept-deletes`, then purge again"
+        let_go = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
         raise StoreError(f"{source} is still in the published snapshot; {let_go}")
     reason = None
     if paths and (current := tables.current("raw_documents", source)):

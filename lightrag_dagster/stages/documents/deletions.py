@@ -5,6 +5,7 @@ login page in place of each document like one with the same text everywhere.
 """
 
 from importlib.resources import files
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from lightrag_dagster.errors import SourceError
@@ -12,12 +13,6 @@ from lightrag_dagster.settings import DocumentSettings
 
 if TYPE_CHECKING:
     import duckdb
-
-UNLESS_INTENDED = (
-    "The last accepted version stays published. If this is intended, run again with --accept-deletes or set "
-    "documents.accept_deletes"
-)
-"""The end of the message about a loss that is refused."""
 
 
 class Losses(NamedTuple):
@@ -43,6 +38,14 @@ class Losses(NamedTuple):
         return ", ".join(f"{count} {kind}" for count, kind in zip(self, kinds, strict=True) if count)
 
 
+def unless_intended(source: str) -> str:
+    """Return the end of the message about a loss of a source that is refused."""
+    return (
+        f"The last accepted version stays published. If this is intended, run again with --source {quote(source)} "
+        "--accept-deletes or set documents.accept_deletes"
+    )
+
+
 def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settings: DocumentSettings) -> Losses:
     """Count the documents that a version of RAW_DOCUMENTS lost, and refuse a loss of all or too large a share.
 
@@ -61,11 +64,11 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     found = connection.execute(statement, {"shrunk_share": settings.shrunk_share}).fetchall()[0]
     before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
     all_of_it = before > 0 and now == 0 and sum(losses) == before
-    if settings.accept_deletes or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
+    if settings.lets_go(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
         return losses
     bound = "all it had" if all_of_it else f"more than documents.max_deleted_share = {settings.max_deleted_share:g}"
     lost = before if all_of_it else losses.lost
     raise SourceError(
         f"source {source!r} lost {lost} of {before} documents at once ({losses}), {bound}; one of them is "
-        f"{example!r}. {UNLESS_INTENDED}"
+        f"{example!r}. {unless_intended(source)}"
     )

@@ -266,7 +266,7 @@ def test_a_misspelled_partition_is_refused_by_the_name_of_its_setting(tmp_path: 
         sources = {"pages": {"asset": "crawl/pages", **named}}
         with pytest.raises(SettingsError) as caught:
             load_settings(home=tmp_path, named_sources=sources)
-        said = f"setting named_sources.pages.{setting}: Value error, {place} is not replaced; write {{partition}}, or"
+        said = f"setting named_sources.pages.{setting}: {place} is not replaced; write {{partition}}, or"
         assert str(caught.value).startswith(said)
 
 
@@ -275,7 +275,7 @@ def test_a_partition_in_a_pattern_is_refused_by_the_name_of_its_setting(tmp_path
     sources = {"pages": {"asset": "crawl/pages", "uri": "/srv/{partition}", setting: ["{partition}/*.md"]}}
     with pytest.raises(SettingsError) as caught:
         load_settings(home=tmp_path, named_sources=sources)
-    said = f"setting named_sources.pages.{setting}: Value error, {{partition}} is not replaced in patterns; write"
+    said = f"setting named_sources.pages.{setting}: {{partition}} is not replaced in patterns; write"
     assert str(caught.value).startswith(said)
 
 
