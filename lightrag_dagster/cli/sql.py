@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
-from lightrag_dagster.errors import NoSnapshotError, QueryError
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.sql import (
     TableFiles,
     memory_limit,
@@ -26,10 +26,15 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, named_snapshot, refresh_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import (
+    current_snapshot,
+    named_snapshot,
+    refresh_snapshot,
+    require_current,
+)
 
 _SHOWN_ROWS = 100
-_READ_TABLE = re.compile(r'(?:\bfrom|\bjoin|,)\s*"?(\w+)', re.IGNORECASE)
+_READ_TABLE = re.compile(r'(?:\b(?:from|join|describe|show|summarize)|,)\s*"?(\w+)', re.IGNORECASE)
 
 # DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
 _PROCESS_LIMITS = 2
@@ -124,7 +129,7 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     refresh(home)
     found = unpublished_tables(home)
     if not found:
-        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
+        require_current(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
     )

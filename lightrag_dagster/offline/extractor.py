@@ -1,7 +1,7 @@
 """Entities and relations by rule: names are found by shape, relations between names of one sentence.
 
 A name is related to the subject of its sentence, to its neighbour, and to the topic of its section: the title, or the
-first name of the text. Pronouns are not resolved; the topic takes their place.
+first name of the text unless that is in a table. Pronouns are not resolved; the topic takes their place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,12 +103,12 @@ class _Graph:
     def add(self, part: Part) -> None:
         """Relate the subject of a part to its other names, each name to the next one, and the topic to all."""
         found = [(self._entity(mention, part), mention) for mention in part.mentions]
-        if not part.topic:
-            return
-        topic = (self._name(part.topic), _NOWHERE)
+        topic = (self._name(part.topic), _NOWHERE) if part.topic else None
         subject = next((one for one in found if one[1].kind not in MEASURES), topic)
+        if not subject:
+            return
         for before, one in zip([subject, *found], found, strict=False):
-            for other in (subject, before, topic):
+            for other in filter(None, (subject, before, topic)):
                 self._relate(part, *sorted((other, one), key=lambda end: end[1].start))
 
     def add_names(self, part: Part, *, related: bool) -> None:

@@ -29,13 +29,14 @@ _FIRST_WORD = re.compile(r"[\s\"“„«'(\[]*([^\W_]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence or heading without markup; `level` is the heading's, from 1, and 0 for prose.
+    """One sentence, heading or table row without markup; `level` is the heading's, from 1, and 0 for others.
 
     Back-quotes stay, since they mark names in technical prose. No text is longer than 600 characters.
     """
 
     text: str
     level: int = 0
+    row: bool = False
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -60,7 +61,7 @@ def _blocks(text: str) -> Iterator[Sentence]:
     row: list[str] = []
     for at, token in enumerate(tokens):
         if token.type == "tr_close":
-            yield Sentence("; ".join(filter(None, row)))
+            yield Sentence("; ".join(filter(None, row)), row=True)
             row = []
         elif token.type == "inline":
             lines, around = _lines(token), tokens[at - 1]
@@ -109,7 +110,7 @@ def _split(block: Sentence) -> Iterator[Sentence]:
         whole = text[start:stop].strip()
         short = len(whole) <= _LONGEST_SENTENCE and whole
         for part in [whole] if short else textwrap.wrap(whole, _LONGEST_SENTENCE, break_on_hyphens=False):
-            yield Sentence(part, block.level)
+            yield Sentence(part, block.level, block.row)
         start = stop
 
 

@@ -26,10 +26,11 @@ _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*$")
 
 @dataclass
 class Part:
-    """A sentence or heading with its mentions, a model's votes for their types, and the topic it belongs to."""
+    """A sentence, heading or table row with its mentions, a model's votes for their types, and its topic."""
 
     text: str
     level: int
+    row: bool
     tokens: list[Token]
     mentions: list[Mention] = field(default_factory=list)
     votes: Mapping[tuple[int, int], Vote] = field(default_factory=dict)
@@ -49,7 +50,7 @@ def read(text: str, *, dates: bool, recognise: Recogniser | None = None, languag
     Names that `recognise` finds in addition to the rules are added, and its types count as further votes.
     A text is German if its words are, or if `language`, that of its document, is `de`: a short one has few such words.
     """
-    parts = [Part(sentence.text, sentence.level, scan(sentence.text)) for sentence in sentences(text)]
+    parts = [Part(sentence.text, sentence.level, sentence.row, scan(sentence.text)) for sentence in sentences(text)]
     _find_mentions(parts, text.casefold(), language)
     if recognise:
         _add_recognised([part for part in parts if not _is_shouted(part)], recognise)
@@ -114,6 +115,7 @@ def _find_mentions(parts: Sequence[Part], folded: str, language: str | None) -> 
     """Find the mentions and topic of every part.
 
     A heading that is a name, or that the text repeats, is the topic of the text after it and found there in any case.
+    A row of a table is about itself, not about the first one.
     """
     vocabulary = _vocabulary(parts, language)
     title: str | None = None
@@ -131,7 +133,7 @@ def _find_mentions(parts: Sequence[Part], folded: str, language: str | None) -> 
             section = first
         elif part.level:
             title, section = first, None
-        elif not title and not section:
+        elif not title and not section and not part.row:
             title = first
         part.topic = section or title
 

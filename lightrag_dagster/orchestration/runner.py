@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.text.composed import stored_name
-from lightrag_dagster.errors import LightRAGError, NoSnapshotError, OlderFormatError, StoreError
+from lightrag_dagster.errors import LightRAGError, OlderFormatError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -30,7 +30,12 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import (
+    current_snapshot,
+    latest_snapshot,
+    require_current,
+    without_graph,
+)
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 if TYPE_CHECKING:
@@ -187,8 +192,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
 
     home = Home.of(settings)
     refresh(home)
-    if (manifest := current_snapshot(home)) is None:
-        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
+    manifest = require_current(home)
     with building(home, LOCK_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id

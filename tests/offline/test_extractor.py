@@ -32,6 +32,17 @@ def test_field_notes() -> None:
     ]
 
 
+def test_a_row_of_a_table_is_about_itself() -> None:
+    table = (
+        "| Company | Contact |\n|---|---|\n| Brandt & Söhne GmbH | Amélie Roussel |\n| Nordic Paper AB | Lars Holm |\n"
+    )
+    pairs = [("Brandt & Söhne GmbH", "Amélie Roussel"), ("Nordic Paper AB", "Lars Holm")]
+    assert [(one.src, one.tgt) for one in extract(table).relations] == pairs
+    assert {("Marta Lindqvist", tgt) for _, tgt in pairs} < {
+        (one.src, one.tgt) for one in extract(f"# Marta Lindqvist\n\n{table}").relations
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -124,7 +124,10 @@ def require_current(home: Home) -> Manifest:
     """Return the current snapshot; raises NoSnapshotError before the first publication."""
     current = current_snapshot(home)
     if current is None:
-        raise NoSnapshotError(f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first")
+        raise NoSnapshotError(
+            f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first, or the jobs `ingest` "
+            "and `publish`"
+        )
     return current
 
 

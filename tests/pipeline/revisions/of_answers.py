@@ -112,6 +112,14 @@ _ANSWERED = ["chunk_id", "extraction_key", "responses", "status", "error_kind"]
 """What of an extraction was bought; the other columns may change without being bought again."""
 
 _QUESTION = "Who repaired the sensor at Station 14 after the flood of March 2021?"
+_TABLE = """\
+| Company | Contact |
+| --- | --- |
+| Brandt & Söhne GmbH | Amélie Roussel |
+| Tidewater Logistics Ltd | Owen Macready |
+
+The brandt & söhne gmbh pays in March, and Lars Holm in Malmö keeps the list.
+"""
 _PASSAGES = ("handbook.md", "flood.txt", "hochwasser.txt", "kanji.md", "marks.md")
 
 
@@ -152,6 +160,7 @@ def offline_answers() -> dict[str, Any]:
         asked[f"extract {name}"] = OfflineChatModel(), _about(name)
         asked[f"extract {name} with dates"] = OfflineChatModel(dates=True), _about(name)
     asked["a short German text"] = OfflineChatModel(), _about("hochwasser.txt", language="de", first=60)
+    asked["a table"] = OfflineChatModel(), _request("extract", fence(_TABLE))
     for question in (_QUESTION, "How does it work?", "豊川の水位計は誰が管理していますか？"):
         asked[f"keywords {question}"] = OfflineChatModel(), _request("keywords", fence(question))
     texts = (DOCUMENTS / "flood.txt").read_text("utf-8").split("\n\n")
@@ -173,6 +182,7 @@ def offline_names() -> dict[str, Any]:
             answer = asyncio.run(NameFinder(co_mentions=related).complete(_about(name)))
             found[f"{name}, related: {related}"] = answer.text
         found[f"{name}, with a model of names"] = find_names(text, co_mentions=True, recognise=_recognise)
+    found["a table"] = find_names(_TABLE, co_mentions=True)
     return found
 
 
