@@ -30,7 +30,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import without_graph
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, without_graph
 
 if TYPE_CHECKING:
     from lightrag_dagster.assets.jobs import Job
@@ -207,7 +207,10 @@ def publish_accepted(
         wanted = next_publication(lightrag.recipes)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
         return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
-    if wanted is not None and wanted.sources:
+    newest = latest_snapshot(lightrag.home)
+    # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
+    same = wanted and newest and newest.inputs.model_copy(update={"left_out": wanted.left_out}) == wanted
+    if wanted is not None and wanted.sources and not same:
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
     if generation := without_graph(lightrag.home):
         graph = namespace.key("published_graph")

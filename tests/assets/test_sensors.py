@@ -22,6 +22,8 @@ from lightrag_dagster.assets.sensors import (
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
@@ -65,6 +67,12 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     write_source(settings, "office", {"flood.md": FLOOD})
     build(settings, graph=True)
     assert not publishes(instance, settings)
+
+    # A source of which nothing is accepted yet changes no row.
+    write_source(settings, "letters", {"river.md": RIVER})
+    assert next_publication(Recipes.of(settings)) is not None
+    assert not publishes(instance, settings)
+    shutil.rmtree(settings.sources / "letters")
 
     shutil.rmtree(settings.sources / "office")
     assert not publishes(instance, settings)
