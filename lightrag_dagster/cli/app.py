@@ -249,6 +249,9 @@ def sql(
     output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
     escape_formulas: _EscapeFormulas = False,
     snapshot: _Snapshot = None,
+    unpublished: Annotated[
+        bool, typer.Option("--unpublished", help="The newest tables of each source, those of withheld ones included.")
+    ] = False,
     timeout: Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")] = None,
     allow_external: Annotated[
         bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
@@ -258,11 +261,14 @@ def sql(
     from lightrag_dagster.cli.sql import run_sql
 
     _require_csv(output, escape_formulas=escape_formulas)
+    if snapshot and unpublished:
+        raise typer.BadParameter("a snapshot is published; leave out --snapshot", param_hint="--unpublished")
     run_sql(
         console(quotes=True),
         statements,
         output.value,
         snapshot=snapshot,
+        unpublished=unpublished,
         timeout=timeout,
         escape_formulas=escape_formulas,
         allow_external=allow_external,

@@ -12,16 +12,13 @@ def print_losses(
 ) -> None:
     """Print a line for each kind of loss, with the command that lists the rows, and one for each warning.
 
-    The command reads a `snapshot`, by default the published one, which has no row of the sources that are `withheld`.
+    The command reads a `snapshot`, by default the published one, or the newest tables where a source is `withheld`.
     """
-    options = f" --snapshot {snapshot}" if snapshot else ""
     for loss in losses:
-        apart = [source for source in loss.sources if source in withheld]
+        published = f" --snapshot {snapshot}" if snapshot else ""
+        options = published if set(loss.sources).isdisjoint(withheld) else " --unpublished"
         console.print(f"{loss}", style="yellow", end="", highlight=False)
-        if len(apart) < len(loss.sources):
-            console.print(f': lightrag-dagster sql{options} "{loss.query}"', end="", soft_wrap=True, highlight=False)
-        why = f"; these rows of {', '.join(apart)} are in no snapshot, since it is withheld" if apart else ""
-        console.print(why, soft_wrap=True, highlight=False)
+        console.print(f': lightrag-dagster sql{options} "{loss.query}"', soft_wrap=True, highlight=False)
     for warning in warnings:
         console.print("warning", style="yellow", end="")
         console.print(f": {warning}", soft_wrap=True, highlight=False)

@@ -51,12 +51,14 @@ def run_sql(
     output: str,
     *,
     snapshot: str | None = None,
+    unpublished: bool = False,
     timeout: float | None = None,
     escape_formulas: bool = False,
     allow_external: bool = False,
 ) -> None:
     """Print the rows of every statement; `csv` and `json` go to standard output alone.
 
+    The tables are those of a snapshot, by default the published one, or the newest of each source if `unpublished`.
     They may read `ledger`, `changes` and `communities` too, which are made when they are asked for.
 
     Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
@@ -68,7 +70,7 @@ def run_sql(
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
     home = Home.of(load_settings())
-    tables = _tables(home, snapshot)
+    tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
     with (
         open_tables(tables, more=_of_home(home, statements, snapshot), allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
@@ -126,13 +128,18 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
-    refresh(home)
-    found = unpublished_tables(home)
-    if not found:
-        require_current(home)
+    found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
     )
+    return found
+
+
+def _newest_tables(home: Home) -> TableFiles:
+    refresh(home)
+    found = unpublished_tables(home)
+    if not found:
+        require_current(home)  # which says what to do
     return found
 
 

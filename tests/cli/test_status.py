@@ -54,8 +54,10 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     monkeypatch.setenv("LIGHTRAG_DOCUMENTS__MAX_FAILED_SHARE", "0.1")
     (notes / "again.txt").write_bytes(b"\xc3\x28")
     code, output, _ = command(capfd, monkeypatch, "run")
-    withheld = "documents: 2 failed of 5 (notes); these rows of notes are in no snapshot, since it is withheld"
-    assert (code, output.splitlines()[-1]) == (1, withheld)
+    lost, printed = output.splitlines()[-1].split(": lightrag-dagster sql --unpublished ")
+    assert (code, lost) == (1, "documents: 2 failed of 5 (notes)")
+    code, listed, _ = command(capfd, monkeypatch, "sql", "--unpublished", printed.strip('"'), "--format", "csv")
+    assert [line.split(",")[1] for line in listed.splitlines()[1:]] == ["again.txt", "broken.txt"]
 
 
 def test_a_check_is_an_exit_code_and_a_line_for_each_reason(

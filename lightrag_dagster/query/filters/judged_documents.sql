@@ -6,7 +6,7 @@ SELECT
     nfc_normalize(source) AS source,
     date IS NULL AS undated,
     if(nfc_normalize(source) IN (SELECT unnest($sources::VARCHAR[])), [nfc_normalize(source)], []) AS sources,
-    list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one) AS paths,
+    list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one) AS paths,
     list_filter($media_types::VARCHAR[], lambda one: one = lower(media_type)) AS media_types,
     if(doc_id IN (SELECT unnest($documents::VARCHAR[])), [doc_id], []) AS documents,
     list_filter($authors::VARCHAR[], lambda one: list_contains(string_split(lower(author), ', '), lower(one))) AS authors,

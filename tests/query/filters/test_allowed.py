@@ -26,7 +26,7 @@ ROWS = [
         "de",
         "2024-03-01",
     ),
-    ("open", "b.txt", "text/plain", "doc-b", "duplicate", None, [], None, None),
+    ("open", "b [2].txt", "text/plain", "doc-b", "duplicate", None, [], None, None),
     ("open", "broken.pdf", "application/pdf", "doc-c", "failed", "Emil Dornacher", ["dam"], None, None),
     ("hidden", "c.eml", "message/rfc822", "doc-d", "stale", "Jonas Feld", ["secret"], "fr", "2025-06-13"),
     ("hidden", "d.x", "application/x-own", "doc-e", "processed", None, [], "xx", None),
@@ -59,6 +59,7 @@ NOTHING = "no document with text passes the filters"
         (Filters(authors=["lucian farrow", "Nobody"]), {"doc-a"}, ["no document with text has author 'Nobody'"]),
         (Filters(authors="Nobody"), set(), [NOTHING, "no document with text has author 'Nobody'"]),
         (Filters(tags="dam"), set(), [NOTHING, "no document with text has tag 'dam'"]),
+        (Filters(paths="b [2].txt"), {"doc-b"}, []),
         (Filters(paths=["*.pdf", "a.*"]), {"doc-a"}, ["no document with text has a path like '*.pdf'"]),
         (
             Filters(paths=["nowhere/*", "open/*.md"]),
