@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 Made from `lightrag_dagster/schemas.py`, `view_schemas.py` and `spending/entries.py` by `make docs`; change the schemas,
 not this page.
 
-All tables except the last five are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
+The tables up to `grounding` are views of the published snapshot for `lightrag-dagster sql`, `KnowledgeBase.sql` and
 `views.duckdb` ([SQL and Cypher](sql-and-cypher.md)). Types are DuckDB's. A column can be null only where its meaning
 says so in italics. No table holds a wall clock except `raw_documents.modified_at`, so a clean build has the same rows.
 """
