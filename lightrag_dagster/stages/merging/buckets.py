@@ -7,8 +7,8 @@ choose      all chunks and extractions   → the extraction and position of each
             in order of source and chunk, so that few parts of these files are read with some mentions;
             with split names also all mentions, and which entity each of these names means there
 terms       the same, and all mentions   → mentions of phrases that are terms
-deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the documents
-            of the chunks that name them, by bucket
+deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
+            documents of the chunks that name them, by bucket
 group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions; of entities also
             their degrees, for the buckets of their relations
 degrees     those of some buckets        → the same, by bucket of relations
@@ -201,7 +201,8 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
     splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
     *stored, terms = mentions
     with space.open(chosen, citation, *terms, *chain(*splits.values())) as connection:
-        view_files(connection, "all_chosen", [chosen])
+        several = len(space.buckets) > 1  # else the plans of more statements are a tenth of a small merge
+        view_files(connection, "all_chosen" if several else "chosen", [chosen])
         view_files(connection, "all_citations", [citation])
         for table, paths in splits.items():
             view_files(connection, table, paths, SPLIT[table])
@@ -209,7 +210,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
         _view_mentions(connection, [*entities, *terms], relations)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
-        for step in ("span", "deal", "endpoint", "citations"):
+        for step in ("span", "deal", "endpoint", "citations") if several else ("deal", "endpoint"):
             database.run(connection, step)
         for table, key in (
             ("entity_evidence", "entity_id"),
@@ -217,7 +218,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
             ("endpoint", "entity_id"),
         ):
             _deal_out(connection, space, f"SELECT *, bucket_of({key}) AS bucket FROM {table}", table, call)
-        if len(space.buckets) > 1:
+        if several:
             for table in ("entity_citation", "relation_citation"):
                 _deal_out(connection, space, f"FROM {table}", table, call)
         removed = {str(one) for (one,) in connection.execute("FROM removed_relation").fetchall()}
@@ -234,7 +235,9 @@ def group_entities(space: Workspace, bucket: int) -> None:
         register_written(connection, space.curation.written)
         database.run(connection, "group_entities")
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", bucket)
-        space.write(connection, database.read_statement("degrees"), "entity_degree", bucket)
+        whole = "SELECT entity_id, name, degree FROM entity_group"
+        degrees = database.read_statement("degrees") if len(space.buckets) > 1 else whole
+        space.write(connection, degrees, "entity_degree", bucket)
         _write_evidence(connection, space, "entity_evidence", bucket)
 
 
