@@ -37,7 +37,7 @@ DECISIONS = """
 QUESTIONS = {"Who maintains the gauge at Halden Weir?": "mix", "Bergen": "local", "What did the flood damage?": "naive"}
 SHARD_STEPS = {"_read_shard", "_chunk_shard", "_extract_in_worker", "_parse_shard"}
 OTHERS = {"_embed_rows", "_build"}
-STEPS = {"deal", "group_entities", "group_relations", "finish"}
+STEPS = {"deal", "group_entities", "deal_degrees", "group_relations", "finish"}
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_machines_that_share_a_bucket_alone_build_what_one_process_builds(
 
 @pytest.mark.long
 @pytest.mark.parametrize("served", [True, False])
-@pytest.mark.parametrize("file", ["/entity_evidence/", "/entity_degree-", "/relation_group-", "/entities-"])
+@pytest.mark.parametrize("file", ["/entity_evidence/", "/relation_degree/", "/relation_group-", "/entities-"])
 def test_a_worker_killed_midway_changes_nothing(
     local: Settings, in_bucket: Settings, buckets: S3Server, file: str, served: bool
 ) -> None:

@@ -3,11 +3,15 @@
 A bucket holds the rows whose ids begin with the same bits, so the buckets in order are the sorted table, and their
 number has no effect on the rows. A step may run in any process; it writes the same rows again when it is repeated.
 
-choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents;
+choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents,
+            in order of source and chunk, so that few parts of these files are read with some mentions;
             with split names also all mentions, and which entity each of these names means there
 terms       the same, and all mentions   → mentions of phrases that are terms
-deal        mentions of some sources     → evidence of each entity and relation, and the ends of relations, by bucket
-group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions
+deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
+            documents of the chunks that name them, by bucket
+group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions; of entities also
+            their degrees, for the buckets of their relations
+degrees     those of some buckets        → the same, by bucket of relations
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
@@ -54,6 +58,8 @@ _DEALT = {
         + [(name, pa.string()) for name in ("source", "path")]
         + [_INDEX]
     ),
+    "citation": pa.schema([(name, pa.string()) for name in ("chunk_id", "doc_id", "source", "path")]),
+    "relation_degree": pa.schema([("entity_id", pa.string()), ("name", pa.string()), ("degree", pa.int64())]),
 }
 SPLIT = {
     "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
@@ -80,7 +86,7 @@ class Size(NamedTuple):
 class Workspace:
     """The files and rules of one merge, shared by its steps; `workers` is the number of steps at a time.
 
-    `dealt` names the valid calls of `deal`, without those of killed workers.
+    `dealt` names the valid calls of `deal` and `deal_degrees`, without those of killed workers.
     """
 
     scratch: Scratch
@@ -103,8 +109,10 @@ class Workspace:
         """Return the files of a step, of all buckets."""
         return [self.path(table, bucket) for bucket in self.buckets]
 
-    def evidence(self, table: str, bucket: int) -> list[Path]:
-        """Return the files of a bucket that `deal` wrote."""
+    def dealt_to(self, bucket: int, table: str, whole: Path | None = None) -> list[Path]:
+        """Return the files of a table that were dealt to a bucket; a single bucket reads the `whole` undealt."""
+        if whole and len(self.buckets) == 1:
+            return [whole]
         found = self.scratch.files(f"{table}/bucket={bucket}")
         return [path for path in found if path.stem.rsplit("-", 1)[0] in self.dealt]
 
@@ -152,7 +160,7 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
         view_source_files(connection, "extraction", extractions, EXTRACTIONS)
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
-            space.write(connection, f"FROM {table}", table)
+            space.write(connection, f"FROM {table} ORDER BY extraction_source, chunk_id", table)
         if not space.curation.splits:
             return 0
         entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
@@ -189,62 +197,76 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
 
     A killed call may have written files of another name.
     """
-    call, chosen = uuid4().hex, space.path("chosen")
+    call, chosen, citation = uuid4().hex, space.path("chosen"), space.path("citation")
     splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
     *stored, terms = mentions
-    with space.open(chosen, *terms, *chain(*splits.values())) as connection:
-        view_files(connection, "chosen", [chosen])
+    with space.open(chosen, citation, *terms, *chain(*splits.values())) as connection:
+        several = len(space.buckets) > 1  # else the plans of more statements are a tenth of a small merge
+        view_files(connection, "all_chosen" if several else "chosen", [chosen])
+        view_files(connection, "all_citations", [citation])
         for table, paths in splits.items():
             view_files(connection, table, paths, SPLIT[table])
         entities, relations = map(space.scratch.inputs, stored)
         _view_mentions(connection, [*entities, *terms], relations)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
-        for step in ("deal", "endpoint"):
+        for step in ("span", "deal", "endpoint", "citations") if several else ("deal", "endpoint"):
             database.run(connection, step)
         for table, key in (
             ("entity_evidence", "entity_id"),
             ("relation_evidence", "relation_id"),
             ("endpoint", "entity_id"),
         ):
-            folder = space.scratch.folder / table
-            folder.mkdir(exist_ok=True)
-            connection.execute(
-                f"COPY (SELECT *, leading_bits({key}, {space.size.bits}) AS bucket FROM {table})"
-                f" TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
-                f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
-            )
+            _deal_out(connection, space, f"SELECT *, bucket_of({key}) AS bucket FROM {table}", table, call)
+        if several:
+            for table in ("entity_citation", "relation_citation"):
+                _deal_out(connection, space, f"FROM {table}", table, call)
         removed = {str(one) for (one,) in connection.execute("FROM removed_relation").fetchall()}
     return Dealt(call, named, frozenset(removed))
 
 
 def group_entities(space: Workspace, bucket: int) -> None:
     """Write the groups of a bucket's entities, and their evidence."""
-    citation = space.path("citation")
-    dealt = {table: space.evidence(table, bucket) for table in ("entity_evidence", "endpoint")}
-    with space.open(citation, *chain(*dealt.values())) as connection:
+    dealt = {table: space.dealt_to(bucket, table) for table in ("entity_evidence", "endpoint")}
+    dealt["citation"] = space.dealt_to(bucket, "entity_citation", space.path("citation"))
+    with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
             view_files(connection, table, paths, _DEALT[table])
-        view_files(connection, "citation", [citation])
         register_written(connection, space.curation.written)
         database.run(connection, "group_entities")
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", bucket)
-        space.write(connection, "SELECT entity_id, name, degree FROM entity_group", "entity_degree", bucket)
+        whole = "SELECT entity_id, name, degree FROM entity_group"
+        degrees = database.read_statement("degrees") if len(space.buckets) > 1 else whole
+        space.write(connection, degrees, "entity_degree", bucket)
         _write_evidence(connection, space, "entity_evidence", bucket)
 
 
+def deal_degrees(space: Workspace, buckets: Sequence[int]) -> str:
+    """Deal the names and degrees of entities of some buckets to the buckets of their relations; return the call."""
+    call, degrees = uuid4().hex, [space.path("entity_degree", bucket) for bucket in buckets]
+    with space.open(*degrees) as connection:
+        view_files(connection, "entity_degree", degrees)
+        _deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
+    return call
+
+
 def group_relations(space: Workspace, bucket: int) -> None:
-    """Write the groups of a bucket's relations, and their evidence; all entities are grouped before."""
-    table = "relation_evidence"
-    citation, degrees, dealt = space.path("citation"), space.paths("entity_degree"), space.evidence(table, bucket)
-    with space.open(citation, *degrees, *dealt) as connection:
-        view_files(connection, table, dealt, _DEALT[table])
-        view_files(connection, "entity_group", degrees)
-        view_files(connection, "citation", [citation])
+    """Write the groups of a bucket's relations, and their evidence; the degrees of all entities are dealt before."""
+    dealt = {
+        "relation_evidence": space.dealt_to(bucket, "relation_evidence"),
+        "citation": space.dealt_to(bucket, "relation_citation", space.path("citation")),
+        "relation_degree": space.dealt_to(bucket, "relation_degree", space.path("entity_degree", 0)),
+    }
+    with space.open(*chain(*dealt.values())) as connection:
+        for table, paths in dealt.items():
+            view_files(connection, table, paths, _DEALT[table])
+        connection.execute(
+            "CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM relation_degree"
+        )
         register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
         space.write(connection, _with_provenance(connection, "relation"), "relation_group", bucket)
-        _write_evidence(connection, space, table, bucket)
+        _write_evidence(connection, space, "relation_evidence", bucket)
 
 
 def finish(space: Workspace, task: tuple[str, int]) -> None:
@@ -263,6 +285,16 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
 def _view_mentions(connection: duckdb.DuckDBPyConnection, entities: Iterable[Path], relations: Iterable[Path]) -> None:
     view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
     view_files(connection, "relation_mention", relations, RELATION_MENTIONS)
+
+
+def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
+    """Write the rows of a query into a folder for each `bucket`, in files whose names begin with the call."""
+    folder = space.scratch.folder / table
+    folder.mkdir(exist_ok=True)
+    connection.execute(
+        f"COPY ({query}) TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
+        f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
+    )
 
 
 def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:

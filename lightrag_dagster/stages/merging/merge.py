@@ -149,7 +149,7 @@ def open_merge(
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
     """
-    variables = database.rule_variables(settings, embedder_identity)
+    variables = database.rule_variables(settings, embedder_identity) | {"bits": size.bits}
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
@@ -161,6 +161,10 @@ def open_merge(
         dealt = list(engine.map(partial(buckets.deal, space), parts))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
         engine.map(partial(buckets.group_entities, space), space.buckets)
+        if len(space.buckets) > 1:
+            parts_of = [space.buckets[part :: engine.workers] for part in range(engine.workers)]
+            calls = engine.map(partial(buckets.deal_degrees, space), filter(None, parts_of))
+            space = replace(space, dealt=space.dealt.union(calls))
         engine.map(partial(buckets.group_relations, space), space.buckets)
         named = frozenset[str]().union(*(one.named for one in dealt))
         relations = frozenset[str]().union(*(one.removed for one in dealt))
@@ -179,8 +183,16 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
 
 
 def _shared_out(inputs: Sequence[MergeInput], terms: Paths, parts: int) -> list[tuple[Paths, Paths, Paths]]:
-    """Return the files of entity and relation mentions in at most `parts` parts; the terms are in the first."""
-    entities = tuple(sorted(path for one in inputs for path in one.entity_mentions))
-    relations = tuple(sorted(path for one in inputs for path in one.relation_mentions))
+    """Return the files of entity and relation mentions in at most `parts` parts; the terms are in the first.
+
+    Files of the same chunks are in the same part, or nearly: by source, and in the order of their rows.
+    """
+    inputs = sorted(inputs)
+    entities = tuple(path for one in inputs for path in one.entity_mentions)
+    relations = tuple(path for one in inputs for path in one.relation_mentions)
     parts = max(1, min(parts, len(entities), len(relations)))
-    return [(entities[part::parts], relations[part::parts], () if part else terms) for part in range(parts)]
+
+    def share(paths: Paths, part: int) -> Paths:
+        return paths[part * len(paths) // parts : (part + 1) * len(paths) // parts]
+
+    return [(share(entities, part), share(relations, part), () if part else terms) for part in range(parts)]

@@ -15,4 +15,5 @@ SELECT chunk_id, p.first[1] AS source, p.first[2] AS path, p.first[3] AS chunk_i
 FROM position p JOIN extracted e USING (chunk_id);
 
 -- The documents that hold each of these chunks.
-CREATE TEMP TABLE citation AS SELECT DISTINCT chunk_id, doc_id, source, path FROM chunk SEMI JOIN chosen USING (chunk_id);
+CREATE TEMP TABLE citation AS
+SELECT DISTINCT e.extraction_source, c.chunk_id, c.doc_id, c.source, c.path FROM chunk c JOIN chosen e USING (chunk_id);
