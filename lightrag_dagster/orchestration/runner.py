@@ -148,7 +148,7 @@ def bring_up_to_date(
 
 
 def _split(settings: Settings, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names but those of published sources that are gone, and these; raises as `find_sources`."""
+    """Return the names except published sources that are gone, and these; raises as `find_sources`."""
     gone = gone_sources(Home.of(settings), find_sources(settings)) if names else set()
     known = [stored_name(name, gone) for name in names]
     return [name for name in known if name not in gone], [name for name in known if name in gone]
