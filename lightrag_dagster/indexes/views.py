@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import duckdb
 
-from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling, unreadable
@@ -101,23 +101,3 @@ def build_views(generation: Generation, *, verify: bool = False) -> None:
                 connection.execute(comment)
             connection.execute("COMMIT")
     views_file.record(generation)
-
-
-@contextmanager
-def open_views(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a file of views read-only; errors of the SQL inside the block become a QueryError.
-
-    Raises:
-        StoreError: the file is missing or damaged.
-        QueryError: the SQL is wrong, or fails.
-    """
-    try:
-        connection = duckdb.connect(str(path), read_only=True)
-    except duckdb.Error as error:
-        raise StoreError(f"{path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`") from error
-    with connection:
-        try:
-            connection.execute("SET TimeZone = 'UTC'")
-            yield connection
-        except duckdb.Error as error:
-            raise QueryError(f"the SQL cannot be run: {one_line(error)}") from error

@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
-from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.decisions import in_force, take, taken, undo
@@ -73,7 +73,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     for one in list_snapshots(home):
         assert find_damage(home, one.snapshot_id, verify=True) == []
         views = Generation(home, one.snapshot_id).path(VIEWS)
-        with open_views(views) as connection:
+        with duckdb.connect(views, read_only=True) as connection:
             rows = connection.sql("SELECT count(*) FROM raw_documents").fetchall()
             assert rows == [(one.rows["raw_documents"],)]
     assert home.views.samefile(Generation(home, published(empty).snapshot_id).path(VIEWS))

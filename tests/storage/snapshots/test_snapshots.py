@@ -6,13 +6,13 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, IntegrityError, StoreError
 from lightrag_dagster.indexes.cypher.reader import CypherReader
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.indexes.views import open_views
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
@@ -126,7 +126,7 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
     question = reader.vectors([generation.read_table("entities")["entity_id"][0].as_py()]).popitem()[1]
     count = "MATCH (:Chunk)-[m:MENTIONS]->(e:Entity) RETURN count(*) AS edges"
     with (
-        open_views(generation.path("views.duckdb")) as views,
+        duckdb.connect(generation.path("views.duckdb"), read_only=True) as views,
         closing(CypherReader(generation.path("graph.kuzu"))) as graph,
     ):
 
