@@ -10,10 +10,10 @@ from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.extractions import outdated_elsewhere
+from lightrag_dagster.pipeline.losses import chosen_or_gone
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
 
 
 def run_backfill(
@@ -32,7 +32,8 @@ def run_backfill(
     """
     settings = load_settings().changed(**overrides)
     refresh_upstream(settings)
-    names = [one.name for one in chosen_sources(settings, names)] if names else []
+    chosen, gone = chosen_or_gone(settings, names) if names else ([], [])
+    names = [*(one.name for one in chosen), *gone]
     states = pending(settings)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
@@ -51,7 +52,7 @@ def run_backfill(
         return 0
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
-    for source in sources:
+    for source in [one for one in sources if one not in gone]:
         for other, chunks in outdated_elsewhere(settings, source).items():
             outcome.notes.setdefault(source, []).append(
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "

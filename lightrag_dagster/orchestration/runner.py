@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.errors import LightRAGError, OlderFormatError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
-from lightrag_dagster.pipeline.losses import Loss, gone_sources
+from lightrag_dagster.pipeline.losses import Loss, chosen_or_gone
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
@@ -126,8 +125,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     refresh_upstream(settings)
-    there, gone = _split(settings, names or [])
-    sources = [] if names is None or (gone and not there) else chosen_sources(settings, there)
+    sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
     account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
     refresh_views(Home.of(settings), verify=verify)
     states = pending(settings, fresh=True)  # by the look for damage
@@ -145,13 +143,6 @@ def bring_up_to_date(
     looked_at += [name for name in gone if name in states.sources]  # else it was let go
     outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
-
-
-def _split(settings: Settings, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the names except published sources that are gone, and these; raises as `find_sources`."""
-    gone = gone_sources(Home.of(settings), find_sources(settings)) if names else set()
-    known = [stored_name(name, gone) for name in names]
-    return [name for name in known if name not in gone], [name for name in known if name in gone]
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:

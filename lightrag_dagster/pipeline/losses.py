@@ -1,12 +1,14 @@
 """Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import unless_intended
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
@@ -167,6 +169,20 @@ def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
     if gone and (newest := latest_snapshot(home)):
         gone &= newest.inputs.sources.keys()
     return gone
+
+
+def chosen_or_gone(settings: Settings, names: Sequence[str]) -> tuple[list[Source], list[str]]:
+    """Return the sources of these names, or all when none is named, and those names whose published source is gone.
+
+    Raises:
+        SourceError: as `chosen_sources`.
+        StoreError: the home is damaged.
+    """
+    found = find_sources(settings) if names else {}
+    gone = gone_sources(Home.of(settings), found) if names else set()
+    there = [name for name in names if stored_name(name, found) in found or stored_name(name, gone) not in gone]
+    away = [stored_name(name, gone) for name in names if name not in there]
+    return ([] if away and not there else chosen_sources(settings, there)), away
 
 
 def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]:

@@ -106,10 +106,23 @@ def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
     held = run(tickets_gone, "tickets")
     assert (list(held.rejected), held.published) == (["tickets"], None)
     assert run(tickets_gone, "notes").rejected == {}
+    (plan,) = make_plan(tickets_gone, ["tickets"], backfill=True).sources
+    assert str(plan.problem).startswith("source 'tickets' is gone")
+    assert [one.source for one in make_plan(tickets_gone, ["notes"]).sources] == ["notes"]
     let_go = run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
     assert (let_go.rejected, list(published(tickets_gone).inputs.sources)) == ({}, ["notes"])
     with pytest.raises(SourceError, match="no such source: tickets"):
         run(tickets_gone, "tickets")
+
+
+def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Settings) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    write_source(settings, composed, {"river.md": RIVER})
+    build(settings)
+    (settings.sources / composed).rename(settings.sources / apart)
+    assert list(run(settings, apart).ingested) == [apart]
+    assert run(settings.changed(documents={"accept_deletes": [apart]}), apart).rejected == {}
+    assert list(published(settings).inputs.sources) == [apart]
 
 
 def damage(settings: Settings) -> None:

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
-from lightrag_dagster.pipeline.losses import held_sources, removed_sources
+from lightrag_dagster.pipeline.losses import chosen_or_gone, held_sources, removed_sources
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, why_ingest
@@ -38,7 +38,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, misnamed_sources
+from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.duckdb import in_memory, view_source_files
 from lightrag_dagster.storage.home import Home
@@ -139,15 +139,15 @@ def make_plan(
         StoreError: the home is damaged.
     """
     today = Recipes.of(settings)
-    sources = chosen_sources(settings, names) if names is not None else []
+    sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
         planning = _Planning(trial, extracting, describing, backfill, sample, defaultdict(list))
         planned = [_plan_source(source, planning) for source in sources]
         plans = [plan for plan, _ in planned]
-        if names is not None and not names:
-            plans += _unusable(settings, sources)
+        if names is not None:
+            plans += [plan for plan in _unusable(settings) if not names or plan.source in gone]
         plans += _removed(trial)
         accept_pending(trial.settings)
         asked = Questions.total(questions for _, questions in planned)
@@ -255,9 +255,9 @@ def _read_into(source: Source, tables: SourceTables, known: TableVersion | None,
     return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
 
 
-def _unusable(settings: Settings, sources: Sequence[Source]) -> list[SourcePlan]:
+def _unusable(settings: Settings) -> list[SourcePlan]:
     """Return the plans of sources that the run would not take: misnamed ones, and those that are gone and withheld."""
-    found = misnamed_sources(settings) | held_sources(settings, [source.name for source in sources])
+    found = misnamed_sources(settings) | held_sources(settings, find_sources(settings))
     return [SourcePlan(name, problem=why) for name, why in found.items()]
 
 
