@@ -76,7 +76,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
-    refused = [*outcome.failed, *outcome.rejected]
+    refused = {*outcome.withheld, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, refused)
     return 1 if outcome.failed or outcome.rejected else 0
 

@@ -93,7 +93,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     _print_problems(console, states)
     for line in _damage(home):
         console.print(line, soft_wrap=True)
-    print_losses(console, states.losses, states.warnings, states.unreleased, _withheld(states))
+    print_losses(console, states.losses, states.warnings, states.unreleased, states.withheld)
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:
@@ -196,10 +196,6 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": states.warnings,
     }
-
-
-def _withheld(states: Pending) -> list[str]:
-    return [name for name, state in states.sources.items() if state.withheld]
 
 
 def _print_problems(console: Console, states: Pending) -> None:

@@ -139,6 +139,11 @@ class Pending:
         return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
 
     @property
+    def withheld(self) -> list[str]:
+        """Sources of which something else is published than is in them now, or nothing."""
+        return [name for name, state in self.sources.items() if state.withheld]
+
+    @property
     def rejected(self) -> dict[str, str]:
         """Sources whose files were not taken, or whose tables may not be merged, and why."""
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}
@@ -162,7 +167,11 @@ def pending(settings: Settings, *, fresh: bool = False) -> Pending:
         refresh(home)
     states = look_at_sources(settings)
     misnamed = misnamed_sources(settings)
-    held = {name: SourceState(name, rejected=reason) for name, reason in held_sources(settings, states).items()}
+    tables, gone = SourceTables(home), held_sources(settings, states)
+    held = {
+        name: SourceState(name, rejected=reason, losses=lost_of_source(name, tables.current_versions(name)))
+        for name, reason in gone.items()
+    }
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | held | states
     parts, manifest = outdated(recipes).parts, current_snapshot(home)
     warnings = snapshot_warnings(recipes, manifest, states)

@@ -83,3 +83,30 @@ def test_deletions_are_accepted_of_the_sources_that_are_named(
     code, output, _ = command(capfd, monkeypatch, "run", "--source", "press", "--accept-deletes")
     assert (code, "press is no longer a source" in output) == (0, True)
     assert list(published(settings).inputs.sources) == ["notes", "tickets"]
+
+
+@pytest.mark.long
+def test_lost_rows_are_listed_also_of_a_withheld_source_that_was_not_asked_for(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    settings = load_settings()
+    for source in ("gone", "held", "press"):
+        write_source(settings, source, {"river.md": f"{RIVER} It is in {source}.", "empty.txt": ""})
+    build(settings)
+    shutil.rmtree(settings.sources / "gone")
+    shutil.rmtree(settings.sources / "held")
+    build(settings.changed(documents={"accept_deletes": ["gone"]}))
+    (notes / "broken.txt").write_bytes(b"\xc3\x28")
+    build(settings)
+    code, output, _ = command(capfd, monkeypatch, "run", "--source", "press")
+    (line,) = [one for one in output.splitlines() if one.startswith("documents: ")]
+    lost, printed = line.split(": lightrag-dagster sql --unpublished ")
+    assert (code, lost) == (0, "documents: 1 failed, 2 empty of 6 (held, notes, press)")
+    _, listed, _ = command(capfd, monkeypatch, "sql", "--unpublished", printed.strip('"'), "--format", "csv")
+    rows = sorted(tuple(line.split(",")[:3]) for line in listed.splitlines()[1:])
+    assert rows == [
+        ("held", "empty.txt", "empty"),
+        ("notes", "broken.txt", "failed"),
+        ("press", "empty.txt", "empty"),
+    ]

@@ -254,7 +254,8 @@ def test_a_time_that_cannot_be_shown_is_one_line(sql: Run, output: str) -> None:
 
 def test_the_ledger_is_a_table_of_its_own(sql: Run) -> None:
     home = Path(os.environ["LIGHTRAG_HOME"])
-    assert sql("describe ledger", "--format", "csv")[1].splitlines()[1].startswith("date,DATE")
+    for statement in ("describe ledger", "describe table ledger", "describe main.ledger", "DESC (from ledger)"):
+        assert sql(statement, "--format", "csv")[1].splitlines()[1].startswith("date,DATE")
     code, printed, _ = sql("select count(*) as entries, sum(cost_usd) as usd from LEDGER", "--format", "json")
     spent = sum(row["cost_usd"] for row in Ledger(home / "ledger.sqlite").costs(["run"]))
     assert (code, json.loads(printed)) == (
