@@ -156,7 +156,8 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
         return {}
-    return _documents_of(home, before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys())
+    gone = _documents_of(home, before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys())
+    return {source: rows or 0 for source, rows in gone.items()}
 
 
 def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
@@ -193,17 +194,21 @@ def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]
     home = Home.of(settings)
     gone = {name for name in gone_sources(home, sources) if not settings.documents.lets_go(name)}
     return {
-        name: f"source {name!r} is gone, with its {counted(rows, 'document', 'documents')}. {unless_intended(name)}"
+        name: f"source {name!r} is gone, with its {_counted_documents(rows)}. {unless_intended(name)}"
         for name, rows in _documents_of(home, gone).items()
-        if rows
+        if rows != 0
     }
 
 
-def _documents_of(home: Home, sources: Set[str]) -> dict[str, int]:
-    """Return the number of documents last listed of each source, except of additions that people took back."""
+def _documents_of(home: Home, sources: Set[str]) -> dict[str, int | None]:
+    """Return the number of documents last listed of each source, None if its record is lost; not of additions."""
     tables = SourceTables(home)
     versions = {source: tables.current("raw_documents", source) for source in sorted(sources - {CURATION})}
-    return {source: version.rows if version else 0 for source, version in versions.items()}
+    return {source: version.rows if version else None for source, version in versions.items()}
+
+
+def _counted_documents(rows: int | None) -> str:
+    return "documents" if rows is None else counted(rows, "document", "documents")
 
 
 _NAMED = 3

@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from lightrag_dagster.pipeline.effects import effect_of
 from lightrag_dagster.pipeline.losses import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import EngineName
+from lightrag_dagster.settings import EngineName, Settings
 from lightrag_dagster.stages.curation.resolving import Curation
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
@@ -123,6 +124,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         last = _last_merged(home)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
+        _require_tables_of_gone(recipes.settings, inputs)
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
             tables, summaries = made.merged._asdict(), count_recipes(made.merged)
@@ -191,6 +193,18 @@ def outdated(recipes: Recipes) -> Outdated:
     made_by = Generation(home, newest.snapshot_id).record().summaries
     summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
     return Outdated(summaries, newest.inputs.embedder.identity != recipes.embedder)
+
+
+def _require_tables_of_gone(settings: Settings, inputs: GenerationInputs) -> None:
+    """Raise StoreError if a table that is lost cannot be made again, since its source is gone."""
+    tables = SourceTables(Home.of(settings))
+    for name in held_sources(settings, find_sources(settings)):
+        versions = inputs.sources.get(name, {})
+        if lost := [table for table, version in versions.items() if not tables.has(table, name, version)]:
+            raise StoreError(
+                f"the table {lost[0]} of {name} has lost a file, and its source is gone; bring the source back, or let "
+                f"it go with `lightrag-dagster run --source {quote(name)} --accept-deletes`"
+            )
 
 
 def _last_merged(home: Home) -> Generation | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.plan.plan import make_plan
@@ -11,7 +11,7 @@ from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.tables.source_tables import TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 from tests.support import RIVER, build, published, run, write_source
 
 NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"
@@ -135,6 +135,24 @@ def test_a_source_that_is_gone_is_held_although_its_only_snapshot_is_repaired(ti
     outcome = run(tickets_gone)
     assert (len(outcome.damaged), list(outcome.rejected)) == (1, ["tickets"])
     assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
+
+
+def test_a_source_that_is_gone_is_held_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
+    (Home.of(tickets_gone).source_table("raw_documents", "tickets") / "current.json").unlink()
+    write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
+    assert "'tickets' is gone, with its documents. " in run(tickets_gone).rejected["tickets"]
+    assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
+
+
+def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Settings) -> None:
+    home = Home.of(tickets_gone)
+    version = published(tickets_gone).inputs.sources["tickets"]["chunks"]
+    for path in SourceTables(home).paths("chunks", "tickets", version):
+        path.unlink()
+    with pytest.raises(StoreError, match="the table chunks of tickets has lost a file, and its source is gone; bring"):
+        run(tickets_gone)
+    run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
 def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
