@@ -173,14 +173,16 @@ def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
 
 
 def chosen_or_gone(settings: Settings, names: Sequence[str]) -> tuple[list[Source], list[str]]:
-    """Return the sources of these names, or all when none is named, and those names whose published source is gone.
+    """Return the sources of these names, or all when none is named, and the names of published ones that are gone.
 
     Raises:
         SourceError: as `chosen_sources`.
         StoreError: the home is damaged.
     """
-    found = find_sources(settings) if names else {}
-    gone = gone_sources(Home.of(settings), found) if names else set()
+    home, found = Home.of(settings), find_sources(settings) if names else {}
+    gone = gone_sources(home, found) if names else set()
+    if names and (newest := latest_snapshot(home)):  # a run that was killed may have let them go
+        gone |= newest.inputs.sources.keys() - found.keys() - {CURATION}
     there = [name for name in names if stored_name(name, found) in found or stored_name(name, gone) not in gone]
     away = [stored_name(name, gone) for name in names if name not in there]
     return ([] if away and not there else chosen_sources(settings, there)), away

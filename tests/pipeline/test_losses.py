@@ -125,6 +125,13 @@ def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Setti
     assert list(published(settings).inputs.sources) == [apart]
 
 
+def test_a_run_that_lets_a_source_go_can_be_repeated(tickets_gone: Settings) -> None:
+    Home.of(tickets_gone).accepted("tickets").unlink()  # killed after that, before the publication
+    accepting = tickets_gone.changed(documents={"accept_deletes": ["tickets"]})
+    assert run(accepting, "tickets").rejected == {}
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
 def damage(settings: Settings) -> None:
     """Remove a merged table of the published snapshot, which the next `run` repairs."""
     Generation(Home.of(settings), published(settings).snapshot_id).path("entities.parquet").unlink()
