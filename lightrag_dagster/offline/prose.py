@@ -2,8 +2,9 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -72,7 +73,20 @@ def _blocks(text: str) -> Iterator[Sentence]:
             elif len(lines) == 1 and around.level == 0 and at != last and _is_title(lines[0]):
                 yield Sentence(lines[0], level=1 if at == 1 else 2)
             else:
-                yield from _unwrap(lines)
+                for is_row, group in groupby(lines, _is_row):
+                    run = list(group)
+                    yield from _rows(run) if is_row else _unwrap(run)
+
+
+def _is_row(line: str) -> bool:
+    return line.startswith("|") or line.endswith("|")
+
+
+def _rows(lines: Iterable[str]) -> Iterator[Sentence]:
+    """Yield the rows of a part of a table, which Markdown takes for prose where its heading is in another chunk."""
+    for line in lines:
+        cells = [cell.strip() for cell in line.split("|")]
+        yield Sentence("; ".join(cell for cell in cells if cell.strip("-:")), row=True)
 
 
 def _lines(token: Token) -> list[str]:
@@ -100,7 +114,7 @@ def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:
 
 
 def _is_title(line: str) -> bool:
-    return 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,。！？…" and not _LABEL.match(line)
+    return 0 < len(line) <= _LONGEST_HEADING and line[-1] not in ".!?:;,|。！？…" and not _LABEL.match(line)
 
 
 def _split(block: Sentence) -> Iterator[Sentence]:

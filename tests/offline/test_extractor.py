@@ -38,6 +38,8 @@ def test_a_row_of_a_table_is_about_itself() -> None:
     )
     pairs = [("Brandt & Söhne GmbH", "Amélie Roussel"), ("Nordic Paper AB", "Lars Holm")]
     assert [(one.src, one.tgt) for one in extract(table).relations] == pairs
+    later = table.split("|---|---|\n")[1]  # as in the second chunk of a table
+    assert [(one.src, one.tgt) for one in extract(later).relations] == pairs
     assert {("Marta Lindqvist", tgt) for _, tgt in pairs} < {
         (one.src, one.tgt) for one in extract(f"# Marta Lindqvist\n\n{table}").relations
     }

@@ -37,6 +37,7 @@ def test_plain_removes_markup(line: str, expected: str) -> None:
         ("**Owner:** Anna\n**Status:** done", ["Owner: Anna", "Status: done"]),
         ("hard break  \nnext line of the text", ["hard break", "next line of the text"]),
         ("| Name | Place |\n|---|---|\n| Anna | Oslo |", ["Name; Place", "Anna; Oslo"]),
+        ("Holm | Oslo |\n| Anna | Rome |\n|---|:-:|\n| B\nThe end.", ["Holm; Oslo", "Anna; Rome", "B", "The end."]),
         ("before\n\n```python\nCode = Here\n```\n\nafter", ["before", "after"]),
         ("---\ntitle: Secret\n---\nThe body.", ["The body."]),
         ("> quoted words\n> of a person.", ["quoted words of a person."]),

@@ -160,7 +160,8 @@ def offline_answers() -> dict[str, Any]:
         asked[f"extract {name}"] = OfflineChatModel(), _about(name)
         asked[f"extract {name} with dates"] = OfflineChatModel(dates=True), _about(name)
     asked["a short German text"] = OfflineChatModel(), _about("hochwasser.txt", language="de", first=60)
-    asked["a table"] = OfflineChatModel(), _request("extract", fence(_TABLE))
+    for name, text in {"a table": _TABLE, "a part of a table": _TABLE.split("--- |\n")[1]}.items():
+        asked[name] = OfflineChatModel(), _request("extract", fence(text))
     for question in (_QUESTION, "How does it work?", "豊川の水位計は誰が管理していますか？"):
         asked[f"keywords {question}"] = OfflineChatModel(), _request("keywords", fence(question))
     texts = (DOCUMENTS / "flood.txt").read_text("utf-8").split("\n\n")
