@@ -1,9 +1,10 @@
 """Losses: the rows of each source that failed, were skipped or cut, counted without reading a table."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lightrag_dagster.core.text.composed import stored_name
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
@@ -13,7 +14,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, list_snapshots
-from lightrag_dagster.storage.tables.acceptance import AnswerRows, accepted_sources
+from lightrag_dagster.storage.tables.acceptance import AnswerRows, accepted, accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
 
@@ -156,8 +157,9 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
         return {}
-    gone = _documents_of(home, before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys())
-    return {source: rows or 0 for source, rows in gone.items()}
+    gone = before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
+    counts = _documents_of(home, {source: before.inputs.sources[source] for source in gone})
+    return {source: rows or 0 for source, rows in counts.items()}
 
 
 def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
@@ -194,19 +196,25 @@ def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]
     A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
     """
     home = Home.of(settings)
-    gone = {name for name in gone_sources(home, sources) if not settings.documents.lets_go(name)}
+    gone = {name: accepted(home, name) for name in gone_sources(home, sources) if not settings.documents.lets_go(name)}
+    counts = _documents_of(home, {name: record.tables for name, record in gone.items() if record})
     return {
         name: f"source {name!r} is gone, with its {_counted_documents(rows)}. {unless_intended(name)}"
-        for name, rows in _documents_of(home, gone).items()
+        for name, rows in counts.items()
         if rows != 0
     }
 
 
-def _documents_of(home: Home, sources: Set[str]) -> dict[str, int | None]:
-    """Return the number of documents last listed of each source, None if its record is lost; not of additions."""
-    tables = SourceTables(home)
-    versions = {source: tables.current("raw_documents", source) for source in sorted(sources - {CURATION})}
-    return {source: version.rows if version else None for source, version in versions.items()}
+def _documents_of(home: Home, versions: Mapping[str, Mapping[str, str]]) -> dict[str, int | None]:
+    """Return the number of documents in these versions of each source, None if a file is lost; not of additions."""
+    tables, counts = SourceTables(home), dict[str, int | None]()
+    for source, version in sorted(versions.items()):
+        if source != CURATION:
+            try:
+                counts[source] = home.files.count_rows(tables.paths("raw_documents", source, version["raw_documents"]))
+            except StoreError:
+                counts[source] = None
+    return counts
 
 
 def _counted_documents(rows: int | None) -> str:

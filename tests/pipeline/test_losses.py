@@ -1,5 +1,7 @@
 """What was lost of each source is counted from the records of its tables, and added up."""
 
+import shutil
+
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
@@ -12,7 +14,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
-from tests.support import RIVER, build, published, run, write_source
+from tests.support import FLOOD, RIVER, build, published, run, write_source
 
 NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"
 
@@ -147,7 +149,7 @@ def test_a_source_that_is_gone_is_held_although_its_only_snapshot_is_repaired(ti
 def test_a_source_that_is_gone_is_held_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
     (Home.of(tickets_gone).source_table("raw_documents", "tickets") / "current.json").unlink()
     write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
-    assert "'tickets' is gone, with its documents. " in run(tickets_gone).rejected["tickets"]
+    assert "'tickets' is gone, with its 1 document. " in run(tickets_gone).rejected["tickets"]
     assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
 
 
@@ -168,6 +170,21 @@ def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: 
     outcome = run(tickets_gone)
     assert (len(outcome.damaged), outcome.rejected) == (1, {})
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def test_a_source_that_was_let_go_and_comes_back_with_less_has_no_more_than_that(tickets_gone: Settings) -> None:
+    away = tickets_gone.sources.parent / "away"
+    (tickets_gone.sources / "tickets").mkdir()
+    away.joinpath("river.md").rename(tickets_gone.sources / "tickets" / "river.md")
+    write_source(tickets_gone, "tickets", {"flood.md": FLOOD})
+    build(tickets_gone)
+    shutil.rmtree(tickets_gone.sources / "tickets")
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    write_source(tickets_gone, "tickets", {"flood.md": FLOOD})
+    assert run(tickets_gone).rejected == {}
+    rows = SourceTables(Home.of(tickets_gone)).read("raw_documents", "tickets")
+    assert rows["path"].to_pylist() == ["flood.md"]
+    assert published(tickets_gone).rows["raw_documents"] == 2
 
 
 def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:

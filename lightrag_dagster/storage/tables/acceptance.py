@@ -143,11 +143,13 @@ def accepted_sources(home: Home) -> set[str]:
 
 
 def let_go(home: Home, merged: Collection[str]) -> None:
-    """Forget what was accepted of sources that are not merged any more, so that no repair merges them again.
+    """Forget what was accepted of sources that are not merged any more, and which versions of their tables are current.
 
+    So no repair merges them again, and one that comes back is read like a new one: what it lost meanwhile stays lost.
     Call it under the builder's lock.
     """
     for source in accepted_sources(home).difference(merged):
+        SourceTables(home).forget(source)
         home.accepted(source).unlink(missing_ok=True)
 
 

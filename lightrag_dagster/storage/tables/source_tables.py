@@ -211,6 +211,12 @@ class SourceTables:
         """Say whether a backfill of the source was begun and is not accepted yet."""
         return any(self._pointer(table, source, candidate=True).exists() for table in SOURCE_TABLES)
 
+    def forget(self, source: str) -> None:
+        """Forget all records of the tables of a source; their files stay until they are collected."""
+        for table in SOURCE_TABLES:
+            for record in self.home.source_table(table, source).glob("*.json"):
+                record.unlink(missing_ok=True)
+
     def promote(self, source: str) -> None:
         """Make a backfill's candidates the current versions; raises StoreError when the disk refuses."""
         pointers = [self._pointer(table, source, candidate=True) for table in SOURCE_TABLES]
