@@ -8,15 +8,20 @@ from lightrag_dagster.pipeline.losses import Loss
 
 
 def print_losses(
-    console: Console, losses: Iterable[Loss], warnings: Iterable[str], snapshot: str | None, withheld: Collection[str]
+    console: Console,
+    losses: Iterable[Loss],
+    warnings: Iterable[str],
+    snapshot: str | None,
+    unpublished: Collection[str],
 ) -> None:
     """Print a line for each kind of loss, with the command that lists the rows, and one for each warning.
 
-    The command reads a `snapshot`, by default the published one, or the newest tables where a source is `withheld`.
+    The command reads a `snapshot`, by default the published one, or the newest tables if those of a source are
+    `unpublished`.
     """
     for loss in losses:
         published = f" --snapshot {snapshot}" if snapshot else ""
-        options = published if set(loss.sources).isdisjoint(withheld) else " --unpublished"
+        options = published if set(loss.sources).isdisjoint(unpublished) else " --unpublished"
         console.print(f"{loss}", style="yellow", end="", highlight=False)
         console.print(f': lightrag-dagster sql{options} "{loss.query}"', soft_wrap=True, highlight=False)
     for warning in warnings:

@@ -76,8 +76,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
-    refused = {*outcome.withheld, *outcome.failed}
-    print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, refused)
+    unpublished = {*outcome.unpublished, *outcome.failed}
+    print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
     return 1 if outcome.failed or outcome.rejected else 0
 
 

@@ -93,7 +93,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     _print_problems(console, states)
     for line in _damage(home):
         console.print(line, soft_wrap=True)
-    print_losses(console, states.losses, states.warnings, states.unreleased, states.withheld)
+    print_losses(console, states.losses, states.warnings, states.unreleased, states.unpublished)
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:

@@ -54,9 +54,9 @@ class Outcome:
     the reason; `waiting` those that wait for batches at the provider. `outdated` counts the rows of another recipe, by
     source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
-    `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `withheld` and `warnings`
-    are those of all sources, and `unreleased` is the newest snapshot while a rollback holds another, as `Pending` has
-    them. `tidied` says what was removed, or would be.
+    `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
+    `unpublished` are those of all sources, and `unreleased` is the newest snapshot while a rollback holds another, as
+    `Pending` has them. `tidied` says what was removed, or would be.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Outcome:
     manifest: Manifest | None = None
     cost_usd: float = 0.0
     losses: list[Loss] = field(default_factory=list)
-    withheld: list[str] = field(default_factory=list)
+    unpublished: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
     tidied: list[str] = field(default_factory=list)
@@ -278,6 +278,6 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
         elif state.unfinished_backfill:
             outcome.notes[name] = [state.unfinished_backfill]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
-    outcome.losses, outcome.withheld = states.losses, states.withheld
+    outcome.losses, outcome.unpublished = states.losses, states.unpublished
     outcome.warnings, outcome.unreleased = states.warnings, states.unreleased
     return outcome

@@ -139,9 +139,9 @@ class Pending:
         return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
 
     @property
-    def withheld(self) -> list[str]:
-        """Sources of which something else is published than is in them now, or nothing."""
-        return [name for name, state in self.sources.items() if state.withheld]
+    def unpublished(self) -> list[str]:
+        """Sources of whose tables the newest snapshot has other versions than the current ones, or none."""
+        return [name for name, state in self.sources.items() if state.withheld or not state.published]
 
     @property
     def rejected(self) -> dict[str, str]:
