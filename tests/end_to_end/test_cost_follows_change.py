@@ -94,7 +94,7 @@ def test_a_moved_document_costs_nothing(built: Settings) -> None:
     document = _some_document(built)
     document.rename(document.with_name("moved.txt"))
 
-    build(built)
+    build(built, graph=True)
 
     assert spent_in(built) == spent
     assert texts_of(built) == texts

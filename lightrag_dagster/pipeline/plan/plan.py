@@ -189,7 +189,8 @@ def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
 class _Planning(NamedTuple):
     """The overlay in which sources are planned, models that extract and describe images there, and how to plan.
 
-    `asked` has for each recipe of extractions the files of the chunks of the sources that were planned by it.
+    `asked` has for each recipe of extractions the files of the chunks of the sources of which a sample was asked about.
+    The models remember the other questions.
     """
 
     trial: Recipes
@@ -223,10 +224,11 @@ def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Quest
                 chunk_source(name, tables, recipes)
             elsewhere = asked_elsewhere[recipes.of_source(name).extractions]
             sampled = sampled_questions(name, tables, recipes, model, sample, elsewhere)
-            elsewhere += tables.open("chunks", name, tables.require("chunks", name).version)
             if sampled is None:
                 extract_source(name, tables, recipes, model.open)
                 parse_and_accept(name, tables, recipes)
+            else:
+                elsewhere += tables.open("chunks", name, tables.require("chunks", name).version)
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     if sampled:

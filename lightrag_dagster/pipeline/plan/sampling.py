@@ -52,7 +52,7 @@ def sampled_questions(
 ) -> Sampled | None:
     """Estimate the questions about the current chunks of a source from at most `sample` of those without a kept row.
 
-    `elsewhere` are the chunks of sources that were planned before, by the same recipe: a question is asked once.
+    `elsewhere` are the chunks of sources that were sampled before, by the same recipe: a question is asked once.
 
     Returns:
         None if the chunks are to be gone through instead: they are few enough, or the whole sample is answered by the
@@ -79,7 +79,7 @@ def sampled_questions(
 class _Places(NamedTuple):
     """The number of chunks, of those that failed for good, of those left to ask, and the places of a sample of these.
 
-    `shared` says whether sources that were planned before have some of them too.
+    `shared` says whether sources that were sampled before have some of them too.
     """
 
     chunks: int
