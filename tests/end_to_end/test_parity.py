@@ -424,7 +424,7 @@ def test_a_history_of_few_rules_ends_as_a_clean_build(tmp_path: Path, loopback: 
 def test_a_text_of_two_sources_is_planned_in_both(tmp_path: Path, loopback: Loopback) -> None:
     home = Histories(tmp_path, loopback, build)
     home.begin(" ".join(SENTENCES[one] for one in (0, 4, 3)))
-    home.copy(0, "a.txt", "office")
+    home.copy(number=0, source="office", path="a.txt")
     for size in (20, 1200):
         home.change_chunk_size(size)
         home.backfill_everything()
