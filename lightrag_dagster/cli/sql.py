@@ -5,7 +5,7 @@ import re
 import resource
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
-from lightrag_dagster.errors import QueryError, SourceError
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.sql import (
     TableFiles,
     memory_limit,
@@ -22,7 +22,7 @@ from lightrag_dagster.indexes.sql import (
     results,
     unpublished_tables,
 )
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -32,7 +32,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     refresh_snapshot,
     require_current,
 )
-from lightrag_dagster.storage.tables.acceptance import accepted_sources
 
 _SHOWN_ROWS = 100
 _READ_TABLE = re.compile(
@@ -72,9 +71,8 @@ def run_sql(
         QueryError: DuckDB refuses a statement, or it needs too much memory or time; earlier rows are printed.
         StoreError: there is no such snapshot, or a table of it is missing or damaged.
     """
-    settings = load_settings()
-    home = Home.of(settings)
-    tables = _newest_tables(settings) if unpublished else _tables(settings, snapshot)
+    home = Home.of(load_settings())
+    tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
     with (
         open_tables(tables, more=_of_home(home, statements, snapshot), allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
@@ -126,29 +124,23 @@ def _bounded(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (before, most))
 
 
-def _tables(settings: Settings, snapshot: str | None) -> TableFiles:
+def _tables(home: Home, snapshot: str | None) -> TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
-    home = Home.of(settings)
     refresh_snapshot(home, snapshot)
     manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
-    found = _newest_tables(settings)
+    found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"
     )
     return found
 
 
-def _newest_tables(settings: Settings) -> TableFiles:
-    """Return the newest tables of each source that is there or published, or of all if the sources are elsewhere."""
-    from lightrag_dagster.stages.documents.sources import find_sources
-
-    home, sources = Home.of(settings), None
+def _newest_tables(home: Home) -> TableFiles:
+    """Return the newest tables of each source; those of one that was let go are forgotten."""
     refresh(home)
-    with suppress(SourceError):
-        sources = {*find_sources(settings), *accepted_sources(home)}
-    found = unpublished_tables(home, sources)
+    found = unpublished_tables(home)
     if not found:
         require_current(home)  # which says what to do
     return found

@@ -7,7 +7,7 @@ Memory, temporary files and, optionally, time are bounded. Rows are not: they ar
 """
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -61,8 +61,8 @@ def published_tables(generation: Generation) -> TableFiles:
     return {table: generation.table_files(table) for table in SOURCE_TABLES | MERGED_TABLES}
 
 
-def unpublished_tables(home: Home, sources: Collection[str] | None = None) -> TableFiles:
-    """Return the newest Parquet files of the tables of some sources or of all, accepted or not; raises StoreError.
+def unpublished_tables(home: Home) -> TableFiles:
+    """Return the newest Parquet files of every source's tables, accepted or not; raises StoreError.
 
     Empty when nothing was ever read. The merged tables have no files.
     """
@@ -72,7 +72,7 @@ def unpublished_tables(home: Home, sources: Collection[str] | None = None) -> Ta
         paths: list[Path] = []
         for folder in sorted(home.source_table(table, "any").parent.glob("*")):
             source = home.source_of(folder)
-            if (sources is None or source in sources) and (version := tables.current(table, source)):
+            if version := tables.current(table, source):
                 paths += tables.paths(table, source, version.version)
         if paths:
             found[table] = home.files.open(paths)
