@@ -23,7 +23,7 @@ from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
-from lightrag_dagster.pipeline.losses import held_sources
+from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.resources import LightRAG
@@ -209,8 +209,7 @@ def publish_accepted(
         return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
     newest = latest_snapshot(lightrag.home)
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
-    same = wanted and newest and newest.inputs.model_copy(update={"left_out": wanted.left_out}) == wanted
-    if wanted is not None and wanted.sources and not same:
+    if wanted is not None and wanted.sources and not (newest and newest.inputs.makes_rows_of(wanted)):
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
     if generation := without_graph(lightrag.home):
         graph = namespace.key("published_graph")

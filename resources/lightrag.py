@@ -12,7 +12,7 @@ from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.pipeline.captions import OpenDescriber
 from lightrag_dagster.pipeline.chunks import OpenEmbedder
-from lightrag_dagster.pipeline.losses import held_sources
+from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account

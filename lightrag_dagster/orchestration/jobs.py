@@ -17,7 +17,7 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.pipeline.losses import held_sources
+from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import Source, find_sources

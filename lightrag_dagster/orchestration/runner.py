@@ -16,7 +16,8 @@ from lightrag_dagster.evaluation.questions import answer_inputs, read_question_f
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
-from lightrag_dagster.pipeline.losses import Loss, chosen_or_gone
+from lightrag_dagster.pipeline.gone import chosen_or_gone
+from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes

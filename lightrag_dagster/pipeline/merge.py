@@ -25,7 +25,7 @@ from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.additions import CURATION, additions_of, store_additions
 from lightrag_dagster.pipeline.decisions import InForce, in_force
 from lightrag_dagster.pipeline.effects import effect_of
-from lightrag_dagster.pipeline.losses import held_sources
+from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EngineName, Settings

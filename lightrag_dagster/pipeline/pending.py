@@ -11,19 +11,12 @@ from dataclasses import dataclass, field, replace
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
+from lightrag_dagster.pipeline.gone import held_sources, removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
-from lightrag_dagster.pipeline.losses import (
-    Loss,
-    added_up,
-    counted,
-    held_sources,
-    lost_of_source,
-    removed_sources,
-    snapshot_warnings,
-    source_warning,
-)
+from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.pipeline.mentions import PARSED_TABLES
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes

@@ -19,8 +19,8 @@ from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.gone import chosen_or_gone, held_sources, removed_sources
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
-from lightrag_dagster.pipeline.losses import chosen_or_gone, held_sources, removed_sources
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, why_ingest

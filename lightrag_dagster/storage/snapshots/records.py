@@ -97,6 +97,10 @@ class GenerationInputs(Record):
         terms = [self.terms] if self.terms != "auto" else []
         return digest(self.code, rules, self.encoding, self.embedder.identity, *terms)
 
+    def makes_rows_of(self, other: "GenerationInputs") -> bool:
+        """Return whether a merge has the rows of another: they differ at most in sources that are left out."""
+        return self.model_copy(update={"left_out": other.left_out}) == other
+
     @model_validator(mode="before")
     @classmethod
     def _of_older_versions(cls, record: Any) -> Any:

@@ -1,0 +1,152 @@
+"""Sources that are gone are held until that is accepted, whatever else is lost."""
+
+import shutil
+
+import pytest
+
+from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.resources.lightrag import LightRAG
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.support import FLOOD, RIVER, build, published, run, write_source
+
+
+@pytest.fixture
+def tickets_gone(settings: Settings) -> Settings:
+    """Settings of two published sources, of which one is gone."""
+    for source in ("notes", "tickets"):
+        write_source(settings, source, {"river.md": f"{RIVER} It is in {source}."})
+    build(settings)
+    (settings.sources / "tickets").rename(settings.sources.parent / "away")
+    return settings
+
+
+def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Settings) -> None:
+    first = published(tickets_gone)
+    reason = "source 'tickets' is gone, with its 1 document. The last accepted version stays published. If this is "
+    assert pending(tickets_gone).rejected["tickets"].startswith(reason)
+    (plan,) = [one for one in make_plan(tickets_gone).sources if one.source == "tickets"]
+    assert str(plan.problem).startswith(reason)
+    held = build(tickets_gone)
+    assert (list(held.rejected), held.published, held.warnings) == (["tickets"], None, [])
+
+    # Other sources are published with it, as it was.
+    write_source(tickets_gone, "notes", {"river.md": f"{RIVER} It is in notes, and Priya Nair lives in Oslo."})
+    assert list(build(tickets_gone).rejected) == ["tickets"]
+    now = published(tickets_gone)
+    assert now.snapshot_id != first.snapshot_id
+    assert now.inputs.sources["tickets"] == first.inputs.sources["tickets"]
+
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+    assert pending(tickets_gone).rejected == {}
+
+
+def test_only_a_source_that_is_listed_is_let_go(tickets_gone: Settings) -> None:
+    other = tickets_gone.changed(documents={"accept_deletes": ["notes"]})
+    assert list(build(other).rejected) == ["tickets"]
+    build(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}))
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def test_a_partition_whose_source_is_gone_says_so(tickets_gone: Settings) -> None:
+    with pytest.raises(SourceError, match="'tickets' is gone, with its 1 document"):
+        LightRAG(tickets_gone).source("tickets")
+    with pytest.raises(SourceError, match="no such source: letters"):
+        LightRAG(tickets_gone).source("letters")
+
+
+def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
+    held = run(tickets_gone, "tickets")
+    assert (list(held.rejected), held.published) == (["tickets"], None)
+    assert run(tickets_gone, "notes").rejected == {}
+    (plan,) = make_plan(tickets_gone, ["tickets"], backfill=True).sources
+    assert str(plan.problem).startswith("source 'tickets' is gone")
+    assert [one.source for one in make_plan(tickets_gone, ["notes"]).sources] == ["notes"]
+    let_go = run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
+    assert (let_go.rejected, list(published(tickets_gone).inputs.sources)) == ({}, ["notes"])
+    with pytest.raises(SourceError, match="no such source: tickets"):
+        run(tickets_gone, "tickets")
+
+
+def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Settings) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    write_source(settings, composed, {"river.md": RIVER})
+    build(settings)
+    (settings.sources / composed).rename(settings.sources / apart)
+    assert list(run(settings, apart).ingested) == [apart]
+    assert run(settings.changed(documents={"accept_deletes": [apart]}), apart).rejected == {}
+    assert list(published(settings).inputs.sources) == [apart]
+
+
+def test_a_run_that_lets_a_source_go_can_be_repeated(tickets_gone: Settings) -> None:
+    Home.of(tickets_gone).accepted("tickets").unlink()  # killed after that, before the publication
+    accepting = tickets_gone.changed(documents={"accept_deletes": ["tickets"]})
+    assert run(accepting, "tickets").rejected == {}
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def damage(settings: Settings) -> None:
+    """Remove a merged table of the published snapshot, which the next `run` repairs."""
+    Generation(Home.of(settings), published(settings).snapshot_id).path("entities.parquet").unlink()
+
+
+def test_a_source_that_is_gone_is_held_although_its_only_snapshot_is_repaired(tickets_gone: Settings) -> None:
+    damage(tickets_gone)
+    outcome = run(tickets_gone)
+    assert (len(outcome.damaged), list(outcome.rejected)) == (1, ["tickets"])
+    assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
+
+
+def test_a_source_that_is_gone_is_held_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
+    (Home.of(tickets_gone).source_table("raw_documents", "tickets") / "current.json").unlink()
+    write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
+    assert "'tickets' is gone, with its 1 document. " in run(tickets_gone).rejected["tickets"]
+    assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
+
+
+def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Settings) -> None:
+    home = Home.of(tickets_gone)
+    version = published(tickets_gone).inputs.sources["tickets"]["chunks"]
+    for path in SourceTables(home).paths("chunks", "tickets", version):
+        path.unlink()
+    with pytest.raises(StoreError, match="the table chunks of tickets has lost a file, and its source is gone; bring"):
+        run(tickets_gone)
+    run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    damage(tickets_gone)
+    outcome = run(tickets_gone)
+    assert (len(outcome.damaged), outcome.rejected) == (1, {})
+    assert list(published(tickets_gone).inputs.sources) == ["notes"]
+
+
+def test_a_source_that_was_let_go_and_comes_back_with_less_has_no_more_than_that(tickets_gone: Settings) -> None:
+    away = tickets_gone.sources.parent / "away"
+    (tickets_gone.sources / "tickets").mkdir()
+    away.joinpath("river.md").rename(tickets_gone.sources / "tickets" / "river.md")
+    write_source(tickets_gone, "tickets", {"flood.md": FLOOD})
+    build(tickets_gone)
+    shutil.rmtree(tickets_gone.sources / "tickets")
+    build(tickets_gone.changed(documents={"accept_deletes": True}))
+    write_source(tickets_gone, "tickets", {"flood.md": FLOOD})
+    assert run(tickets_gone).rejected == {}
+    rows = SourceTables(Home.of(tickets_gone)).read("raw_documents", "tickets")
+    assert rows["path"].to_pylist() == ["flood.md"]
+    assert published(tickets_gone).rows["raw_documents"] == 2
+
+
+def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
+    accepting = tickets_gone.changed(documents={"accept_deletes": True})
+    assert pending(accepting).warnings == ["tickets is no longer a source: its 1 document leaves with the next run"]
+    gone = "tickets is no longer a source: its 1 document is no longer in the knowledge base"
+    assert build(accepting).warnings == [gone]
+    (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
+    assert pending(tickets_gone).warnings == []
