@@ -10,6 +10,7 @@ import typer
 from lightrag_dagster.cli import graph
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.filter_options import with_filters
+from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, Snapshot, Sources, TableFormat
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
@@ -30,29 +31,6 @@ app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
-
-
-_Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
-_Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
-_EscapeFormulas = Annotated[
-    bool,
-    typer.Option(
-        "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
-    ),
-]
-_AcceptDeletes = Annotated[
-    bool,
-    typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
-]
-_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
-
-
-class TableFormat(StrEnum):
-    """The form in which `sql` prints rows."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
 
 
 @app.callback()
@@ -94,10 +72,10 @@ def demo() -> None:
 
 @app.command()
 def run(
-    source: _Sources = None,
-    accept_deletes: _AcceptDeletes = False,
+    source: Sources = None,
+    accept_deletes: AcceptDeletes = False,
     retry_failed: Annotated[bool, typer.Option(help="Ask again about chunks that failed for good.")] = False,
-    max_cost: _MaxCost = None,
+    max_cost: MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
 ) -> None:
@@ -112,7 +90,7 @@ def run(
 
 @app.command()
 def plan(
-    source: _Sources = None,
+    source: Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
@@ -124,13 +102,13 @@ def plan(
 
 @app.command()
 def backfill(
-    source: _Sources = None,
+    source: Sources = None,
     knowledge_base: Annotated[
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
-    accept_deletes: _AcceptDeletes = False,
-    max_cost: _MaxCost = None,
+    accept_deletes: AcceptDeletes = False,
+    max_cost: MaxCost = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
@@ -156,7 +134,7 @@ def try_recipe(
     prompts: Annotated[Path | None, typer.Option(help="Folder of prompts, in place of the setting.")] = None,
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
-    max_cost: _MaxCost = None,
+    max_cost: MaxCost = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
@@ -170,7 +148,7 @@ def try_recipe(
 def query(
     question: Annotated[str, typer.Argument(help="The question.")],
     filters: "Filters",
-    snapshot: _Snapshot = None,
+    snapshot: Snapshot = None,
     mode: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(MODES)}; else the setting `query.mode`, by default fusion.")
     ] = None,
@@ -247,8 +225,8 @@ def evaluate(
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
     output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
-    escape_formulas: _EscapeFormulas = False,
-    snapshot: _Snapshot = None,
+    escape_formulas: EscapeFormulas = False,
+    snapshot: Snapshot = None,
     unpublished: Annotated[
         bool, typer.Option("--unpublished", help="The newest tables of each source, those of withheld ones included.")
     ] = False,
@@ -292,7 +270,7 @@ def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
     output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
-    escape_formulas: _EscapeFormulas = False,
+    escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher

@@ -135,7 +135,7 @@ class CurationRecord(Record):
     )
     last_taken: int = Field(default=0, description="Highest number of the decisions in force of the table")
     undecided: int = Field(default=0, description="Mentions that fit several splits of their name, which they keep")
-    mapped: int = Field(default=0, description="Mentions whose type stands for another")
+    mapped: int = Field(default=0, description="Mentions with a type that is mapped to another")
     disallowed: int = Field(default=0, description="Mentions whose type is not allowed")
 
 

@@ -1,0 +1,28 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
+Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas", help="With --format csv: put ' before text that a spreadsheet would take for a formula."
+    ),
+]
+AcceptDeletes = Annotated[
+    bool,
+    typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
+]
+MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
+
+
+class TableFormat(StrEnum):
+    """The form in which `sql` prints rows."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
