@@ -35,7 +35,7 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.tables.upstream import record_partitions
@@ -60,6 +60,14 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 def on_machine(settings: Settings, folder: Path) -> Settings:
     """Return the settings of another machine, whose cache is empty."""
     return settings.changed(cache={"folder": folder})
+
+
+def repaired(settings: Settings, *, verify: bool = False) -> list[str]:
+    """Discard what is damaged and build it again; return the damage."""
+    with building(Home.of(settings), 0) as lock:
+        damage = repair_current(Home.of(settings), verify=verify, lock=lock)
+    build(settings, graph=True)
+    return [one.reason for one in damage]
 
 
 @pytest.fixture(params=["buckets", *(pytest.param(name, marks=pytest.mark.long) for name in ("google", "seaweed"))])
@@ -120,6 +128,31 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
     with KnowledgeBase.open(settings=reader) as knowledge:
         assert knowledge.snapshot_id == published_now.snapshot_id
         assert {one.path for one in knowledge.retrieve("Who closed Station 14?").references} >= {"flood.txt"}
+
+
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
+def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
+    in_bucket: Settings, buckets: S3Server, tmp_path: Path
+) -> None:
+    build(in_bucket, graph=True)
+    uri, contents = Home.of(in_bucket).name, snapshot_contents(in_bucket)
+    [key] = [key for key in buckets.keys(uri) if "graph.kuzu" in key]
+    assert key.endswith("/graph.kuzu.zst")
+    obstore.put(buckets.store(uri), key, bytes(obstore.get(buckets.store(uri), key).bytes())[:-9])
+    with (
+        KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "reader")) as knowledge,
+        pytest.raises(StoreError, match=rf"{key} is damaged .*; run `lightrag-dagster run --verify`"),
+    ):
+        knowledge.cypher("MATCH (n) RETURN count(n)")
+    builder = on_machine(in_bucket, tmp_path / "builder")
+    assert repaired(builder, verify=True) == ["cannot be read (Truncated compressed stream)"]
+    assert snapshot_contents(builder) == contents
+
+    obstore.delete(buckets.store(uri), key)
+    last = on_machine(in_bucket, tmp_path / "last")
+    assert repaired(last) == [f"is missing in {uri}"]
+    assert snapshot_contents(last) == contents
+    assert find_current_damage(Home.of(builder), verify=True) == []
 
 
 @pytest.mark.long

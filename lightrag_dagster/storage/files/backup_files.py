@@ -16,7 +16,7 @@ from typing import Self
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
 from lightrag_dagster.storage.home import Home, bucket_uri
@@ -145,7 +145,8 @@ class Contents:
     def store_data(self, source: "Contents") -> dict[str, int]:
         """Copy all files of another home or backup that are not records, and remove all others; return their bytes."""
         sizes = {name: size for name, size in source.names().items() if not is_record(name)}
-        self._delete(name for name in self.names() if not is_record(name) and name not in sizes)
+        kept = set(map(self._name_here, sizes))
+        self._delete(name for name in self.names() if not is_record(name) and name not in kept)
         names = sorted(sizes)
         for start in range(0, len(names), _BLOCK):
             each(lambda name: self._copy(source, name), names[start : start + _BLOCK])
@@ -153,8 +154,19 @@ class Contents:
         return sizes
 
     def _copy(self, source: "Contents", name: str) -> None:
+        here = self._name_here(name)
         with local(source._of(name), name) as path:
-            self._store(name, path)
+            if here == name:
+                self._store(name, path)
+                return
+            with TemporaryDirectory(prefix="lightrag-copy-") as folder:
+                content = Path(folder, "content")
+                packed.unpack(f"{source.place.name}/{name}", path, content)
+                self._store(here, content)
+
+    def _name_here(self, name: str) -> str:
+        """Return the name that a file of another home or backup gets: in a home on disk, nothing is packed."""
+        return packed.name_of(name) if self.flat else name
 
     def _read(self, name: str) -> bytes | None:
         found = self._of(name).get(self._key(name))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.storage.files import atomic, session
+from lightrag_dagster.storage.files import atomic, packed, session
 from lightrag_dagster.storage.files.cache import empty_unclaimed
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
@@ -47,10 +47,10 @@ class BucketFiles(Files):
     def read_bytes(self, path: Path) -> bytes:
         """See `Files.read_bytes`."""
         name = self.mirror.name(path)
-        found = self.mirror.objects.get(name)
+        found = packed.get(self.mirror.objects, name)
         if found is None:
             raise StoreError(f"{self.uri}/{name} is missing; run again")
-        return found[0]
+        return found
 
     def count_rows(self, paths: Iterable[Path]) -> int:
         """See `Files.count_rows`."""

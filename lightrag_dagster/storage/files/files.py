@@ -50,7 +50,7 @@ class Files(ABC):
         """Return the content of the file itself, not that of a copy in the cache.
 
         Raises:
-            OSError: it cannot be read on a disk.
+            OSError: it cannot be read on a disk, or is a damaged graph in a bucket.
             StoreError: it cannot be read in a bucket.
         """
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lightrag_dagster.core.objects import Objects, Stored
-from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.cache import evict, note_use
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
@@ -42,8 +42,8 @@ class Mirror:
         self.objects = Objects.open(uri)
         self.root = root
         self.notes = Notes(root)
-        self.listed: dict[Path, dict[Path, int]] = {}
-        """Folders that were opened, and the sizes of their files in the bucket; a session begins with none."""
+        self.listed: dict[Path, dict[Path, int | None]] = {}
+        """Folders that were opened, and the sizes of their files, except packed ones; a session begins with none."""
 
         self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
@@ -73,8 +73,9 @@ class Mirror:
         """
         found = self.listed.get(folder) if in_session else None
         if found is None:
-            found = {path: one.size for path, one in self.list_folder(folder).items()}
-            other = [path for path, size in found.items() if path.exists() and path.stat().st_size != size]
+            listed = self.list_folder(folder).items()
+            found = {path: None if packed.is_packed(path.name) else one.size for path, one in listed}
+            other = [path for path, size in found.items() if path.exists() and size not in (None, path.stat().st_size)]
             for path in self.held(other):
                 path.unlink()
             if in_session:
@@ -92,7 +93,7 @@ class Mirror:
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
-        return {self.root / key: one for key, one in self.objects.list(self.name(folder)).items()}
+        return {self.root / name: one for name, one in packed.list_folder(self.objects, self.name(folder)).items()}
 
     def footer(self, path: Path) -> bytes | None:
         """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
@@ -121,7 +122,7 @@ class Mirror:
     def remove(self, paths: Sequence[Path]) -> None:
         """Remove data files from the bucket."""
         names = [self.name(path) for path in paths]
-        self.objects.delete(names)
+        packed.delete(self.objects, names)
         self.notes.forget(names)
         self.listed.clear()
 
@@ -136,7 +137,7 @@ class Mirror:
     def _fetch(self, path: Path) -> None:
         """Fetch a data file; without one in the bucket there is none in the cache."""
         with atomic.replacing(path) as temporary:
-            if self.objects.download(self.name(path), temporary):
+            if packed.download(self.objects, self.name(path), temporary):
                 temporary.chmod(READ_ONLY)
                 self._note(path, temporary)  # before another thread takes it for a leftover
                 return
@@ -144,8 +145,8 @@ class Mirror:
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
-        if not (is_held and self.objects.head(name)):
-            self.objects.upload(name, path, create=is_named_by_content(name))
+        if not (is_held and packed.exists(self.objects, name)):
+            packed.upload(self.objects, name, path, create=is_named_by_content(name))
             path.chmod(READ_ONLY)
             self._note(path, path)
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from pydantic import Field
 
 from lightrag_dagster.core.objects import Stored
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
@@ -172,7 +172,7 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
         if home.bucket and listed is None:
             return f"is missing in {home.bucket}"
         size = listed.size if listed else path.stat().st_size
-        if size != facts.size:
+        if size != facts.size and not (home.bucket and packed.is_packed(path.name)):
             return f"has {size} bytes, and was published with {facts.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
         if read and facts.sha256 and _hash_stored(home, path) != facts.sha256:
@@ -180,7 +180,7 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return f"cannot be read ({error.strerror or one_line(error)})"
     return None
 
 

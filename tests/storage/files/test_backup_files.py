@@ -12,7 +12,9 @@ from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import Format
 from tests.buckets import S3Server
+from tests.storage.files.machines import write
 
+GRAPH = "generations/gen-1/graph.kuzu"
 RECORDS = {
     "CURRENT": b"pointer",
     "pins.json": b"names",
@@ -22,7 +24,7 @@ RECORDS = {
 }
 DATA = {
     "tables/chunks/a%20b%2Fc/1.parquet": b"rows",
-    "generations/gen-1/graph.kuzu": b"graph" * 1000,
+    GRAPH: b"graph" * 1000,
     "generations/gen-1/adjacency/ids.npy": b"",
     "lance/chunks.lance/_refs/tags/gen-1.json": b"tag",
     "lance/chunks.lance/_versions/1.manifest": b"version",
@@ -91,9 +93,23 @@ def test_a_home_in_a_bucket_has_the_files_of_batches_on_the_machine(
     assert not [key for key in buckets.keys(uri) if key.startswith("batches")]
 
 
+def test_a_graph_that_is_packed_in_a_bucket_is_whole_on_a_disk(
+    home: Contents, backup: Contents, buckets: S3Server, tmp_path: Path
+) -> None:
+    there = Home(tmp_path / "cache" / "0", SecretStr("postgresql://nowhere"), buckets.new_bucket(), 1e9)
+    copy(home, Contents.of_home(there))
+    there.files.remove([there.root / GRAPH])
+    there.files.keep([write(there, GRAPH, "another graph" * 1000)])
+    copy(Contents.of_home(there), backup)
+    assert backup.place.list(GRAPH.rpartition("/")[0]).keys() >= {f"{GRAPH}.zst"}
+    for _ in range(2):  # the second finds its own files
+        copy(backup, home)
+        assert contents(home) == RECORDS | DATA | {GRAPH: b"another graph" * 1000}
+
+
 def test_a_second_copy_leaves_nothing_of_the_first(home: Contents, backup: Contents, tmp_path: Path) -> None:
     copy(home, backup)
-    for name in ("generations/gen-1/graph.kuzu", "generations/gen-1/manifest.json", "CURRENT"):
+    for name in (GRAPH, "generations/gen-1/manifest.json", "CURRENT"):
         (tmp_path / "home" / name).unlink()
     copy(home, backup)
     assert contents(backup) == contents(home)

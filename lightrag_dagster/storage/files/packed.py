@@ -1,0 +1,117 @@
+"""Files of a bucket by their names on a disk; graph databases, whose pages are mostly empty, are compressed by zstd.
+
+On disks, and so in the cache, they are as Kùzu writes them. Those of earlier versions are so in the bucket, too.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+
+from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.errors import StoreError, one_line
+
+_SUFFIX = ".zst"
+_COMPRESSION = "zstd"
+_BLOCK_BYTES = 1 << 20
+
+
+def is_packed(name: str) -> bool:
+    """Say whether a file is compressed in a bucket, where its size is another than on a disk."""
+    return name.endswith(".kuzu")
+
+
+def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:
+    """Return name → object of everything below a folder; raises StoreError."""
+    return {name_of(key): one for key, one in objects.list(folder).items()}
+
+
+def name_of(key: str) -> str:
+    """Return the name of a file on a disk."""
+    name = key.removesuffix(_SUFFIX)
+    return name if is_packed(name) else key
+
+
+def exists(objects: Objects, name: str) -> bool:
+    """Say whether there is the file, as it is written today; raises StoreError."""
+    return objects.head(_key_of(name)) is not None
+
+
+def get(objects: Objects, name: str) -> bytes | None:
+    """Return the content of a file, or None when there is none.
+
+    Raises:
+        OSError: it is damaged.
+        StoreError: the bucket refuses.
+    """
+    if is_packed(name) and (found := objects.get(_key_of(name))):
+        with pa.input_stream(pa.py_buffer(found[0]), compression=_COMPRESSION) as packed:
+            return bytes(packed.read())
+    found = objects.get(name)
+    return found[0] if found else None
+
+
+def download(objects: Objects, name: str, path: Path) -> bool:
+    """Write a file of the bucket to a path; return False when there is none.
+
+    Raises:
+        OSError: the disk refuses.
+        StoreError: it is damaged, or the bucket refuses.
+    """
+    if is_packed(name):
+        with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
+            content = Path(folder, "content")
+            if objects.download(_key_of(name), content):
+                unpack(f"{objects.name}/{_key_of(name)}", content, path)
+                return True
+    return objects.download(name, path)
+
+
+def upload(objects: Objects, name: str, path: Path, *, create: bool) -> None:
+    """Store a file; with `create`, an existing one is left as it is.
+
+    Raises:
+        OSError: the disk refuses.
+        StoreError: the bucket refuses.
+    """
+    if not is_packed(name):
+        objects.upload(name, path, create=create)
+        return
+    with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
+        content = Path(folder, "content")
+        with path.open("rb") as file, pa.output_stream(content, compression=_COMPRESSION) as packed:
+            shutil.copyfileobj(file, packed, _BLOCK_BYTES)
+        objects.upload(_key_of(name), content, create=create)
+
+
+def delete(objects: Objects, names: Sequence[str]) -> None:
+    """Remove files; those that are not there are no error. Raises StoreError."""
+    objects.delete([*names, *(_key_of(name) for name in names if is_packed(name))])
+
+
+def unpack(name: str, path: Path, target: Path) -> None:
+    """Write the content of a compressed file, which `name` tells, to another.
+
+    Raises:
+        OSError: the disk refuses.
+        StoreError: the file is damaged.
+    """
+    with target.open("wb") as file:
+        file.writelines(_unpacked(name, path))
+
+
+def _unpacked(name: str, path: Path) -> Iterator[bytes]:
+    with pa.input_stream(path, compression=_COMPRESSION) as packed:
+        try:
+            while block := packed.read(_BLOCK_BYTES):
+                yield block
+        except OSError as error:
+            raise StoreError(
+                f"{name} is damaged ({one_line(error)}); run `lightrag-dagster run --verify`, which builds it again"
+            ) from error
+
+
+def _key_of(name: str) -> str:
+    return f"{name}{_SUFFIX}" if is_packed(name) else name

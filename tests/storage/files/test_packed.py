@@ -1,0 +1,99 @@
+"""Files that are compressed in a bucket."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from obstore.store import MemoryStore
+
+from lightrag_dagster.core.objects import Objects
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files import packed
+
+GRAPH = "generations/gen-1/graph.kuzu"
+STATE = "generations/gen-1/corpus_state.npy"
+PACKED = f"{GRAPH}.zst"
+CONTENT = b"KUZU" + bytes(100_000) + b"the end"
+
+
+@pytest.fixture
+def objects() -> Objects:
+    """An empty bucket in memory."""
+    return Objects("s3://bucket/home", MemoryStore())
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def test_a_graph_is_small_in_the_bucket_and_whole_on_the_disk(objects: Objects, tmp_path: Path) -> None:
+    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
+    packed.upload(objects, STATE, write(tmp_path / "state", CONTENT), create=False)
+    sizes = {key: one.size for key, one in objects.list("generations").items()}
+    assert sizes.keys() == {PACKED, STATE}
+    assert sizes[PACKED] < 1000 < sizes[STATE] == len(CONTENT)
+    assert {name: one.size for name, one in packed.list_folder(objects, "generations").items()} == {
+        GRAPH: sizes[PACKED],
+        STATE: sizes[STATE],
+    }
+    for name in (GRAPH, STATE):
+        assert packed.exists(objects, name)
+        assert packed.get(objects, name) == CONTENT
+        assert packed.download(objects, name, tmp_path / "here")
+        assert (tmp_path / "here").read_bytes() == CONTENT
+    assert {path.name for path in tmp_path.iterdir()} == {"graph", "state", "here"}, "nothing is left over"
+
+
+@given(content=st.binary())
+def test_any_content_comes_back(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    objects, folder = Objects("s3://bucket/home", MemoryStore()), tmp_path_factory.mktemp("content")
+    packed.upload(objects, GRAPH, write(folder / "graph", content), create=False)
+    assert packed.get(objects, GRAPH) == content
+    assert packed.download(objects, GRAPH, folder / "here")
+    assert (folder / "here").read_bytes() == content
+
+
+def test_the_graph_of_an_earlier_version_is_found_until_there_is_one_of_today(objects: Objects, tmp_path: Path) -> None:
+    objects.upload(GRAPH, b"as it was", create=False)
+    assert packed.list_folder(objects, "generations").keys() == {GRAPH}
+    assert not packed.exists(objects, GRAPH)
+    assert packed.get(objects, GRAPH) == b"as it was"
+    assert packed.download(objects, GRAPH, tmp_path / "here")
+    assert (tmp_path / "here").read_bytes() == b"as it was"
+    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
+    assert packed.list_folder(objects, "generations").keys() == {GRAPH}
+    assert packed.get(objects, GRAPH) == CONTENT
+    packed.delete(objects, [GRAPH, STATE])
+    assert packed.list_folder(objects, "generations") == {}
+
+
+@pytest.mark.parametrize("name", [GRAPH, STATE])
+def test_a_file_that_is_nowhere(objects: Objects, tmp_path: Path, name: str) -> None:
+    assert not packed.exists(objects, name)
+    assert packed.get(objects, name) is None
+    assert not packed.download(objects, name, tmp_path / "here")
+
+
+@pytest.mark.parametrize("size", [None, -1, 20])
+def test_a_damaged_graph(objects: Objects, tmp_path: Path, size: int | None) -> None:
+    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
+    found = objects.get(PACKED)
+    assert found
+    objects.upload(PACKED, found[0][:size] if size else b"no such thing", create=False)
+    with pytest.raises(OSError, match=r"(?i)zstd|truncated"):
+        packed.get(objects, GRAPH)
+    with pytest.raises(
+        StoreError, match=rf"s3://bucket/home/{PACKED} is damaged .*; run `lightrag-dagster run --verify`"
+    ):
+        packed.download(objects, GRAPH, tmp_path / "here")
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [(PACKED, GRAPH), (GRAPH, GRAPH), (STATE, STATE), ("exports/a/notes.zst", "exports/a/notes.zst")]
+)
+def test_names(key: str, name: str) -> None:
+    assert packed.name_of(key) == name
+    assert packed.is_packed(name) == name.endswith("kuzu")
