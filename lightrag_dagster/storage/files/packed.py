@@ -5,6 +5,7 @@ On disks, and so in the cache, they are as Kùzu writes them. Those of earlier v
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -57,8 +58,7 @@ def download(objects: Objects, name: str, path: Path) -> bool:
     """Write a file of the bucket to a path; return False when there is none.
 
     Raises:
-        OSError: the disk refuses.
-        StoreError: it is damaged, or the bucket refuses.
+        StoreError: it is damaged, or the disk or the bucket refuses.
     """
     if is_packed(name):
         with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
@@ -70,18 +70,17 @@ def download(objects: Objects, name: str, path: Path) -> bool:
 
 
 def upload(objects: Objects, name: str, path: Path, *, create: bool) -> None:
-    """Store a file; with `create`, an existing one is left as it is.
-
-    Raises:
-        OSError: the disk refuses.
-        StoreError: the bucket refuses.
-    """
+    """Store a file; with `create`, an existing one is left as it is. Raises StoreError when disk or bucket refuses."""
     if not is_packed(name):
         objects.upload(name, path, create=create)
         return
     with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
         content = Path(folder, "content")
-        with path.open("rb") as file, pa.output_stream(content, compression=_COMPRESSION) as packed:
+        with (
+            _explained(path.parent),
+            path.open("rb") as file,
+            pa.output_stream(content, compression=_COMPRESSION) as packed,
+        ):
             shutil.copyfileobj(file, packed, _BLOCK_BYTES)
         objects.upload(_key_of(name), content, create=create)
 
@@ -95,10 +94,9 @@ def unpack(name: str, path: Path, target: Path) -> None:
     """Write the content of a compressed file, which `name` tells, to another.
 
     Raises:
-        OSError: the disk refuses.
-        StoreError: the file is damaged.
+        StoreError: the file is damaged, or the disk refuses.
     """
-    with target.open("wb") as file:
+    with _explained(target.parent), target.open("wb") as file:
         file.writelines(_unpacked(name, path))
 
 
@@ -111,6 +109,16 @@ def _unpacked(name: str, path: Path) -> Iterator[bytes]:
             raise StoreError(
                 f"{name} is damaged ({one_line(error)}); run `lightrag-dagster run --verify`, which builds it again"
             ) from error
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"cannot write in {folder}: {error.strerror or one_line(error)}; nothing was changed"
+        ) from error
 
 
 def _key_of(name: str) -> str:

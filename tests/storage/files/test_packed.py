@@ -97,3 +97,10 @@ def test_a_damaged_graph(objects: Objects, tmp_path: Path, size: int | None) -> 
 def test_names(key: str, name: str) -> None:
     assert packed.name_of(key) == name
     assert packed.is_packed(name) == name.endswith("kuzu")
+
+
+def test_a_full_disk(objects: Objects, tmp_path: Path) -> None:
+    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
+    assert objects.download(PACKED, tmp_path / "packed")
+    with pytest.raises(StoreError, match=r"cannot write in /dev: No space left on device; nothing was changed"):
+        packed.unpack(GRAPH, tmp_path / "packed", Path("/dev/full"))
