@@ -377,10 +377,13 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 
 @app.command()
 def purge(
-    removed: Annotated[list[str], typer.Argument(metavar="SOURCE[/PATH]", help="Deleted documents or sources.")],
+    removed: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE[/PATH]]", help="Deleted documents or sources; without any, what edits removed."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:
-    """Remove every trace of documents, or sources, that are deleted already; older snapshots go too."""
+    """Remove every trace of documents, sources or texts that are deleted already; older snapshots go too."""
     from lightrag_dagster.cli.purge import run_purge
 
-    run_purge(console(soft_wrap=True), removed, yes=yes)
+    run_purge(console(soft_wrap=True), removed or [], yes=yes)

@@ -15,6 +15,8 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapsho
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     """Print the snapshots that have the documents and the data to be removed; with `yes` remove it.
 
+    Without names it is what edits removed from documents that stay.
+
     Raises:
         SourceError: a document or source is still there, or never was.
         StoreError: something still needs it, or another process works in the home; the message says what to do.

@@ -229,6 +229,24 @@ def test_nothing_is_left_in_postgres(
 
 
 @pytest.mark.long
+def test_a_text_that_was_edited_out_goes_by_a_purge_without_a_name(
+    lenient: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, words = Home.of(lenient), ("xylomancy", "quollmark")
+    write_source(lenient, "notes", {"river.md": f"{RIVER}\n\n{SECRET}"})
+    build(lenient, graph=True)
+    write_source(lenient, "notes", {"river.md": RIVER})
+    build(lenient, graph=True)
+    assert places(home, words).keys() == set(words)
+    contents = snapshot_contents(lenient)
+    assert "Nothing was removed" in purge(lenient, monkeypatch, yes=False)
+    assert "Removed 1 snapshots" in purge(lenient, monkeypatch)
+    assert places(home, words) == {}
+    assert not home.purging.exists()
+    assert snapshot_contents(lenient) == contents
+    assert build(lenient, graph=True).published is None
+
+
 def test_what_is_still_used_is_refused(
     built: tuple[Settings, list[str]], lenient: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +259,7 @@ def test_what_is_still_used_is_refused(
         with pytest.raises(LightRAGError, match=because):
             purge(lenient, monkeypatch, name)
 
-    refused("notes/secret.md is still in its source; delete .*/notes/secret.md and run `lightrag-dagster run` first")
+    refused("still in its source; for .* purge without a name; else delete .*/notes/secret.md and run `lightrag-")
     write_source(lenient, "notes", KEPT)
     refused("the tables of notes still hold secret.md; run `lightrag-dagster run`")
     refused("hidden is still a source; remove .*/sources/hidden", "hidden")

@@ -130,7 +130,9 @@ def _still_there(source: Source, name: str, path: str, listed: Callable[[str], s
         return f"{source.name} is still a source; remove {place}, or its entry in lightrag.yaml,"
     if isinstance(source.origin, Partitioned) and path.partition("/")[0] in listed(source.name):
         return f"{name} is in a partition that cannot be read now, so that it may be there; mend that"
-    return f"{name} is still in its source; delete {place}/{path}" if path in listed(source.name) else None
+    if path not in listed(source.name):
+        return None
+    return f"{name} is still in its source; for what it said before, purge without a name; else delete {place}/{path}"
 
 
 @contextmanager
