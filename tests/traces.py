@@ -7,6 +7,7 @@ from pathlib import Path
 
 import lancedb
 import psycopg
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.storage.home import Home
@@ -32,6 +33,9 @@ def _everything(home: Home, more: Sequence[Path]) -> Iterator[tuple[str, bytes]]
             yield str(path), _text(pq.read_table(path, partitioning=None).to_pylist())
         elif path.suffix in (".db", ".sqlite"):
             yield from _sqlite(path)
+        elif path.suffix == ".zst":
+            with pa.input_stream(path, compression="zstd") as file:
+                yield str(path), file.read()
     database = lancedb.connect(home.lance_uri)
     for name in sorted(path.stem for path in Path(home.lance_uri).glob("*.lance")):
         table = database.open_table(name)

@@ -103,7 +103,12 @@ def warn_of_instance(pools: Iterable[str]) -> None:
         return  # Dagster itself refuses such a file, and says why
     if not (config.get("concurrency") or {}).get("pools", {}).get("default_limit"):
         commands = " and ".join(f"`dagster instance concurrency set {pool} 1`" for pool in pools)
-        _log.warning("%s/dagster.yaml limits no pool: unless done, run %s", folder, commands)
+        _log.warning(
+            "%s/dagster.yaml limits no pool: run %s, once; `concurrency: {pools: {default_limit: 1}}` in it, "
+            "which limits all pools, ends this line",
+            folder,
+            commands,
+        )
     if not (config.get("run_monitoring") or {}).get("enabled"):
         _log.warning(
             "%s/dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended", folder

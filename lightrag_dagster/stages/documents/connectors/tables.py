@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
+from lightrag_dagster.stages.documents.connectors.csv_faults import require_even
 from lightrag_dagster.stages.documents.connectors.folder import walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 
@@ -27,6 +28,8 @@ ROW_FILES = {
     ".parquet": "read_parquet($file)",
 }
 """DuckDB's function that reads the rows of a file, by its suffix."""
+
+_CSV = (".csv", ".tsv")
 
 _END = re.compile(r";\s*(--[^\n]*\s*)*$")
 """The end of a statement, with comments after it."""
@@ -208,9 +211,24 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
         return  # as of a day without rows; there is no column to compare either
     with in_memory() as connection:
         try:
-            yield from _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
+            rows = _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
+            if path.suffix.lower() in _CSV:
+                rows = _of_csv(rows, path)
+            yield from rows
         except OSError as error:
             raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
+
+
+def _of_csv(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV file; raises OSError, which names the line that hides its columns from DuckDB."""
+    try:
+        for number, row in enumerate(rows):
+            if number == 0 and len(row) == 1:
+                require_even(path)
+            yield row
+    except OSError:
+        require_even(path)
+        raise
 
 
 def _rows(
