@@ -379,9 +379,7 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
 def purge(
     removed: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SOURCE[/PATH]]", help="Deleted documents or sources; without any, what edits removed."
-        ),
+        typer.Argument(metavar="SOURCE[/PATH]", help="Deleted documents or sources; without any, what edits removed."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
 ) -> None:

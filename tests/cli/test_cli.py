@@ -66,7 +66,7 @@ def test_help_says_the_defaults_of_the_settings(
     for option, default in (("mode", query.mode), ("top-k", query.top_k), ("chunk-top-k", query.chunk_top_k)):
         assert options[f"--{option}"].endswith(f"by default {default}."), option
     _, output, _ = command(capfd, monkeypatch, "purge", "--help")
-    assert "{SOURCE[/PATH]}... " in output
+    assert "[SOURCE[/PATH]]... " in output
 
 
 @pytest.mark.parametrize("name", ["run", "backfill"])

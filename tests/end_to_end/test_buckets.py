@@ -34,6 +34,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
+from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
@@ -146,6 +147,19 @@ def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
         knowledge.cypher("MATCH (n) RETURN count(n)")
     builder = on_machine(in_bucket, tmp_path / "builder")
     assert repaired(builder, verify=True) == ["cannot be read (Truncated compressed stream)"]
+    assert snapshot_contents(builder) == contents
+
+    graph = Generation(Home.of(builder), published(builder).snapshot_id).path("graph.kuzu")
+    graph.unlink()  # another file in its place, as from a bucket that was damaged when it was fetched
+    graph.write_bytes(graph.parent.joinpath("entities.parquet").read_bytes())
+    with (
+        KnowledgeBase.open(settings=builder) as knowledge,
+        pytest.raises(StoreError, match=r"graph\.kuzu is damaged; `lightrag-dagster run --verify` builds it again"),
+    ):
+        knowledge.cypher("MATCH (n) RETURN count(n)")
+    assert repaired(builder, verify=True) == []
+    with KnowledgeBase.open(settings=builder) as knowledge:
+        assert knowledge.cypher("MATCH (c:Chunk) RETURN count(c) AS chunks") == [{"chunks": 3}]
     assert snapshot_contents(builder) == contents
 
     obstore.delete(buckets.store(uri), key)

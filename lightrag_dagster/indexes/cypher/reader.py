@@ -12,6 +12,7 @@ from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
+from lightrag_dagster.storage.snapshots.records import BuiltGraph
 
 LIMIT = 1000
 """Most rows of an answer, unless another number is asked for."""
@@ -83,7 +84,7 @@ class CypherReader:
 
 
 def require_graph(generation: Generation) -> Path:
-    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built."""
+    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built, or is damaged."""
     if not generation.has(GRAPH_RECORD):
         generation.home.files.take_over([generation.path(GRAPH_RECORD)])
     if not generation.has(GRAPH_RECORD):
@@ -91,7 +92,11 @@ def require_graph(generation: Generation) -> Path:
             f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
             "snapshot"
         )
-    return generation.open(GRAPH)
+    path, facts = generation.open(GRAPH), generation.read_record(GRAPH_RECORD, BuiltGraph).file
+    if not path.exists() or (facts and path.stat().st_size != facts.size):
+        what = "damaged" if path.exists() else "missing"
+        raise StoreError(f"the graph {path} is {what}; `lightrag-dagster run --verify` builds it again")
+    return path
 
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:

@@ -4,7 +4,7 @@ On disks, and so in the cache, they are as Kùzu writes them. Those of earlier v
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,11 @@ _BLOCK_BYTES = 1 << 20
 def is_packed(name: str) -> bool:
     """Say whether a file is compressed in a bucket, where its size is another than on a disk."""
     return name.endswith(".kuzu")
+
+
+def is_old(name: str, keys: Container[str]) -> bool:
+    """Say whether a file of an earlier version has one of today beside it, which counts."""
+    return is_packed(name) and _key_of(name) in keys
 
 
 def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:

@@ -6,6 +6,7 @@ so have the views, which name the place of the home.
 """
 
 import hashlib
+import logging
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,8 @@ from lightrag_dagster.storage.snapshots.records import (
     Record,
     read_record,
 )
+
+_log = logging.getLogger(__name__)
 
 FILES = "files.json"
 _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
@@ -175,7 +178,7 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
         if size != facts.size and not (home.bucket and packed.is_packed(path.name)):
             return f"has {size} bytes, and was published with {facts.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
-        if read and facts.sha256 and _hash_stored(home, path) != facts.sha256:
+        if read and facts.sha256 and _hash_stored(home, path, facts) != facts.sha256:
             return "has other content than when it was published"
     except FileNotFoundError:
         return "is missing"
@@ -184,7 +187,11 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
     return None
 
 
-def _hash_stored(home: Home, path: Path) -> str:
+def _hash_stored(home: Home, path: Path, facts: FileFacts) -> str:
+    """Return the hash of a file. A copy of other content in the cache of a bucket is removed, and so fetched again."""
     if home.bucket:
+        if path.exists() and FileFacts.of(path).sha256 != facts.sha256:
+            _log.warning("%s is not as it was published; it is fetched again", path)
+            path.unlink()
         return hashlib.sha256(home.files.read_bytes(path)).hexdigest()
     return FileFacts.of(path).sha256 or ""

@@ -59,11 +59,13 @@ def test_the_graph_of_an_earlier_version_is_found_until_there_is_one_of_today(ob
     objects.upload(GRAPH, b"as it was", create=False)
     assert packed.list_folder(objects, "generations").keys() == {GRAPH}
     assert not packed.exists(objects, GRAPH)
+    assert not packed.is_old(GRAPH, objects.list(""))
     assert packed.get(objects, GRAPH) == b"as it was"
     assert packed.download(objects, GRAPH, tmp_path / "here")
     assert (tmp_path / "here").read_bytes() == b"as it was"
     packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
     assert packed.list_folder(objects, "generations").keys() == {GRAPH}
+    assert [key for key in (GRAPH, PACKED) if packed.is_old(key, objects.list(""))] == [GRAPH]
     assert packed.get(objects, GRAPH) == CONTENT
     packed.delete(objects, [GRAPH, STATE])
     assert packed.list_folder(objects, "generations") == {}
