@@ -22,7 +22,6 @@ FAULTS = {
     "late": (b"id,name\n" + b"1,Ann\n" * 30_000 + b"Total\n", "line 30002 has 1 columns and the first line 2"),
     "latin-1": (b"id,name\n1,Ann\n2,Ren\xe9\n", "line 3 is not UTF-8; save the file in that encoding"),
 }
-LARGE = b'id,name\n1,"' + b"x" * 200_000 + b'"\n2,Ann,x\n', "line 2: field larger than field limit .*; correct it"
 
 
 @pytest.mark.parametrize("content", FINE.values(), ids=FINE)
@@ -32,7 +31,7 @@ def test_a_file_without_faults(tmp_path: Path, content: bytes) -> None:
     require_even(path)
 
 
-@pytest.mark.parametrize(("content", "fault"), [*FAULTS.values(), LARGE], ids=[*FAULTS, "large"])
+@pytest.mark.parametrize(("content", "fault"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_names_its_line(tmp_path: Path, content: bytes, fault: str) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes(content)
