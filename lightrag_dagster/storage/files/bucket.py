@@ -1,7 +1,7 @@
 """The files of a home in a bucket: the cache has what this machine used, and the bucket has everything."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +31,10 @@ class BucketFiles(Files):
         """The bucket and the folder of the cache."""
         return mirror_of(self.uri, self.root)
 
-    def open(self, paths: Iterable[Path]) -> list[Path]:
+    def open(self, paths: Iterable[Path], sizes: Mapping[Path, int] | None = None) -> list[Path]:
         """See `Files.open`."""
         paths = list(paths)
+        self.mirror.drop(sizes or {})
         self.mirror.open(paths, self.cached_bytes)
         return paths
 

@@ -1,7 +1,7 @@
 """The files of a home on a disk: they are where they are read and written."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from lightrag_dagster.storage.locks.base import Lock
 class DiskFiles(Files):
     """See `Files`."""
 
-    def open(self, paths: Iterable[Path]) -> list[Path]:
+    def open(self, paths: Iterable[Path], sizes: Mapping[Path, int] | None = None) -> list[Path]:
         """See `Files.open`."""
         return list(paths)
 

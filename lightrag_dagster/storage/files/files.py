@@ -5,7 +5,7 @@ missing; a file that is written is uploaded, at the latest when the session of t
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -20,8 +20,11 @@ class Files(ABC):
     """The files of one home. Every method raises StoreError when the disk or the bucket refuses."""
 
     @abstractmethod
-    def open(self, paths: Iterable[Path]) -> list[Path]:
-        """Return files to read, fetched where they are missing; one that is nowhere is missing afterwards."""
+    def open(self, paths: Iterable[Path], sizes: Mapping[Path, int] | None = None) -> list[Path]:
+        """Return files to read, fetched where they are missing; one that is nowhere is missing afterwards.
+
+        A copy in the cache that has not the size of its file, in bytes, is fetched again.
+        """
 
     @abstractmethod
     def open_folder(self, folder: Path, *, again: bool = False) -> Path:

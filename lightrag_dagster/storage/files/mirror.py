@@ -75,14 +75,17 @@ class Mirror:
         if found is None:
             listed = self.list_folder(folder).items()
             found = {path: None if packed.is_packed(path.name) else one.size for path, one in listed}
-            other = [path for path, size in found.items() if path.exists() and size not in (None, path.stat().st_size)]
-            for path in self.held(other):
-                path.unlink()
+            self.drop({path: size for path, size in found.items() if size is not None})
             if in_session:
                 self.listed[folder] = found
         found = dict(found)  # while other threads upload to it
         self.link(found)
         self.open(list(found), limit)
+
+    def drop(self, sizes: Mapping[Path, int]) -> None:
+        """Remove the files from the cache that have not these sizes, as they were before they were repaired."""
+        for path in self.held(path for path, size in sizes.items() if path.exists() and path.stat().st_size != size):
+            path.unlink()
 
     def link(self, sizes: Mapping[Path, int | None]) -> None:
         """Link the files that the cache lacks and another process of this machine has, with these sizes if given."""

@@ -90,6 +90,18 @@ def test_many_are_opened_at_once_and_one_that_is_nowhere_is_missing(home: Home, 
     assert [path.read_text() if path.exists() else None for path in found] == [LIST, None, TABLE]
 
 
+def test_a_copy_of_another_size_is_fetched_again(home: Home, reader: Reader) -> None:
+    home.files.keep([write(home, GRAPH, "graph")])
+    there = reader()
+    path = there.root / GRAPH
+    assert text_of(there, GRAPH) == "graph"
+    home.files.remove([home.root / GRAPH])
+    home.files.keep([write(home, GRAPH, "a larger graph")])
+    assert there.files.open([path], {path: 14})[0].read_text() == "a larger graph"
+    there.files.open([path], {path: 13})
+    assert path.read_text() == "a larger graph"
+
+
 def test_a_folder_is_opened_with_what_is_below_it_and_nothing_beside(home: Home, reader: Reader) -> None:
     names = ("gen-1/entities.parquet", "gen-1/adjacency/ends.npy", "gen-2/entities.parquet")
     with home.files.session():
