@@ -226,7 +226,10 @@ def serving() -> Iterator[Loopback]:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         loopback = Loopback(listener.getsockname()[1])
-        config = uvicorn.Config(loopback.application, log_level="critical", lifespan="off", ws="none")
+        # A connection that a busy machine leaves idle for five seconds would be closed as the next request is sent.
+        config = uvicorn.Config(
+            loopback.application, log_level="critical", lifespan="off", ws="none", timeout_keep_alive=60
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -51,6 +51,7 @@ def extract(tables: SourceTables, in_flight: int) -> None:
     extract_source(
         "notes", tables, Recipes.of(settings), partial(open_chat_model, settings.llm, tables.home, "extract", None)
     )
+    assert tables.read("extractions", "notes")["error"].drop_null().to_pylist() == []
     assert tables.require("extractions", "notes").counts["status"] == {"ok": CHUNKS}
 
 
