@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -55,9 +56,14 @@ def extract(tables: SourceTables, in_flight: int) -> None:
     assert tables.require("extractions", "notes").counts["status"] == {"ok": CHUNKS}
 
 
-def workers() -> list[int]:
-    children = psutil.Process().children(recursive=True)
-    return [one.pid for one in children if "spawn_main" in " ".join(one.cmdline())]
+def newest_worker() -> int:
+    """Return the process of an engine that was started last; other tests may have left some, which end meanwhile."""
+    started = {}
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "spawn_main" in " ".join(one.cmdline()):
+                started[one.pid] = one.create_time()
+    return max(started, key=started.__getitem__)
 
 
 @pytest.mark.long
@@ -79,7 +85,7 @@ def test_workers_keep_to_the_requests_in_flight_of_one_process_and_a_killed_one_
         with lock:
             if len(loopback.requests) == KILLED_AT and not killed:
                 in_flight.append(loopback.peak)
-                killed.append(workers()[0])
+                killed.append(newest_worker())
                 os.kill(killed[0], signal.SIGKILL)
         return None
 
