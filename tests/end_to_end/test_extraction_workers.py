@@ -58,7 +58,7 @@ def extract(tables: SourceTables, in_flight: int) -> None:
 
 def newest_worker() -> int:
     """Return the process of an engine that was started last; other tests may have left some, which end meanwhile."""
-    started = {}
+    started: dict[int, float] = {}
     for one in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if "spawn_main" in " ".join(one.cmdline()):
