@@ -50,7 +50,7 @@ def built(
             merging={"summary_min_descriptions": SUMMARISED},
             embedding={"provider": "openai", "dimensions": 8},
         )
-        build(settings)
+        build(settings, graph=True)  # else the first run has the graph left to build
         yield settings
 
 
