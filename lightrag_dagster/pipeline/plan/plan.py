@@ -122,7 +122,6 @@ def make_plan(
     *,
     backfill: bool = False,
     knowledge_base: bool = False,
-    sample: int = SAMPLE,
 ) -> Plan:
     """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
 
@@ -131,7 +130,6 @@ def make_plan(
         names: Sources; all when empty, none when None.
         backfill: Make outdated rows of these sources again.
         knowledge_base: Make outdated summaries and vectors of the knowledge base again.
-        sample: Chunks of a source, and groups of descriptions, that are gone through where there are more.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
@@ -143,7 +141,7 @@ def make_plan(
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
         extracting = DryRunModel(trial, "extract", store)
         describing = DryRunModel(trial, "describe", store, _UNDESCRIBED)
-        planning = _Planning(trial, extracting, describing, backfill, sample, defaultdict(list))
+        planning = _Planning(trial, extracting, describing, backfill, defaultdict(list))
         planned = [_plan_source(source, planning) for source in sources]
         plans = [plan for plan, _ in planned]
         if names is not None:
@@ -154,7 +152,7 @@ def make_plan(
         unknown = bool(asked.first.expected or asked.later.expected)
         ratios = _ratios(today, sources, asked)
         extraction = steps.extraction(asked, ratios, settings)
-        estimated = outdated_steps(today, trial, ratios, sample) if knowledge_base else None
+        estimated = outdated_steps(today, trial, ratios, SAMPLE) if knowledge_base else None
         if estimated is not None:
             after = estimated
         elif unknown and not knowledge_base:
@@ -164,13 +162,17 @@ def make_plan(
     if unknown and not after:
         after = steps.after_extraction(extraction, ratios, settings)
     found = {"extraction": extraction, **after}
-    roles: list[Role] = ["extract", "summarise"]
     if describing.first:
         found = {"descriptions": steps.descriptions(describing, settings), **found}
-        roles.append("describe")
-    prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
     sampled = estimated is not None or any(plan.looked_at for plan in plans)
-    return Plan(plans, ratios.known, all(price.known for price in prices), found, sampled)
+    return Plan(plans, ratios.known, _knows_prices(settings, describes=bool(describing.first)), found, sampled)
+
+
+def _knows_prices(settings: Settings, *, describes: bool) -> bool:
+    """Say whether the prices of the embedder and of all models that a run asks are known."""
+    roles: list[Role] = ["extract", "summarise", "describe"] if describes else ["extract", "summarise"]
+    prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
+    return all(price.known for price in prices)
 
 
 def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
@@ -197,7 +199,6 @@ class _Planning(NamedTuple):
     extracting: DryRunModel
     describing: DryRunModel
     backfill: bool
-    sample: int
     asked: defaultdict[str, list[Path]]
 
 
@@ -206,7 +207,7 @@ def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Quest
 
     A large source is asked about a sample of its chunks instead, and its accepted tables stay.
     """
-    recipes, model, describing, backfill, sample, asked_elsewhere = planning
+    recipes, model, describing, backfill, asked_elsewhere = planning
     name, plan = source.name, SourcePlan(source.name)
     tables = SourceTables(Home.of(recipes.settings), candidate=backfill)
     known, first, later = tables.current("raw_documents", name), len(model.first), len(model.later)
@@ -223,7 +224,7 @@ def _plan_source(source: Source, planning: _Planning) -> tuple[SourcePlan, Quest
             if outdated in ("raw_documents", "chunks"):
                 chunk_source(name, tables, recipes)
             elsewhere = asked_elsewhere[recipes.of_source(name).extractions]
-            sampled = sampled_questions(name, tables, recipes, model, sample, elsewhere)
+            sampled = sampled_questions(name, tables, recipes, model, SAMPLE, elsewhere)
             if sampled is None:
                 extract_source(name, tables, recipes, model.open)
                 parse_and_accept(name, tables, recipes)

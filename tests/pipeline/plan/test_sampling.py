@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,13 @@ def paid(settings: Settings, model: str = "gpt-4o-mini") -> Settings:
     return settings.changed(llm={"provider": "openai", "model": model}, embedding=embedding)
 
 
+def sampled_plan(sample: int, settings: Settings, *arguments: Any, **options: Any) -> Plan:
+    """Return a plan that goes through so many chunks, and groups of descriptions, where there are more."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("lightrag_dagster.pipeline.plan.plan.SAMPLE", sample)
+        return make_plan(settings, *arguments, **options)
+
+
 def is_within(sampled: Plan, exact: Plan) -> bool:
     pairs = [(step.cost, exact.steps[name].cost) for name, step in sampled.steps.items()]
     pairs.append((sampled.total, exact.total))
@@ -49,7 +57,7 @@ def test_a_sample_gives_a_range_that_holds_what_all_chunks_give(free: Settings) 
     assert not exact.sampled
     assert exact.sources[0].looked_at is None
 
-    sampled = make_plan(settings, backfill=True, knowledge_base=True, sample=SAMPLE)
+    sampled = sampled_plan(SAMPLE, settings, backfill=True, knowledge_base=True)
 
     assert sampled.sampled
     (notes,), (counted,) = sampled.sources, exact.sources
@@ -59,13 +67,13 @@ def test_a_sample_gives_a_range_that_holds_what_all_chunks_give(free: Settings) 
     assert sampled.steps.keys() == exact.steps.keys() == {"extraction", "summaries", "embeddings"}
     assert exact.steps["embeddings"].cost.expected > 0
     assert is_within(sampled, exact)
-    as_large = make_plan(settings, backfill=True, knowledge_base=True, sample=60)
+    as_large = sampled_plan(60, settings, backfill=True, knowledge_base=True)
     assert as_large.steps["extraction"] == exact.steps["extraction"]
 
 
 def test_a_first_run_is_sampled_too(free: Settings, tmp_path: Path) -> None:
     settings = paid(free).model_copy(update={"home": tmp_path / "other"})
-    exact, sampled = make_plan(settings), make_plan(settings, sample=SAMPLE)
+    exact, sampled = make_plan(settings), sampled_plan(SAMPLE, settings)
     assert (exact.sampled, sampled.sampled) == (False, True)
     assert sampled.sources[0].chunks_new == exact.sources[0].chunks_new == 60
     assert is_within(sampled, exact)
@@ -77,7 +85,7 @@ def test_chunks_that_two_sources_share_are_asked_once(free: Settings, tmp_path: 
     texts = {name: (free.sources / "notes" / name).read_text() for name in names}
     write_source(free, "others", texts | {f"more {number}.txt": f"{OFFICE} More {number}." for number in range(30)})
     settings = paid(free).model_copy(update={"home": tmp_path / "other"})
-    exact, sampled = make_plan(settings), make_plan(settings, sample=SAMPLE)
+    exact, sampled = make_plan(settings), sampled_plan(SAMPLE, settings)
     assert [one.chunks_new for one in sampled.sources] == [one.chunks_new for one in exact.sources] == [60, 30]
     assert is_within(sampled, exact)
 
@@ -85,14 +93,14 @@ def test_chunks_that_two_sources_share_are_asked_once(free: Settings, tmp_path: 
 def test_outdated_summaries_and_vectors_are_sampled(free: Settings) -> None:
     settings = paid(free)
     exact = make_plan(settings, None, knowledge_base=True)
-    sampled = make_plan(settings, None, knowledge_base=True, sample=5)
+    sampled = sampled_plan(5, settings, None, knowledge_base=True)
     assert (exact.sampled, sampled.sampled) == (False, True)
     assert exact.steps["summaries"].cost.expected > 0
     assert is_within(sampled, exact)
 
 
 def test_what_the_store_answers_whole_is_counted_whole(free: Settings) -> None:
-    plan = make_plan(free.changed(extraction={"gleaning": 0}), backfill=True, knowledge_base=True, sample=SAMPLE)
+    plan = sampled_plan(SAMPLE, free.changed(extraction={"gleaning": 0}), backfill=True, knowledge_base=True)
     assert plan.sources[0].chunks_stored + plan.sources[0].chunks_new == 60
     assert (plan.sampled, plan.total) == (False, Estimate.exactly(0))
 
