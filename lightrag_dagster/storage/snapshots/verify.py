@@ -101,8 +101,8 @@ def portable_files(content: bytes) -> bytes:
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
-    Without `verify` no content is read. A snapshot of an older version of this package has no record of its files, so
-    only missing ones are found.
+    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed. A snapshot of
+    an older version of this package has no record of its files, so only missing ones are found.
     """
     folder = home.generation(snapshot_id)
     try:

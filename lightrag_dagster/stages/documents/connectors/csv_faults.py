@@ -21,7 +21,7 @@ def require_even(path: Path) -> None:
         return
     rows = csv.reader(_lines(path), delimiter=delimiter)
     columns = 0
-    with suppress(csv.Error):  # of a cell too large for this library
+    with suppress(csv.Error):  # of a cell too large for this library: the caller's own error stands
         for row in filter(None, rows):
             columns = columns or len(row)
             if len(row) != columns:
