@@ -365,11 +365,11 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
 
 
 def vector_schema(dimensions: int) -> pa.Schema:
-    """Return the schema of a LanceDB table: `id`, `embedding_fingerprint`, `vector` of float32[dimensions]."""
+    """Return the schema of a LanceDB table: `id`, `embedding_fingerprint`, `vector` of float16[dimensions]."""
     return pa.schema(
         [
             column("id", pa.string(), "chunk_id, entity_id or relation_id."),
             column("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
-            column("vector", pa.list_(pa.float32(), dimensions), "Unit-length embedding."),
+            column("vector", pa.list_(pa.float16(), dimensions), "Unit-length embedding."),
         ]
     )

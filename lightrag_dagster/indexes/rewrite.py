@@ -8,8 +8,7 @@ from datetime import timedelta
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
-from lightrag_dagster.indexes.vector_writer import pin
-from lightrag_dagster.schemas import vector_schema
+from lightrag_dagster.indexes.vector_writer import pin, write_anew
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.records import VectorTable
 
@@ -21,12 +20,11 @@ def rewrite_vectors(home: Home, entry: VectorTable) -> None:
 
     Raises StoreError when the table cannot be read or written; the tag stays.
     """
-    schema = vector_schema(entry.dimensions)
+    database = open_database(home)
     with lance_errors(entry.table):
-        pinned = open_database(home).open_table(entry.table)
+        pinned = database.open_table(entry.table)
         pinned.checkout(entry.tag)
-        rows = pinned.search().select(schema.names).to_batches()
-        handle = open_database(home).create_table(entry.table, data=rows, schema=schema, mode="overwrite")
+        handle = write_anew(database, pinned, entry.dimensions)
         update_index(handle, entry.table)
         handle.optimize()
         pin(handle, entry.tag)

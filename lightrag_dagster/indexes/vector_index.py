@@ -95,6 +95,7 @@ def recall(handle: Any, rows: int) -> float:
 
 
 def matrix(column: Any) -> Vectors:
-    """Return a column of vectors as an array, shape (rows, dimensions)."""
+    """Return a column of vectors as an array of float32, shape (rows, dimensions)."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return array.flatten().to_numpy().reshape(len(array), array.type.list_size)  # type: ignore[no-any-return]
+    numbers = array.flatten().to_numpy().reshape(len(array), array.type.list_size)
+    return np.asarray(numbers, dtype=np.float32)

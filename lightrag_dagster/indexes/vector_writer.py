@@ -39,9 +39,20 @@ def open_to_write(home: Home, table: str, dimensions: int) -> Any:
             if "not found" not in str(error):
                 raise
             return database.create_table(table, schema=schema)
-        if handle.schema != schema:
+        if handle.schema.field("vector").type.list_size != dimensions:
             raise ValueError(f"it does not hold vectors of {dimensions} numbers")
-    return handle
+        return handle if handle.schema == schema else write_anew(database, handle, dimensions)
+
+
+def write_anew(database: Any, handle: Any, dimensions: int) -> Any:
+    """Write the rows of an open version of a vector table into new files, as its newest version, and return that.
+
+    Vectors of float32, as earlier versions of this package wrote them, become those of float16. Raises errors of
+    LanceDB.
+    """
+    schema = vector_schema(dimensions)
+    rows = handle.search().select(schema.names).to_batches()
+    return database.create_table(handle.name, data=rows, schema=schema, mode="overwrite")
 
 
 def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimensions: int) -> VectorTable:
@@ -143,13 +154,15 @@ def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:
             f"{entry.table}: vectors of shape {vectors.shape} where {(keys.num_rows, entry.dimensions)} is expected; "
             "make embedding.dimensions what the model returns"
         )
-    if not np.isfinite(vectors).all():
-        bad = keys["id"][int(np.isfinite(vectors).all(axis=1).argmin())]
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(vectors, dtype=np.float16)
+    if not np.isfinite(rounded).all():
+        bad = keys["id"][int(np.isfinite(rounded).all(axis=1).argmin())]
         raise EmbeddingError(
-            f"{entry.table}: the vector of {bad} is not finite; check the embedding model and run again"
+            f"{entry.table}: the vector of {bad} is not finite, or has a number over 65,504, as no unit vector has; "
+            "check the embedding model and run again"
         )
-    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float32).ravel())
-    column = pa.FixedSizeListArray.from_arrays(flat, entry.dimensions)
+    column = pa.FixedSizeListArray.from_arrays(pa.array(rounded.ravel()), entry.dimensions)
     return keys.append_column("vector", column).cast(vector_schema(entry.dimensions))
 
 

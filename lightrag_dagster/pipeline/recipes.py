@@ -39,7 +39,7 @@ _REVISIONS = {
     "layout": 4,
     "mentions": 3,
     "merge": 9,
-    "stores": 8,
+    "stores": 9,
     "report": 5,
     "duplicates": 1,
 }

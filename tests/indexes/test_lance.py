@@ -22,6 +22,9 @@ Rows = Mapping[str, tuple[str, list[float]]]
 
 FIRST: Rows = {"a": ("f1", [1, 0, 0]), "b": ("f1", [0, 1, 0]), "it's": ("f1", [0.6, 0.8, 0])}
 
+CLOSE = 2**-11
+"""Most that half precision changes a number up to 1, and a similarity in these tests."""
+
 
 class Store:
     """A home whose vector table is brought to given rows; remembers which ids were asked for."""
@@ -60,7 +63,10 @@ def contents(reader: VectorReader) -> dict[str, tuple[str, list[float]]]:
 
 
 def plain(rows: Rows) -> dict[str, tuple[str, list[float]]]:
-    return {one: (fingerprint, [float(number) for number in vector]) for one, (fingerprint, vector) in rows.items()}
+    return {
+        one: (fingerprint, [round(number, 6) for number in np.float16(vector).tolist()])
+        for one, (fingerprint, vector) in rows.items()
+    }
 
 
 def test_only_what_changed_is_asked_for_and_written(store: Store) -> None:
@@ -111,6 +117,21 @@ def test_going_back_pins_the_tag_again(store: Store) -> None:
     assert contents(store.open(again)) == plain(FIRST)
 
 
+def test_a_table_of_an_earlier_version_is_written_anew_and_its_versions_stay(store: Store) -> None:
+    vectors = pa.array([vector for _, vector in FIRST.values()], pa.list_(pa.float32(), 3))
+    rows = pa.table({"id": list(FIRST), "embedding_fingerprint": ["f1"] * 3, "vector": vectors})
+    older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
+    older.tags.create("g1", older.version)
+    earlier = VectorTable(table="entities-1", tag="g1", rows=3, dimensions=3, upserted=3, deleted=0)
+    entry = store.sync(FIRST | {"c": ("f1", [0, 0.6, 0.8])}, "g2")
+    assert store.asked == ["c"]
+    assert contents(store.open(entry)) == plain(FIRST | {"c": ("f1", [0, 0.6, 0.8])})
+    reader = store.open(earlier)
+    assert reader.rows()["vector"].type == pa.list_(pa.float32(), 3)
+    assert [name for name, _ in reader.search(np.array([0.6, 0.8, 0], dtype=np.float32), 2, 0)] == ["it's", "b"]
+    assert reader.vectors(["it's"])["it's"].tolist() == pytest.approx([0.6, 0.8, 0], abs=1e-7)
+
+
 def test_what_a_killed_run_left_is_kept_or_replaced(store: Store) -> None:
     rows: Rows = {f"i{n}": ("f", [1, n, 0]) for n in range(5)}
 
@@ -134,6 +155,7 @@ def test_what_a_killed_run_left_is_kept_or_replaced(store: Store) -> None:
     [
         ([[1, 0, 0], [0, float("nan"), 0]], "the vector of b is not finite"),
         ([[1, 0, 0], [0, float("inf"), 0]], "the vector of b is not finite"),
+        ([[1, 0, 0], [0, 70_000, 0]], "the vector of b is not finite, or has a number over 65,504"),
         ([[1, 0], [0, 1]], r"shape \(2, 2\) where \(2, 3\) is expected"),
         ([[1, 0, 0]], r"shape \(1, 3\) where \(2, 3\) is expected"),
         ([[1, 0, 0]] * 3, r"shape \(3, 3\) where \(2, 3\) is expected"),
@@ -218,7 +240,9 @@ def test_search_is_cosine_best_first(
 ) -> None:
     hits = store.open(store.sync(SIMILAR, "g1")).search(np.array([5, 0, 0], dtype=np.float32), limit, threshold)
     assert [name for name, _ in hits] == [name for name, _ in expected]
-    assert [similarity for _, similarity in hits] == pytest.approx([similarity for _, similarity in expected], abs=1e-6)
+    assert [similarity for _, similarity in hits] == pytest.approx(
+        [similarity for _, similarity in expected], abs=CLOSE
+    )
 
 
 def test_a_zero_question_is_near_nothing(store: Store) -> None:
@@ -239,7 +263,7 @@ def test_vectors_by_id(store: Store) -> None:
     found = reader.vectors(["it's", "a", "unknown"])
     assert {one: vector.tolist() for one, vector in found.items()} == {
         "a": [1, 0, 0],
-        "it's": pytest.approx([0.6, 0.8, 0]),
+        "it's": pytest.approx([0.6, 0.8, 0], abs=CLOSE),
     }
     assert reader.vectors([]) == {}
 
@@ -281,7 +305,7 @@ def test_a_large_table_is_indexed_and_indexed_again_when_much_is_outside(
         stored = reader.vectors([name for name, _ in hits])
         for name, similarity in hits:
             length = np.linalg.norm(stored[name]) * np.linalg.norm(question)
-            assert similarity == pytest.approx(float(stored[name] @ question / length), abs=1e-5)
+            assert similarity == pytest.approx(float(stored[name] @ question / length), abs=CLOSE)
 
 
 def near_identical(count: int, distinct: int) -> Rows:
@@ -315,7 +339,7 @@ def test_what_is_near_a_question_unlike_any_vector_is_found(store: Store) -> Non
     for question in random.standard_normal((10, 64)).astype(np.float32):
         cosines = np.sort(vectors @ question / lengths / np.linalg.norm(question))[::-1]
         found = [similarity for _, similarity in reader.search(question, 10, -1.0)]
-        assert found == pytest.approx(cosines[:10].tolist(), abs=1e-5)
+        assert found == pytest.approx(cosines[:10].tolist(), abs=CLOSE)
 
 
 @pytest.mark.usefixtures("small_index")

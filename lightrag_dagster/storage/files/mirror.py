@@ -4,7 +4,6 @@ Tables, graphs and arrays are uploaded before the records that name them, of whi
 when they are needed. Everything in the folder of which `notes` do not say that the bucket holds it is to be uploaded.
 """
 
-import os
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,8 +41,8 @@ class Mirror:
         self.objects = Objects.open(uri)
         self.root = root
         self.notes = Notes(root)
-        self.listed: dict[Path, dict[Path, int | None]] = {}
-        """Folders that were opened, and the sizes of their files, except packed ones; a session begins with none."""
+        self.listed: dict[Path, dict[Path, int]] = {}
+        """Folders that were opened, and the bytes of their files in the bucket; a session begins with none."""
 
         self._others: dict[Path, Notes] = {}
         self._counting = threading.Lock()
@@ -73,9 +72,11 @@ class Mirror:
         """
         found = self.listed.get(folder) if in_session else None
         if found is None:
-            listed = self.list_folder(folder).items()
-            found = {path: None if packed.is_packed(path.name) else one.size for path, one in listed}
-            self.drop({path: size for path, size in found.items() if size is not None})
+            found = {path: one.size for path, one in self.list_folder(folder).items()}
+            held = self.notes.held(map(self.name, found))
+            for path, size in found.items():
+                if held.get(self.name(path), size) != size:
+                    path.unlink(missing_ok=True)
             if in_session:
                 self.listed[folder] = found
         found = dict(found)  # while other threads upload to it
@@ -85,11 +86,14 @@ class Mirror:
     def drop(self, sizes: Mapping[Path, int]) -> None:
         """Remove the files from the cache that have not these sizes, as they were before they were repaired."""
         for path in self.held(path for path, size in sizes.items() if path.exists() and path.stat().st_size != size):
-            path.unlink()
+            path.unlink(missing_ok=True)
 
-    def link(self, sizes: Mapping[Path, int | None]) -> None:
-        """Link the files that the cache lacks and another process of this machine has, with these sizes if given."""
-        wanted = {self.name(path): size for path, size in sizes.items() if not path.exists()}
+    def link(self, stored: Mapping[Path, int | None]) -> None:
+        """Link the files that the cache lacks and another process of this machine has.
+
+        If the bytes of a file in the bucket are given, only one of which these are noted.
+        """
+        wanted = {self.name(path): size for path, size in stored.items() if not path.exists()}
         for folder in self.root.parent.glob("[0-9]*/") if wanted else ():
             if folder != self.root:
                 self.notes.link_from(self._others.setdefault(folder, Notes(folder)), wanted)
@@ -140,28 +144,29 @@ class Mirror:
     def _fetch(self, path: Path) -> None:
         """Fetch a data file; without one in the bucket there is none in the cache."""
         with atomic.replacing(path) as temporary:
-            if packed.download(self.objects, self.name(path), temporary):
+            stored = packed.download(self.objects, self.name(path), temporary)
+            if stored is not None:
                 temporary.chmod(READ_ONLY)
-                self._note(path, temporary)  # before another thread takes it for a leftover
+                self._note(path, temporary, stored)  # before another thread takes it for a leftover
                 return
         path.unlink()
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
         if not (is_held and packed.exists(self.objects, name)):
-            packed.upload(self.objects, name, path, create=is_named_by_content(name))
+            stored = packed.upload(self.objects, name, path, create=is_named_by_content(name))
             path.chmod(READ_ONLY)
-            self._note(path, path)
+            self._note(path, path, stored)
 
-    def _note(self, path: Path, content: Path) -> None:
+    def _note(self, path: Path, content: Path, stored: int) -> None:
         with content.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            self.notes.add({self.name(path): Note.of(self.name(path), file)})
+            note = Note.of(self.name(path), file, stored=stored)
+            self.notes.add({self.name(path): note})
             with self._counting:
-                self._room -= size
+                self._room -= note.size
         for folder in path.parents:
             if (known := self.listed.get(folder)) is not None:
-                known[path] = size
+                known[path] = stored
 
     def _keep_within(self, limit: float) -> None:
         """Remove what was not used for longest from the cache, if since the last look it may have passed `limit` bytes.

@@ -35,23 +35,25 @@ _LARGE = 16 << 20
 class Note(NamedTuple):
     """The state of a file: its size in bytes, what tells it from others, a hash of its content, and a record's tag.
 
-    Without `file`, its name tells what it holds. Without `sha256`, a copy of it is another file.
+    Without `file`, its name tells what it holds. Without `sha256`, a copy of it is another file. `stored` are its bytes
+    in the bucket if they are others.
     """
 
     size: int
     file: str | None
     sha256: str | None
     tag: Tag | None
+    stored: int | None = None
 
     @classmethod
-    def of(cls, name: str, file: BufferedReader, tag: Tag | None = None) -> "Note":
+    def of(cls, name: str, file: BufferedReader, tag: Tag | None = None, stored: int | None = None) -> "Note":
         """Return the note on an open file."""
         facts = os.fstat(file.fileno())
         if is_named_by_content(name):
-            return cls(facts.st_size, None, None, None)
+            return cls(facts.st_size, None, None, None, stored)
         # What the steps of a merge hand on is large, and does not outlive the process.
         sha256 = None if name.startswith("scratch/") else _hash_of(file)
-        return cls(facts.st_size, _name_of(facts), sha256, tag)
+        return cls(facts.st_size, _name_of(facts), sha256, tag, stored)
 
     def seen_in(self, path: str) -> "Note | None":
         """Return the note with what tells the file at a path from others, if that is in this state."""
@@ -75,13 +77,13 @@ class Notes:
         self._known: dict[str, Note] = {}
         self._inode, self._end = 0, 0
 
-    def held(self, names: Iterable[str]) -> set[str]:
-        """Return those files, by their names below the folder, that are there, and in the bucket as they are."""
+    def held(self, names: Iterable[str]) -> dict[str, int]:
+        """Return those files that are there, and in the bucket as they are: name below the folder → bytes there."""
         noted = self._read()
         found = {name: noted[name] for name in names if name in noted}
         seen = {name: note for name, one in found.items() if (note := one.seen_in(f"{self._root}/{name}"))}
         self.add({name: note for name, note in seen.items() if note != found[name]})  # a copy is compared once
-        return set(seen)
+        return {name: note.size if note.stored is None else note.stored for name, note in seen.items()}
 
     def tags(self, names: Iterable[str]) -> dict[str, Tag]:
         """Return the tags of those records that are noted, also where they are written and not uploaded."""
@@ -101,12 +103,13 @@ class Notes:
         noted = self._read()
         self._append({name: None for name in names if name in noted})
 
-    def link_from(self, other: "Notes", sizes: Mapping[str, int | None]) -> None:
-        """Link the files that another process's folder holds with these sizes, if a size is given."""
-        for name in other.held(sizes) if other._path.exists() else ():
+    def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
+        """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""
+        held = other.held(wanted) if other._path.exists() else {}
+        for name, stored in held.items():
             with suppress(OSError), (other._root / name).open("rb") as file:
-                if sizes[name] in (None, os.fstat(file.fileno()).st_size):
-                    self.add({name: Note.of(name, file)})
+                if wanted[name] in (None, stored):
+                    self.add({name: Note.of(name, file, stored=stored)})
                     (self._root / name).parent.mkdir(parents=True, exist_ok=True)
                     os.link(other._root / name, self._root / name)
 

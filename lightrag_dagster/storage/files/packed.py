@@ -1,6 +1,6 @@
-"""Files of a bucket by their names on a disk; graph databases, whose pages are mostly empty, are compressed by zstd.
+"""Files of a bucket by their names on a disk; graph databases and arrays of generations are compressed by zstd.
 
-On disks, and so in the cache, they are as Kùzu writes them. Those of earlier versions are so in the bucket, too.
+On disks, and so in the cache, they are as they are written. Those of earlier versions are so in the bucket, too.
 """
 
 import shutil
@@ -15,13 +15,14 @@ from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import StoreError, one_line
 
 _SUFFIX = ".zst"
+_PACKED = (".kuzu", ".arrow", ".npy")
 _COMPRESSION = "zstd"
 _BLOCK_BYTES = 1 << 20
 
 
 def is_packed(name: str) -> bool:
-    """Say whether a file is compressed in a bucket, where its size is another than on a disk."""
-    return name.endswith(".kuzu")
+    """Say whether a file, named below its home, is compressed in a bucket, where its size is another than on a disk."""
+    return name.startswith("generations/") and name.endswith(_PACKED)
 
 
 def is_old(name: str, keys: Container[str]) -> bool:
@@ -59,8 +60,8 @@ def get(objects: Objects, name: str) -> bytes | None:
     return found[0] if found else None
 
 
-def download(objects: Objects, name: str, path: Path) -> bool:
-    """Write a file of the bucket to a path; return False when there is none.
+def download(objects: Objects, name: str, path: Path) -> int | None:
+    """Write a file of the bucket to a path; return its bytes in the bucket, or None when there is none.
 
     Raises:
         StoreError: it is damaged, or the disk or the bucket refuses.
@@ -70,15 +71,19 @@ def download(objects: Objects, name: str, path: Path) -> bool:
             content = Path(folder, "content")
             if objects.download(_key_of(name), content):
                 unpack(f"{objects.name}/{_key_of(name)}", content, path)
-                return True
-    return objects.download(name, path)
+                return content.stat().st_size
+    return path.stat().st_size if objects.download(name, path) else None
 
 
-def upload(objects: Objects, name: str, path: Path, *, create: bool) -> None:
-    """Store a file; with `create`, an existing one is left as it is. Raises StoreError when disk or bucket refuses."""
+def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
+    """Store a file and return its bytes in the bucket; with `create`, an existing one is left as it is.
+
+    Raises:
+        StoreError: the disk or the bucket refuses.
+    """
     if not is_packed(name):
         objects.upload(name, path, create=create)
-        return
+        return path.stat().st_size
     with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
         content = Path(folder, "content")
         with (
@@ -88,6 +93,7 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> None:
         ):
             shutil.copyfileobj(file, packed, _BLOCK_BYTES)
         objects.upload(_key_of(name), content, create=create)
+        return content.stat().st_size
 
 
 def delete(objects: Objects, names: Sequence[str]) -> None:

@@ -123,7 +123,7 @@ class _Records:
         with ExitStack() as opened:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
             names = self._names()
-            changed = set(names) - self._notes.held(names)
+            changed = set(names) - self._notes.held(names).keys()
             written = {name: opened.enter_context((self._root / name).open("rb")) for name in changed}
             contents = {name: file.read() for name, file in written.items()}
             self._mirror.upload_new(lock)

@@ -175,7 +175,7 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
         if home.bucket and listed is None:
             return f"is missing in {home.bucket}"
         size = listed.size if listed else path.stat().st_size
-        if size != facts.size and not (home.bucket and packed.is_packed(path.name)):
+        if size != facts.size and not (home.bucket and packed.is_packed(str(path.relative_to(home.root)))):
             return f"has {size} bytes, and was published with {facts.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
         if read and facts.sha256 and _hash_stored(home, path, facts) != facts.sha256:

@@ -19,6 +19,7 @@ ROWS = pa.table({"id": [1, 2, 3], "text": ["one", "two", "three"]})
 TABLE = "tables/chunks/notes/1.parquet"
 LIST = "tables/chunks/notes/2.shards"
 STATE = "generations/gen-1/corpus_state.npy"
+ENTITIES = "generations/gen-1/entities.parquet"
 GRAPH = "generations/gen-1/graph.kuzu"
 RECORD = "generations/gen-1/generation.json"
 
@@ -113,6 +114,15 @@ def test_a_folder_is_opened_with_what_is_below_it_and_nothing_beside(home: Home,
     assert found == {"entities.parquet": names[0], "adjacency/ends.npy": names[1]}
 
 
+def test_a_folder_whose_array_was_repaired_has_that_of_today(home: Home, reader: Reader) -> None:
+    there = reader()
+    for text in ("ends" * 100, "dens" * 99 + "send"):  # of one size, and of others where they are compressed
+        with home.files.session():
+            write(home, STATE, text)
+        folder = there.files.open_folder(there.generation("gen-1"))
+        assert (folder / "corpus_state.npy").read_text() == text
+
+
 def test_a_session_lists_a_folder_once_and_knows_what_it_wrote(home: Home, reader: Reader) -> None:
     folder, there = home.root / "generations/gen-1", reader()
     with home.files.session():
@@ -134,11 +144,13 @@ def test_a_session_lists_a_folder_once_and_knows_what_it_wrote(home: Home, reade
 def test_a_folder_is_listed_with_sizes(home: Home, reader: Reader) -> None:
     with home.files.session():
         write(home, TABLE, "12345")
-        write(home, STATE, "123")
+        write(home, ENTITIES, "123")
     there = reader()
     root = there.root
     assert {path: one.size for path, one in there.files.list_folder(root / "tables").items()} == {root / TABLE: 5}
-    assert {path: one.size for path, one in there.files.list_folder(root / "generations").items()} == {root / STATE: 3}
+    assert {path: one.size for path, one in there.files.list_folder(root / "generations").items()} == {
+        root / ENTITIES: 3
+    }
     assert there.files.list_folder(root / "lance") == {}
     assert there.files.read_bytes(root / TABLE) == b"12345"
 

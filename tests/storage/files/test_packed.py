@@ -12,7 +12,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import packed
 
 GRAPH = "generations/gen-1/graph.kuzu"
-STATE = "generations/gen-1/corpus_state.npy"
+TABLE = "generations/gen-1/chunks.parquet"
 PACKED = f"{GRAPH}.zst"
 CONTENT = b"KUZU" + bytes(100_000) + b"the end"
 
@@ -30,20 +30,20 @@ def write(path: Path, content: bytes) -> Path:
 
 def test_a_graph_is_small_in_the_bucket_and_whole_on_the_disk(objects: Objects, tmp_path: Path) -> None:
     packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
-    packed.upload(objects, STATE, write(tmp_path / "state", CONTENT), create=False)
+    packed.upload(objects, TABLE, write(tmp_path / "table", CONTENT), create=False)
     sizes = {key: one.size for key, one in objects.list("generations").items()}
-    assert sizes.keys() == {PACKED, STATE}
-    assert sizes[PACKED] < 1000 < sizes[STATE] == len(CONTENT)
+    assert sizes.keys() == {PACKED, TABLE}
+    assert sizes[PACKED] < 1000 < sizes[TABLE] == len(CONTENT)
     assert {name: one.size for name, one in packed.list_folder(objects, "generations").items()} == {
         GRAPH: sizes[PACKED],
-        STATE: sizes[STATE],
+        TABLE: sizes[TABLE],
     }
-    for name in (GRAPH, STATE):
+    for name in (GRAPH, TABLE):
         assert packed.exists(objects, name)
         assert packed.get(objects, name) == CONTENT
         assert packed.download(objects, name, tmp_path / "here")
         assert (tmp_path / "here").read_bytes() == CONTENT
-    assert {path.name for path in tmp_path.iterdir()} == {"graph", "state", "here"}, "nothing is left over"
+    assert {path.name for path in tmp_path.iterdir()} == {"graph", "table", "here"}, "nothing is left over"
 
 
 @given(content=st.binary())
@@ -67,11 +67,11 @@ def test_the_graph_of_an_earlier_version_is_found_until_there_is_one_of_today(ob
     assert packed.list_folder(objects, "generations").keys() == {GRAPH}
     assert [key for key in (GRAPH, PACKED) if packed.is_old(key, objects.list(""))] == [GRAPH]
     assert packed.get(objects, GRAPH) == CONTENT
-    packed.delete(objects, [GRAPH, STATE])
+    packed.delete(objects, [GRAPH, TABLE])
     assert packed.list_folder(objects, "generations") == {}
 
 
-@pytest.mark.parametrize("name", [GRAPH, STATE])
+@pytest.mark.parametrize("name", [GRAPH, TABLE])
 def test_a_file_that_is_nowhere(objects: Objects, tmp_path: Path, name: str) -> None:
     assert not packed.exists(objects, name)
     assert packed.get(objects, name) is None
@@ -94,11 +94,20 @@ def test_a_damaged_graph(objects: Objects, tmp_path: Path, size: int | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("key", "name"), [(PACKED, GRAPH), (GRAPH, GRAPH), (STATE, STATE), ("exports/a/notes.zst", "exports/a/notes.zst")]
+    ("key", "name", "is_packed"),
+    [
+        (PACKED, GRAPH, True),
+        (GRAPH, GRAPH, True),
+        ("generations/gen-1/adjacency/names.npy.zst", "generations/gen-1/adjacency/names.npy", True),
+        ("generations/gen-1/adjacency/chunks.arrow.zst", "generations/gen-1/adjacency/chunks.arrow", True),
+        (TABLE, TABLE, False),
+        ("lance/a.lance/_deletions/0-1.arrow", "lance/a.lance/_deletions/0-1.arrow", False),
+        ("exports/a/notes.zst", "exports/a/notes.zst", False),
+    ],
 )
-def test_names(key: str, name: str) -> None:
+def test_names(key: str, name: str, *, is_packed: bool) -> None:
     assert packed.name_of(key) == name
-    assert packed.is_packed(name) == name.endswith("kuzu")
+    assert packed.is_packed(name) == is_packed
 
 
 def test_a_full_disk(objects: Objects, tmp_path: Path) -> None:
