@@ -5,7 +5,8 @@ Credentials, region and endpoint come from the environment, under the names that
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -20,6 +21,8 @@ Tag = dict[str, str]
 
 _MULTIPART_BYTES = 32 << 20
 """Larger files are uploaded in parts, for which no provider supports conditions."""
+
+_AT_ONCE = 32
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 8, 60, 120, 10
 
@@ -182,13 +185,16 @@ class Objects:
         """Remove objects; missing ones are not an error."""
         import obstore
 
-        if not keys:
-            return
+        def delete(key: str) -> None:
+            with suppress(FileNotFoundError), self._explained(key):
+                obstore.delete(self._store, key)
+
         try:
-            with self._explained(keys[0]):
+            with self._explained(keys[0] if keys else ""):
                 obstore.delete(self._store, list(keys))
-        except FileNotFoundError:
-            return
+        except FileNotFoundError:  # Where each object takes a request, obstore stops at one that is missing.
+            with ThreadPoolExecutor(_AT_ONCE) as threads:
+                list(threads.map(delete, keys))
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:

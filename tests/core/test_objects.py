@@ -55,6 +55,14 @@ def test_the_end_of_an_object_is_read_alone(stored: Objects) -> None:
     assert stored.tail("tables/2.parquet", 3) is None
 
 
+def test_what_is_missing_keeps_nothing_else_from_being_removed(stored: Objects) -> None:
+    for number in range(30):
+        stored.upload(f"tables/{number}", b"rows", create=False)
+    stored.delete([f"tables/{number}" for number in range(-30, 29)])
+    assert list(stored.list("tables")) == ["tables/29"]
+    stored.delete([])
+
+
 def test_files_are_uploaded_listed_downloaded_and_removed(stored: Objects, tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_bytes(b"rows")

@@ -108,7 +108,9 @@ def vectors_of(table: Any, tag: str) -> Vectors:
     """Return id and fingerprint → vector, rounded, of the rows of a version of a table in LanceDB."""
     table.checkout(tag)
     rows = table.search().to_arrow().to_pylist()
-    return {(row["id"], row["embedding_fingerprint"]): np.float16(row["vector"]).tolist() for row in rows}
+    return {
+        (row["id"], row["embedding_fingerprint"]): np.asarray(row["vector"], dtype=np.float16).tolist() for row in rows
+    }
 
 
 def check_same(now: dict[str, Any], then: dict[str, Any], *, rounded: bool = False) -> None:

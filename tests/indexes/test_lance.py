@@ -64,7 +64,7 @@ def contents(reader: VectorReader) -> dict[str, tuple[str, list[float]]]:
 
 def plain(rows: Rows) -> dict[str, tuple[str, list[float]]]:
     return {
-        one: (fingerprint, [round(number, 6) for number in np.float16(vector).tolist()])
+        one: (fingerprint, [round(number, 6) for number in np.asarray(vector, dtype=np.float16).tolist()])
         for one, (fingerprint, vector) in rows.items()
     }
 
@@ -123,9 +123,10 @@ def test_a_table_of_an_earlier_version_is_written_anew_and_its_versions_stay(sto
     older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
     older.tags.create("g1", older.version)
     earlier = VectorTable(table="entities-1", tag="g1", rows=3, dimensions=3, upserted=3, deleted=0)
-    entry = store.sync(FIRST | {"c": ("f1", [0, 0.6, 0.8])}, "g2")
+    more = {**FIRST, "c": ("f1", [0, 0.6, 0.8])}
+    entry = store.sync(more, "g2")
     assert store.asked == ["c"]
-    assert contents(store.open(entry)) == plain(FIRST | {"c": ("f1", [0, 0.6, 0.8])})
+    assert contents(store.open(entry)) == plain(more)
     reader = store.open(earlier)
     assert reader.rows()["vector"].type == pa.list_(pa.float32(), 3)
     assert [name for name, _ in reader.search(np.array([0.6, 0.8, 0], dtype=np.float32), 2, 0)] == ["it's", "b"]
