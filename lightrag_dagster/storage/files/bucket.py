@@ -47,11 +47,20 @@ class BucketFiles(Files):
 
     def read_bytes(self, path: Path) -> bytes:
         """See `Files.read_bytes`."""
-        name = self.mirror.name(path)
-        found = packed.get(self.mirror.objects, name)
+        found = self.mirror.objects.get(self.mirror.name(path))
         if found is None:
-            raise StoreError(f"{self.uri}/{name} is missing; run again")
+            raise self._missing(path)
+        return found[0]
+
+    def hash(self, path: Path) -> str:
+        """See `Files.hash`."""
+        found = packed.hash_of(self.mirror.objects, self.mirror.name(path))
+        if found is None:
+            raise self._missing(path)
         return found
+
+    def _missing(self, path: Path) -> StoreError:
+        return StoreError(f"{self.uri}/{self.mirror.name(path)} is missing; run again")
 
     def count_rows(self, paths: Iterable[Path]) -> int:
         """See `Files.count_rows`."""

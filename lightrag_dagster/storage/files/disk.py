@@ -1,5 +1,6 @@
 """The files of a home on a disk: they are where they are read and written."""
 
+import hashlib
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,11 @@ class DiskFiles(Files):
     def read_bytes(self, path: Path) -> bytes:
         """See `Files.read_bytes`."""
         return path.read_bytes()
+
+    def hash(self, path: Path) -> str:
+        """See `Files.hash`."""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def count_rows(self, paths: Iterable[Path]) -> int:
         """See `Files.count_rows`."""

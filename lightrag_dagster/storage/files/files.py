@@ -50,10 +50,19 @@ class Files(ABC):
 
     @abstractmethod
     def read_bytes(self, path: Path) -> bytes:
-        """Return the content of the file itself, not that of a copy in the cache.
+        """Return the content of the file itself, not that of a copy in the cache; it is none that a bucket compresses.
 
         Raises:
-            OSError: it cannot be read on a disk, or is a damaged graph in a bucket.
+            OSError: it cannot be read on a disk.
+            StoreError: it cannot be read in a bucket.
+        """
+
+    @abstractmethod
+    def hash(self, path: Path) -> str:
+        """Return the SHA-256 of the file itself, not that of a copy in the cache.
+
+        Raises:
+            OSError: it cannot be read on a disk, or what a bucket has cannot be expanded.
             StoreError: it cannot be read in a bucket.
         """
 

@@ -3,11 +3,12 @@
 On disks, and so in the cache, they are as they are written. Those of earlier versions are so in the bucket, too.
 """
 
+import hashlib
 import shutil
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
 
 import pyarrow as pa
 
@@ -46,18 +47,22 @@ def exists(objects: Objects, name: str) -> bool:
     return objects.head(_key_of(name)) is not None
 
 
-def get(objects: Objects, name: str) -> bytes | None:
-    """Return the content of a file, or None when there is none.
+def hash_of(objects: Objects, name: str) -> str | None:
+    """Return the SHA-256 of a file as it is on a disk, or None when there is none, by way of a temporary file.
 
     Raises:
         OSError: it is damaged.
         StoreError: the bucket refuses.
     """
-    if is_packed(name) and (found := objects.get(_key_of(name))):
-        with pa.input_stream(pa.py_buffer(found[0]), compression=_COMPRESSION) as packed:
-            return bytes(packed.read())
-    found = objects.get(name)
-    return found[0] if found else None
+    with NamedTemporaryFile(prefix="lightrag-hash-") as object_:
+        content = Path(object_.name)
+        if is_packed(name) and objects.download(_key_of(name), content):
+            with pa.input_stream(content, compression=_COMPRESSION) as packed:
+                return hashlib.file_digest(packed, "sha256").hexdigest()
+        if not objects.download(name, content):
+            return None
+        with content.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def download(objects: Objects, name: str, path: Path) -> int | None:
@@ -67,8 +72,7 @@ def download(objects: Objects, name: str, path: Path) -> int | None:
         StoreError: it is damaged, or the disk or the bucket refuses.
     """
     if is_packed(name):
-        with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
-            content = Path(folder, "content")
+        with _beside(path) as content:
             if objects.download(_key_of(name), content):
                 unpack(f"{objects.name}/{_key_of(name)}", content, path)
                 return content.stat().st_size
@@ -84,13 +88,8 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
     if not is_packed(name):
         objects.upload(name, path, create=create)
         return path.stat().st_size
-    with TemporaryDirectory(dir=path.parent, prefix=".packed.") as folder:
-        content = Path(folder, "content")
-        with (
-            _explained(path.parent),
-            path.open("rb") as file,
-            pa.output_stream(content, compression=_COMPRESSION) as packed,
-        ):
+    with _beside(path) as content:
+        with path.open("rb") as file, pa.output_stream(content, compression=_COMPRESSION) as packed:
             shutil.copyfileobj(file, packed, _BLOCK_BYTES)
         objects.upload(_key_of(name), content, create=create)
         return content.stat().st_size
@@ -120,6 +119,13 @@ def _unpacked(name: str, path: Path) -> Iterator[bytes]:
             raise StoreError(
                 f"{name} is damaged ({one_line(error)}); run `lightrag-dagster run --verify`, which builds it again"
             ) from error
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Give a temporary file; a folder of it would end other threads that look for files while it goes."""
+    with _explained(path.parent), NamedTemporaryFile(dir=path.parent, prefix=".packed.") as file:
+        yield Path(file.name)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ sources, and the LanceDB files of its vector versions. The graph database, which
 so have the views, which name the place of the home.
 """
 
-import hashlib
 import logging
 from functools import partial
 from pathlib import Path
@@ -189,9 +188,7 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
 
 def _hash_stored(home: Home, path: Path, facts: FileFacts) -> str:
     """Return the hash of a file. A copy of other content in the cache of a bucket is removed, and so fetched again."""
-    if home.bucket:
-        if path.exists() and FileFacts.of(path).sha256 != facts.sha256:
-            _log.warning("%s is not as it was published; it is fetched again", path)
-            path.unlink()
-        return hashlib.sha256(home.files.read_bytes(path)).hexdigest()
-    return FileFacts.of(path).sha256 or ""
+    if home.bucket and path.exists() and FileFacts.of(path).sha256 != facts.sha256:
+        _log.warning("%s is not as it was published; it is fetched again", path)
+        path.unlink()
+    return home.files.hash(path)

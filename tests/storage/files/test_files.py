@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -153,6 +154,7 @@ def test_a_folder_is_listed_with_sizes(home: Home, reader: Reader) -> None:
     }
     assert there.files.list_folder(root / "lance") == {}
     assert there.files.read_bytes(root / TABLE) == b"12345"
+    assert there.files.hash(root / TABLE) == sha256(b"12345").hexdigest()
 
 
 def test_what_is_written_is_whole_or_not_there(home: Home, reader: Reader) -> None:
