@@ -43,6 +43,9 @@ _IN_WORDS = {"BIGNUM", "BIT", "BLOB", "INTERVAL", "TIME", "TIME WITH TIME ZONE",
 
 _NESTED = {"array", "list", "map", "struct"}
 
+_UNREADABLE = "reading the Arrow source failed: "
+"""Words of DuckDB before the reason why a file of `open_tables` cannot be read; it reads others by itself."""
+
 # An interruption that comes between two statements or batches is lost, so there are several. Seconds.
 _INTERRUPTED_EVERY = 0.05
 
@@ -133,6 +136,7 @@ def results(
     Raises:
         QueryError: a statement is wrong, not allowed, fails, or needs too much memory or time, here or while its rows
             are read. One that fails before its first row yields nothing.
+        StoreError: a file of a table is damaged.
     """
     with _run(connection, timeout) as run:
         with run.explained():
@@ -155,6 +159,7 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
 
     Raises:
         QueryError: as `results`; or its rows do not fit in the memory that the database may take, or none has any.
+        StoreError: a file of a table is damaged.
     """
     found, most = None, memory_limit(connection)
     for rows in results(connection, statements, timeout=timeout, batch=_CHUNK):
@@ -209,7 +214,7 @@ class _Statements:
                 self._connection.interrupt()
 
     def batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of a result; raises QueryError."""
+        """Yield the batches of a result; raises as `explained`."""
         while True:
             with self.explained():
                 batch = next(reader, None)
@@ -219,12 +224,20 @@ class _Statements:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Raise an error of DuckDB in the block as a QueryError, and one when the time is over."""
+        """Raise an error of DuckDB in the block as a QueryError, and one when the time is over.
+
+        Where a table of the home cannot be read, it is a StoreError.
+        """
         self._require_time(None)
         try:
             yield
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last place where rows are read
             self._require_time(error)
+            _, of_table, reason = one_line(error).partition(_UNREADABLE)
+            if of_table:
+                raise StoreError(
+                    f"a table cannot be read: {reason}; run `lightrag-dagster run --verify`, which builds it again"
+                ) from error
             raise QueryError(_problem(error)) from error
 
     def _require_time(self, error: Exception | None) -> None:
