@@ -23,6 +23,7 @@ _MULTIPART_BYTES = 32 << 20
 """Larger files are uploaded in parts, for which no provider supports conditions."""
 
 _AT_ONCE = 32
+"""Requests of one call that are under way together."""
 
 _RETRIES, _RETRY_SECONDS, _REQUEST_SECONDS, _CONNECT_SECONDS = 8, 60, 120, 10
 
@@ -189,8 +190,10 @@ class Objects:
             with suppress(FileNotFoundError), self._explained(key):
                 obstore.delete(self._store, key)
 
+        if not keys:
+            return
         try:
-            with self._explained(keys[0] if keys else ""):
+            with self._explained(keys[0]):
                 obstore.delete(self._store, list(keys))
         except FileNotFoundError:  # Where each object takes a request, obstore stops at one that is missing.
             with ThreadPoolExecutor(_AT_ONCE) as threads:

@@ -234,7 +234,7 @@ class _Statements:
         except (duckdb.Error, pa.ArrowException, OSError) as error:  # the last place where rows are read
             self._require_time(error)
             _, of_table, reason = one_line(error).partition(_UNREADABLE)
-            if of_table:
+            if of_table and not _lacks_memory(error):
                 raise StoreError(
                     f"a table cannot be read: {reason}; run `lightrag-dagster run --verify`, which builds it again"
                 ) from error
@@ -301,10 +301,14 @@ def _dataset(paths: list[str], schema: pa.Schema) -> object:
         raise StoreError(f"a table cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
 
 
+def _lacks_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "out of memory" in str(error).lower()  # in the words of DuckDB or of Arrow
+
+
 def _problem(error: Exception) -> str:
     """Return one line about an error of DuckDB; name the next step if a bound or the guard is the reason."""
     problem = one_line(error)
-    if isinstance(error, MemoryError) or "Out of Memory Error" in problem:
+    if _lacks_memory(error):
         said = problem.partition(" Possible solutions")[0]
         return f"the SQL needs more memory or temporary files than it may take: {said}; select fewer rows or columns"
     guarded = any(

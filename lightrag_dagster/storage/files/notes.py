@@ -36,7 +36,7 @@ class Note(NamedTuple):
     """The state of a file: its size in bytes, what tells it from others, a hash of its content, and a record's tag.
 
     Without `file`, its name tells what it holds. Without `sha256`, a copy of it is another file. `stored` are its bytes
-    in the bucket if they are others.
+    in the bucket, where it may be compressed; without it, they are as many.
     """
 
     size: int

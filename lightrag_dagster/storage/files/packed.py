@@ -6,7 +6,7 @@ On disks, and so in the cache, they are as they are written. Those of earlier ve
 import hashlib
 import shutil
 from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -52,10 +52,11 @@ def hash_of(objects: Objects, name: str) -> str | None:
 
     Raises:
         OSError: it is damaged.
-        StoreError: the bucket refuses.
+        StoreError: there is no place for a temporary file, or the bucket refuses.
     """
-    with NamedTemporaryFile(prefix="lightrag-hash-") as object_:
-        content = Path(object_.name)
+    with ExitStack() as opened:
+        with _explained("the folder of temporary files"):  # which must not look like damage
+            content = Path(opened.enter_context(NamedTemporaryFile(prefix="lightrag-hash-")).name)
         if is_packed(name) and objects.download(_key_of(name), content):
             with pa.input_stream(content, compression=_COMPRESSION) as packed:
                 return hashlib.file_digest(packed, "sha256").hexdigest()
@@ -129,7 +130,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def _explained(folder: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,5 +1,6 @@
 """Files that are compressed in a bucket."""
 
+import tempfile
 from hashlib import sha256
 from pathlib import Path
 
@@ -109,6 +110,15 @@ def test_a_damaged_graph(objects: Objects, tmp_path: Path, size: int | None) -> 
 def test_names(key: str, name: str, *, is_packed: bool) -> None:
     assert packed.name_of(key) == name
     assert packed.is_packed(name) == is_packed
+
+
+def test_no_place_for_a_temporary_file_is_no_damage(
+    objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(StoreError, match=r"cannot write in the folder of temporary files: No such file or directory"):
+        packed.hash_of(objects, GRAPH)
 
 
 def test_a_full_disk(objects: Objects, tmp_path: Path) -> None:
