@@ -226,7 +226,7 @@ class _Statements:
     def explained(self) -> Iterator[None]:
         """Raise an error of DuckDB in the block as a QueryError, and one when the time is over.
 
-        Where a table of the home cannot be read, it is a StoreError.
+        A table of the home that cannot be read is a StoreError.
         """
         self._require_time(None)
         try:
