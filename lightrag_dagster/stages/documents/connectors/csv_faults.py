@@ -4,29 +4,48 @@ import csv
 import errno
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 _DELIMITERS = ",;\t|"
 
 
-def require_even(path: Path) -> None:
+def has_columns(path: Path) -> bool:
+    """Say whether the first line of a CSV file has several columns; raises OSError when it is not UTF-8."""
+    return _delimiter(next(_lines(path), "")) is not None
+
+
+def require_even(path: Path, *, below_title: bool = False) -> None:
     """Check that all lines of a CSV file of several columns are UTF-8 and have as many as its first one.
+
+    Args:
+        path: The file.
+        below_title: The first line that has several columns counts, not the first line.
 
     Raises:
         OSError: a line differs; the message names the first that does.
     """
-    first = next(_lines(path), "")
-    delimiter = max(_DELIMITERS, key=first.count)
-    if delimiter not in first:
+    lines, title = _lines(path), 0
+    first = next(lines, "")
+    while below_title and first and not _delimiter(first):
+        first, title = next(lines, ""), title + 1
+    delimiter = _delimiter(first)
+    if delimiter is None:
         return
-    rows = csv.reader(_lines(path), delimiter=delimiter)
+    rows = csv.reader(chain([first], lines), delimiter=delimiter)
     columns = 0
     with suppress(csv.Error):  # of a cell too large for this library: the caller's own error stands
         for row in filter(None, rows):
             columns = columns or len(row)
             if len(row) != columns:
-                line = f"line {rows.line_num} has {len(row)} columns and the first line {columns}"
+                names = f"line {title + 1}" if title else "the first line"
+                line = f"line {title + rows.line_num} has {len(row)} columns and {names} {columns}"
                 raise OSError(errno.EINVAL, f"{line}; correct it, or put a value with {delimiter!r} between quotes")
+
+
+def _delimiter(line: str) -> str | None:
+    most = max(_DELIMITERS, key=line.count)
+    return most if most in line else None
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
-from lightrag_dagster.stages.documents.connectors.csv_faults import require_even
+from lightrag_dagster.stages.documents.connectors.csv_faults import has_columns, require_even
 from lightrag_dagster.stages.documents.connectors.folder import walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 
@@ -30,6 +30,8 @@ ROW_FILES = {
 """DuckDB's function that reads the rows of a file, by its suffix."""
 
 _CSV = (".csv", ".tsv")
+_NAMES_FIRST = ", header = true, skip = 0)"
+"""The end of the function where the first line has the names; else DuckDB may begin with a last line that is wider."""
 
 _END = re.compile(r";\s*(--[^\n]*\s*)*$")
 """The end of a statement, with comments after it."""
@@ -211,16 +213,18 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
         return  # as of a day without rows; there is no column to compare either
     with in_memory() as connection:
         try:
+            is_csv = path.suffix.lower() in _CSV
+            if is_csv and has_columns(path):  # not a title above the table, which DuckDB passes over
+                reader = reader.removesuffix(")") + _NAMES_FIRST
             rows = _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
-            if path.suffix.lower() in _CSV:
-                rows = _of_csv(rows, path)
-            yield from rows
+            yield from _of_csv(rows, path) if is_csv else rows
         except OSError as error:
             raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
 
 
 def _of_csv(rows: Iterator[Row], path: Path) -> Iterator[Row]:
     """Yield the rows of a CSV file; raises OSError, which names the line that hides its columns from DuckDB."""
+    number = -1
     try:
         for number, row in enumerate(rows):
             if number == 0 and len(row) == 1:
@@ -229,6 +233,8 @@ def _of_csv(rows: Iterator[Row], path: Path) -> Iterator[Row]:
     except OSError:
         require_even(path)
         raise
+    if number < 0:  # DuckDB may have taken a last line that is wider for the names
+        require_even(path, below_title=True)
 
 
 def _rows(
