@@ -372,7 +372,7 @@ def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backu
     """Copy a backup to an empty home; with another home or database than before, this is a move."""
     from lightrag_dagster.cli.backup import run_restore
 
-    run_restore(console(soft_wrap=True), source)
+    raise typer.Exit(run_restore(console(soft_wrap=True), source))
 
 
 @app.command()

@@ -9,6 +9,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.repair import find_current_damage
 
 _LOCK_SECONDS = 5.0
 _MEGABYTE = 1_000_000
@@ -22,12 +23,22 @@ def run_backup(console: Console, target: str) -> None:
     _print(console, copied, f"{home.name} is backed up in {target}")
 
 
-def run_restore(console: Console, source: str) -> None:
-    """Copy a backup to the home, and print the numbers of files and rows."""
+def run_restore(console: Console, source: str) -> int:
+    """Copy a backup to the home, print the numbers of files and rows, and name damaged files of the snapshot.
+
+    Files are compared with their records, on a disk by their content, in a bucket by their sizes. Return the exit code:
+    1 if one is damaged.
+    """
     home = Home.of(load_settings())
     with _shown(console, "restore of", home):
         copied = restore(source, home, _LOCK_SECONDS)
     _print(console, copied, f"{home.name} is restored from {source}")
+    damaged = find_current_damage(home, verify=home.bucket is None)
+    for damage in damaged:
+        console.print(f"damaged in the backup: {damage}")
+    if damaged:
+        console.print("`lightrag-dagster run --verify` builds these again, from the sources and the stored answers")
+    return int(bool(damaged))
 
 
 @contextmanager

@@ -107,9 +107,12 @@ def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
     found = target.format()
     if found is None or found.copying != source:
         name, unfinished = target.place.name, found.copying if found else None
-        what = f"has an unfinished copy of {unfinished}" if unfinished else "is not empty"
+        if target.has_files() and unfinished:
+            raise StoreError(
+                f"{name} has an unfinished copy of {unfinished}; nothing was changed, finish that or empty {name}"
+            )
         if target.has_files():
-            raise StoreError(f"{name} {what}; nothing was changed, choose an empty place")
+            raise StoreError(f"{name} is not empty; nothing was changed, choose an empty place")
         if not empty:
             raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
     target.set_format(Format(format=number, copying=source))

@@ -33,6 +33,31 @@ def test_a_home_is_backed_up_restored_elsewhere_and_needs_no_run(
     assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize("lost", ["tables/raw_documents/*/*.parquet", "lance/*.lance/data/*.lance"])
+def test_what_is_damaged_in_a_backup_is_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path, lost: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_SOURCES", str(published_home.parent / "sources"))
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    command(capfd, monkeypatch, "backup", "backups/monday")
+    path = min(Path("backups/monday").glob(lost))
+    if path.suffix == ".parquet":
+        path.unlink()
+    else:
+        path.write_bytes(bytes(path.stat().st_size))
+    monkeypatch.setenv("LIGHTRAG_HOME", "elsewhere")
+    code, output, errors = command(capfd, monkeypatch, "restore", "backups/monday")
+    assert (code, errors) == (1, "")
+    [line] = [line for line in output.splitlines() if line.startswith("damaged in the backup: ")]
+    assert path.name in line
+    assert output.splitlines()[-1].startswith("`lightrag-dagster run --verify` builds these again")
+    code, output, errors = command(capfd, monkeypatch, "run", "--verify")
+    assert (code, errors) == (0, "")
+    assert "damaged, and built again: " in output
+    assert command(capfd, monkeypatch, "run", "--verify")[1].startswith("Nothing changed; gen-")
+
+
 def test_a_bucket_needs_a_database(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
