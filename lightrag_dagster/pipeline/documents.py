@@ -1,6 +1,7 @@
 """The table `raw_documents` of a source: its documents, read again where they changed."""
 
 import heapq
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.errors import SourceError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.captions import OpenDescriber, describing
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.listings import earlier_listing
@@ -46,12 +47,14 @@ from lightrag_dagster.stages.documents.reading import read_listed, waits_for_des
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
-from lightrag_dagster.storage.tables.reading_state import LISTED, STAMPS
+from lightrag_dagster.storage.tables.reading_state import LISTED, READING_STATE, STAMPS
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion, count_values
 
 if TYPE_CHECKING:
     import duckdb
+
+_log = logging.getLogger(__name__)
 
 _STAGE = "lightrag_dagster.stages.documents"
 
@@ -95,6 +98,7 @@ def read_source(
     """
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
+        _discard_damaged_state(tables, name)
         known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
@@ -166,6 +170,18 @@ def _record(
         listed = [one.files[2] for one in made]
         beside.record("listed", source, listed, inputs=inputs | listing.state, fingerprint=code)
     return version
+
+
+def _discard_damaged_state(tables: SourceTables, source: str) -> None:
+    """Remove files that are kept beside the documents and whose ends are damaged: all documents are read again then."""
+    for table in READING_STATE:
+        current = tables.current(table, source)
+        paths = [path for path in tables.open(table, source, current.version) if path.exists()] if current else []
+        try:
+            tables.home.files.count_rows(paths)
+        except StoreError as error:
+            _log.warning("%s: it is removed, and all documents of %r are read again", error, source)
+            tables.home.files.remove(paths)
 
 
 def _read_before(tables: SourceTables, source: str, code: str) -> Reusable:

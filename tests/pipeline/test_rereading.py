@@ -87,6 +87,22 @@ def as_clean(settings: Settings) -> bool:
 READABLE = set(FILES) - {"picture.png"}
 
 
+@pytest.mark.parametrize("backfill", [False, True])
+def test_damaged_stamps_are_made_again(settings: Settings, caplog: pytest.LogCaptureFixture, *, backfill: bool) -> None:
+    opened = read(settings)
+    rows = SourceTables(Home(settings.home)).read("raw_documents", "notes")
+    assert read(settings) == {"broken.txt"}
+    (stamps,) = settings.home.glob("tables/stamps/notes/*.parquet")
+    whole = stamps.read_bytes()
+    stamps.chmod(0o644)
+    stamps.write_bytes(whole[:10])
+    assert read(settings, backfill=backfill) == opened
+    assert "all documents of 'notes' are read again" in caplog.text
+    assert SourceTables(Home(settings.home)).read("raw_documents", "notes") == rows
+    assert backfill or stamps.read_bytes() == whole
+    assert backfill or read(settings) == {"broken.txt"}
+
+
 def test_only_what_changed_is_opened(settings: Settings) -> None:
     assert read(settings) == READABLE
     assert read(settings) == {"broken.txt"}  # what failed may succeed another time
