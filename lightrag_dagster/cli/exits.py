@@ -177,9 +177,14 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
     if debug:
         traceback.print_exception(error)
         return said, UNEXPECTED
-    with tempfile.NamedTemporaryFile("w", prefix="lightrag-dagster-", suffix=".log", delete=False) as file:
+    place = ""
+    with (
+        suppress(OSError),  # without a folder for temporary files
+        tempfile.NamedTemporaryFile("w", prefix="lightrag-dagster-", suffix=".log", delete=False) as file,
+    ):
         traceback.print_exception(error, file=file)
-    return f"{said}; the traceback is in {file.name}, or printed with `lightrag-dagster --debug …`", UNEXPECTED
+        place = f"in {file.name}, or "
+    return f"{said}; the traceback is {place}printed with `lightrag-dagster --debug …`", UNEXPECTED
 
 
 def _print(line: str) -> None:

@@ -4,6 +4,7 @@ Credentials, region and endpoint come from the environment, under the names that
 (AWS_…, GOOGLE_…, AZURE_…); LanceDB reads the same.
 """
 
+import errno
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -140,12 +141,13 @@ class Objects:
         import obstore
 
         try:
-            with self._explained(key), path.open("wb") as file:
+            with self._explained(key):
                 found = obstore.get(self._store, key)
-                written = sum(file.write(block) for block in found.stream())
-                size = found.meta["size"]
         except FileNotFoundError:
             return False
+        with self._explained(key), path.open("wb") as file:
+            written = sum(file.write(block) for block in found.stream())
+            size = found.meta["size"]
         if written != size:
             raise StoreError(f"{self.name}/{key}: {written} of {size} bytes came; run again")
         return True
@@ -209,6 +211,11 @@ class Objects:
         except (AlreadyExistsError, PreconditionError, FileNotFoundError):
             raise
         except (BaseError, OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise StoreError(
+                    f"{self.name}/{key} cannot be copied to this machine: {error.strerror}; make room for temporary "
+                    "files and the cache, and run again"
+                ) from error
             raise StoreError(
                 f"{self.name}/{key} cannot be used: {_first_line(error)}; check the bucket, its credentials and the "
                 "network, and run again"

@@ -150,7 +150,7 @@ class Adjacency:
                 return cls._map(folder, Path(texts))  # mapped data stays when the files are gone
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(
-                f"graph arrays in {folder} cannot be read ({error}); run `lightrag-dagster run`"
+                f"graph arrays in {folder} cannot be read ({error}); run `lightrag-dagster run --verify`"
             ) from error
 
     @classmethod

@@ -45,7 +45,15 @@ def write_lists(folder: Path, name: str, lengths: npt.NDArray[Any], values: npt.
 
 def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
     """Map one array; raises OSError or ValueError when it is missing or damaged."""
-    array: npt.NDArray[Any] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return read_array(folder / f"{name}.npy", mapped=True)
+
+
+def read_array(path: Path, *, mapped: bool = False) -> npt.NDArray[Any]:
+    """Read or map the array of a file; raises the same errors as `map_array`."""
+    try:
+        array: npt.NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None)
+    except EOFError as error:
+        raise ValueError(f"{path.name} is empty") from error
     return array
 
 

@@ -1,5 +1,6 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
+import logging
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -15,6 +16,7 @@ from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.indexes import vector_index
+from lightrag_dagster.indexes.arrays import read_array
 from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import (
@@ -30,6 +32,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations, records
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import VectorTable
+
+_log = logging.getLogger(__name__)
 
 # Vector table → table whose rows it holds.
 _EMBEDDED = {"chunk_vectors": "chunks", "entity_vectors": "entities", "relation_vectors": "relations"}
@@ -197,14 +201,24 @@ def save_corpus_state(generation: Generation, embedding: Embedding, before: Gene
     if generation.has(generations.CORPUS_STATE):
         return
     others, held = _NO_IDS, None
-    if before and before.has(generations.CORPUS_STATE) and (ids := _chunk_ids(before)).num_rows < _EXACT_ROWS:
+    known = _stored_state(before) if before and before.has(generations.CORPUS_STATE) else None
+    if before and known is not None and (ids := _chunk_ids(before)).num_rows < _EXACT_ROWS:
         gone = _state_without(before, _chunk_ids(generation), embedding)
-        others, held = ids, None if gone is None else np.load(before.path(generations.CORPUS_STATE)) - gone
+        others, held = ids, None if gone is None else known - gone
     state = _state_without(generation, others, embedding)
     if state is not None:
         path = generation.path(generations.CORPUS_STATE)
         with generation.home.files.writing(path) as temporary, temporary.open("wb") as file:
             np.save(file, state if held is None else held + state)
+
+
+def _stored_state(generation: Generation) -> Vectors | None:
+    path = generation.path(generations.CORPUS_STATE)
+    try:
+        return read_array(path)
+    except (OSError, ValueError) as error:
+        _log.warning("%s cannot be read (%s); it is made of all chunks again", path, error)
+        return None
 
 
 def _chunk_ids(generation: Generation) -> pa.Table:

@@ -12,6 +12,7 @@ import numpy as np
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import QueryError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
+from lightrag_dagster.indexes.arrays import read_array
 from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
@@ -167,9 +168,9 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
         opened = beside.submit(generation.open, CORPUS_STATE)
         arrays, state = generation.open(ADJACENCY), opened.result()
     try:
-        corpus_state = np.load(state) if state.exists() else None
+        corpus_state = read_array(state) if state.exists() else None
     except (OSError, ValueError) as error:
-        raise StoreError(f"{state} cannot be read ({error}); run `lightrag-dagster run`") from error
+        raise StoreError(f"{state} cannot be read ({error}); run `lightrag-dagster run --verify`") from error
     return Snapshot(
         manifest=pinned,
         generation=generation,

@@ -1,7 +1,10 @@
 """The format of a home: a number in its record `FORMAT`, by which a package tells whether it can use the home.
 
 A home without the record has format 1. A builder brings an older home forward; everything else that opens a home
-refuses an older one, and everything refuses a newer one, or one that `restore` has not finished.
+refuses an older one, unless it can be read as it is, and everything refuses a newer one, or one that `restore` has not
+finished.
+
+Format 2 has vectors of half precision, and in a bucket compressed arrays and graphs.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,10 +19,13 @@ from lightrag_dagster.storage.snapshots.records import Record, read_record
 
 FIRST = 1
 
-Migrations = Mapping[int, Callable[[Home], None]]
+Migrations = Mapping[int, Callable[[Home], None] | None]
 
-MIGRATIONS: dict[int, Callable[[Home], None]] = {}
-"""Format → what makes a home of the format before it one of this format; it is repeated when it was killed."""
+MIGRATIONS: dict[int, Callable[[Home], None] | None] = {2: None}
+"""Format → what makes a home of the format before it one of this format; it is repeated when it was killed.
+
+None where the format before is read as it is, so that the number only keeps older packages away.
+"""
 
 
 class Format(Record):
@@ -49,7 +55,8 @@ def require_readable(home: Home, migrations: Migrations = MIGRATIONS) -> None:
     """
     found = _record(home, migrations)
     number, wanted = found.format if found else FIRST, newest(migrations)
-    if number < wanted and not (found is None and _is_new(home)):
+    needed = any(migrations[following] for following in range(number + 1, wanted + 1))
+    if needed and not (found is None and _is_new(home)):
         raise OlderFormatError(
             f"{home.name} has format {number}, and this package reads format {wanted}; "
             "`lightrag-dagster run` brings it forward"
@@ -84,7 +91,8 @@ def bring_forward(home: Home, migrations: Migrations = MIGRATIONS) -> bool:
     number = found.format if found else wanted if _is_new(home) else FIRST
     identity = (found and found.id) or uuid4().hex
     for following in range(number + 1, wanted + 1):
-        migrations[following](home)
+        if migrate := migrations[following]:
+            migrate(home)
         _write(home, following, identity)
     changed = found is None or found.id is None or number < wanted
     if changed and number == wanted:

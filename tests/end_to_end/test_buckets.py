@@ -169,6 +169,19 @@ def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
     assert find_current_damage(Home.of(builder), verify=True) == []
 
 
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
+def test_what_a_bucket_has_lost_is_built_and_uploaded_again(in_bucket: Settings, buckets: S3Server) -> None:
+    build(in_bucket)
+    uri, contents = Home.of(in_bucket).name, snapshot_contents(in_bucket)
+    lost = [key for key in buckets.keys(uri) if key.endswith(("/relations.parquet", "/corpus_state.npy.zst"))]
+    for key in lost:
+        obstore.delete(buckets.store(uri), key)
+    assert repaired(in_bucket) == [f"is missing in {uri}"] * 2
+    assert set(lost) <= set(buckets.keys(uri))
+    assert repaired(in_bucket, verify=True) == []
+    assert snapshot_contents(in_bucket) == contents
+
+
 @pytest.mark.long
 def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket: Settings, tmp_path: Path) -> None:
     numbers = count()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
-from lightrag_dagster.indexes.arrays import Lists, Rows
+from lightrag_dagster.indexes.arrays import Lists, Rows, read_array
 from lightrag_dagster.query.types import Citation
 from tests.query.tables import chunk_file, entities, graph_of, relations, write_evidence
 
@@ -260,6 +260,12 @@ def test_a_title_names_the_entities_that_a_chunk_is_about(tmp_path: Path) -> Non
     assert graph.title_chunks.of(named["Babbage"]).tolist() == []
 
 
+def test_an_empty_array_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "names.npy").touch()
+    with pytest.raises(ValueError, match=r"names\.npy is empty"):
+        read_array(tmp_path / "names.npy")
+
+
 def test_a_folder_of_an_older_version_has_its_texts_read_from_the_tables(graph: Adjacency, tmp_path: Path) -> None:
     folder = tmp_path / "adjacency"
     for name in ("text_sizes", "terms", "names", "title_chunks_offsets", "title_chunks_values"):
@@ -270,5 +276,5 @@ def test_a_folder_of_an_older_version_has_its_texts_read_from_the_tables(graph: 
     assert older.texts.entities_named(["ada"])[0].tolist() == graph.texts.entities_named(["ada"])[0].tolist()
     assert older.title_chunks.values.tolist() == graph.title_chunks.values.tolist()
     (folder / "text_sizes.npy").touch()
-    with pytest.raises(StoreError, match="run `lightrag-dagster run`"):
+    with pytest.raises(StoreError, match="run `lightrag-dagster run --verify`"):
         Adjacency.open(folder)

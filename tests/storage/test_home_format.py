@@ -15,7 +15,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import Format, refresh
+from lightrag_dagster.storage.home_format import Format, newest, refresh
 from lightrag_dagster.storage.locks.locks import building, ingesting
 from lightrag_dagster.storage.snapshots.records import Pointer
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot
@@ -45,7 +45,7 @@ def older(home: Home) -> Home:
 def test_the_first_builder_of_a_new_home_writes_the_format(any_home: Home) -> None:
     refresh_snapshot(any_home)
     with building(any_home, 0):
-        assert number(any_home) == 1
+        assert number(any_home) == newest()
     before = any_home.format.stat()
     with building(any_home, 0):
         assert any_home.format.stat() == before
@@ -61,7 +61,7 @@ def test_a_new_home_needs_no_migration(tmp_path: Path) -> None:
 def test_an_ingestion_that_comes_first_writes_the_format_too(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     with ingesting(home, "notes", 0):
-        assert number(home) == 1
+        assert number(home) == newest()
 
 
 def test_a_home_from_before_formats_is_read_and_gets_the_record_from_the_next_builder(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_home_from_before_formats_is_read_and_gets_the_record_from_the_next_bu
     with ingesting(home, "notes", 0):
         assert not home.format.exists()
     with building(home, 0):
-        assert number(home) == 1
+        assert number(home) == newest()
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
@@ -87,6 +87,18 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
             home_format.require_readable(home, migrations)
     assert done == [f"{number} of {tmp_path.name}" for number in ("second", "third", "fourth")]
     assert number(home) == 4
+
+
+def test_a_home_that_needs_no_work_is_read_as_it_is_until_a_builder_numbers_it(tmp_path: Path) -> None:
+    home, same = older(Home(tmp_path)), {2: None, 3: None}
+    home_format.require_readable(home, same)
+    assert not home.format.exists()
+    with building(home, 0, same):
+        assert number(home) == 3
+    with pytest.raises(StoreError, match="has format 3, and this package reads formats up to 1"):
+        home_format.require_readable(home, {})
+    with pytest.raises(OlderFormatError):
+        home_format.require_readable(home, {**same, 4: rename_pointer, 5: None})
 
 
 def test_a_migration_that_was_interrupted_is_run_again(tmp_path: Path) -> None:
@@ -106,7 +118,7 @@ def test_a_newer_home_is_refused_with_what_to_do_before_anything_is_read_or_writ
     home = older(Home(tmp_path))
     atomic.write_text(home.format, '{"format": 7, "something": "of a later version"}')
     before = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
-    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to 1; upgrade lightrag-dagster"
+    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to {newest()}; upgrade"
     with pytest.raises(StoreError, match=said):
         KnowledgeBase.open(tmp_path)
     with pytest.raises(StoreError, match=said), building(home, 0):
@@ -130,16 +142,18 @@ def test_in_a_bucket_it_is_a_record_that_every_machine_sees(
     one, other = (Home(tmp_path / name, postgres, uri, 1e9) for name in ("one", "other"))
     with building(one, 0):
         refresh(other)
-        assert number(other) == 1
+        assert number(other) == newest()
         older(one)
     buckets.requests.clear()
     refresh_snapshot(other)
     assert buckets.requests == {"GET": 5}  # FORMAT, CURRENT, pins.json, and the two records of the generation
-    with building(other, 0, {2: rename_pointer}):
+    with building(other, 0, {newest() + 1: rename_pointer}):
         one.files.take_over([one.current, one.format])
         assert Pointer.model_validate_json(one.current.read_bytes()).id == "gen-1 moved"
     for read in (refresh_snapshot, lambda home: refresh(home)):
-        with pytest.raises(StoreError, match=f"{uri} has format 2, and this package reads formats up to 1"):
+        with pytest.raises(
+            StoreError, match=f"{uri} has format {newest() + 1}, and this package reads formats up to {newest()}"
+        ):
             read(one)
 
 
@@ -148,7 +162,7 @@ def test_a_run_brings_a_home_forward_and_other_commands_say_so(
 ) -> None:
     home = shutil.copytree(published_home, tmp_path / "home")
     settings, done = load_settings(home=home, sources=published_home.parent / "sources"), list[Home]()
-    monkeypatch.setitem(home_format.MIGRATIONS, 2, done.append)
+    monkeypatch.setitem(home_format.MIGRATIONS, newest() + 1, done.append)
     with pytest.raises(OlderFormatError):
         pending(settings)
     assert run(settings).published is None

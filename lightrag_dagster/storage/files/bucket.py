@@ -101,7 +101,7 @@ class BucketFiles(Files):
     def remove_folder(self, folder: Path) -> None:
         """See `Files.remove_folder`."""
         shutil.rmtree(folder, ignore_errors=True)
-        self.mirror.remove(list(self.mirror.list_folder(folder)))
+        self.mirror.remove_folder(folder)
 
     @contextmanager
     def session(self, lock: Lock | None = None) -> Iterator[None]:

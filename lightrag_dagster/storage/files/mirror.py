@@ -133,11 +133,17 @@ class Mirror:
         self.notes.forget(names)
         self.listed.clear()
 
+    def remove_folder(self, folder: Path) -> None:
+        """Remove the data files of a folder from the bucket; none counts as held there, also if it was lost before."""
+        self.remove(list(self.list_folder(folder)))
+        self.notes.forget_below(self.name(folder))
+
     def remove_leftovers(self) -> None:
         """Remove what killed processes left of generations, and generations that are gone from the bucket."""
         for folder in self.root.glob("generations/gen-*"):
             if not (folder / "generation.json").exists():
                 shutil.rmtree(folder)
+                self.notes.forget_below(self.name(folder))
         for path in self._not_held("generations"):
             path.unlink()
 

@@ -103,6 +103,12 @@ class Notes:
         noted = self._read()
         self._append({name: None for name in names if name in noted})
 
+    def forget_below(self, folder: str) -> None:
+        """Remove the notes on all files of a folder except records, also on those that are gone already."""
+        self._append(
+            {name: None for name, note in self._read().items() if name.startswith(f"{folder}/") and not note.tag}
+        )
+
     def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""
         held = other.held(wanted) if other._path.exists() else {}

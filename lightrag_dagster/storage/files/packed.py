@@ -6,7 +6,7 @@ On disks, and so in the cache, they are as they are written. Those of earlier ve
 import hashlib
 import shutil
 from collections.abc import Container, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -54,16 +54,21 @@ def hash_of(objects: Objects, name: str) -> str | None:
         OSError: it is damaged.
         StoreError: there is no place for a temporary file, or the bucket refuses.
     """
-    with ExitStack() as opened:
-        with _explained("the folder of temporary files"):  # which must not look like damage
-            content = Path(opened.enter_context(NamedTemporaryFile(prefix="lightrag-hash-")).name)
-        if is_packed(name) and objects.download(_key_of(name), content):
-            with pa.input_stream(content, compression=_COMPRESSION) as packed:
-                return hashlib.file_digest(packed, "sha256").hexdigest()
-        if not objects.download(name, content):
-            return None
-        with content.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with NamedTemporaryFile(prefix="lightrag-hash-") as file:
+            content = Path(file.name)
+            if is_packed(name) and objects.download(_key_of(name), content):
+                with pa.input_stream(content, compression=_COMPRESSION) as packed:
+                    return hashlib.file_digest(packed, "sha256").hexdigest()
+            if not objects.download(name, content):
+                return None
+            with content.open("rb") as plain:
+                return hashlib.file_digest(plain, "sha256").hexdigest()
+    except OSError as error:
+        if error.errno is None:  # of Arrow: what came cannot be expanded
+            raise
+        place = "cannot write in the folder of temporary files"  # which must not look like damage of the bucket
+        raise StoreError(f"{place}: {error.strerror}; nothing was changed; make room there, or set TMPDIR") from error
 
 
 def download(objects: Objects, name: str, path: Path) -> int | None:
@@ -130,7 +135,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _explained(folder: Path | str) -> Iterator[None]:
+def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

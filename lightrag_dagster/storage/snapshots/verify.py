@@ -5,7 +5,9 @@ sources, and the LanceDB files of its vector versions. The graph database, which
 so have the views, which name the place of the home.
 """
 
+import errno
 import logging
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +37,7 @@ _log = logging.getLogger(__name__)
 
 FILES = "files.json"
 _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
+_OF_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _NAMED_AGAIN = (".manifest", ".json")
 
 
@@ -182,13 +185,19 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
     except FileNotFoundError:
         return "is missing"
     except OSError as error:
+        if error.errno in _OF_MACHINE:
+            raise StoreError(
+                f"{path} cannot be read: {error.strerror}; nothing was changed, run again later"
+            ) from error
         return f"cannot be read ({error.strerror or one_line(error)})"
     return None
 
 
 def _hash_stored(home: Home, path: Path, facts: FileFacts) -> str:
     """Return the hash of a file. A copy of other content in the cache of a bucket is removed, and so fetched again."""
-    if home.bucket and path.exists() and FileFacts.of(path).sha256 != facts.sha256:
-        _log.warning("%s is not as it was published; it is fetched again", path)
-        path.unlink()
+    if home.bucket and path.exists():
+        with suppress(OSError):  # the bucket counts, and another process may have removed the copy
+            if FileFacts.of(path).sha256 != facts.sha256:
+                _log.warning("%s is not as it was published; it is fetched again", path)
+                path.unlink()
     return home.files.hash(path)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pydantic import SecretStr
 
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import OlderFormatError, StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic, mirror
@@ -201,6 +202,40 @@ def test_a_table_that_a_bucket_has_lost_is_there_again(home: Home, reader: Reade
     assert there.files.read(there.root / TABLE) == ROWS
 
 
+def test_what_a_bucket_lost_of_a_folder_is_there_again(home: Home, reader: Reader) -> None:
+    def build() -> None:
+        with home.files.session():
+            home.files.remove_folder(home.generation("gen-1"))
+            write(home, ENTITIES, "rows")
+            write(home, STATE, "state")
+
+    build()
+    if home.bucket:
+        Objects.open(home.bucket).delete([ENTITIES, f"{STATE}.zst"])
+    build()
+    assert [text_of(reader(), name) for name in (ENTITIES, STATE)] == ["rows", "state"]
+
+
+def test_a_generation_that_another_machine_removed_is_there_again(home: Home, reader: Reader) -> None:
+    def build() -> None:
+        with home.files.session():
+            write(home, ENTITIES, "rows")
+            atomic.write_text(home.root / RECORD, "{}")
+
+    build()
+    other = reader()
+    refresh(other)
+    with other.files.session():
+        other.files.remove_folder(other.generation("gen-1"))
+    refresh(home)
+    assert not home.generation("gen-1").exists()
+    build()
+    there = reader()
+    refresh(there)
+    assert text_of(there, ENTITIES) == "rows"
+    assert (there.root / RECORD).exists()
+
+
 def test_files_and_folders_are_removed_everywhere(home: Home, reader: Reader) -> None:
     with home.files.session():
         for name in (TABLE, LIST, STATE, GRAPH):
@@ -237,7 +272,7 @@ def test_all_records_are_taken_over_only_of_a_home_that_can_be_read(
 ) -> None:
     with home.files.session():
         home_format.begin(home)
-    monkeypatch.setitem(home_format.MIGRATIONS, 2, lambda home: None)
+    monkeypatch.setitem(home_format.MIGRATIONS, home_format.newest() + 1, lambda home: None)
     with pytest.raises(OlderFormatError):
         refresh(reader())
 
