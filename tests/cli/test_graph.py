@@ -53,7 +53,7 @@ def test_a_file_that_is_gone_is_named_without_sql_and_with_the_next_step(
     assert refused
     for errors, arguments in refused:
         assert errors.startswith("error: "), arguments
-        assert errors.endswith("; run `lightrag-dagster run`\n"), arguments
+        assert errors.endswith(("; run `lightrag-dagster run`\n", "; run `lightrag-dagster run --verify`\n")), arguments
         assert "LINE 1" not in errors
 
 
