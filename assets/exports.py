@@ -22,7 +22,7 @@ def exports(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightR
         said = "nothing is exported: the setting `exports` names no format"
         context.log.info(said)
         return dg.MaterializeResult(data_version=dg.DataVersion("none"), metadata={"exported": said})
-    from lightrag_dagster.pipeline.exports.exports import export_published
+    from lightrag_dagster.exports.exports import export_published
     from lightrag_dagster.storage.snapshots.exported import place_of
 
     with stopwatch() as watch:

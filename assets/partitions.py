@@ -12,7 +12,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import identity
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 
 
 def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None:

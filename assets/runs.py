@@ -9,7 +9,7 @@ from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 
 MANY_SOURCES = "ingest_sources"
 """Step of the jobs `ingest` and `backfill` when a command works at any number of sources in one run."""

@@ -25,8 +25,8 @@ import numpy as np
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.indexes.communities import find_communities
-from lightrag_dagster.query.graph.walking import costs_of, hops_from, lengths_from, walk
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.walking import costs_of, hops_from, lengths_from, walk
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_current

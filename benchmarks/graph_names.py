@@ -21,7 +21,7 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.query.graph.finding import LIKE
-from lightrag_dagster.query.graph.statements import _VIEWS, Statements, digits_in, folded, in_words
+from lightrag_dagster.query.statements import _VIEWS, Statements, digits_in, folded, in_words
 from lightrag_dagster.storage.duckdb import bound
 
 _MACROS = """

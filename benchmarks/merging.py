@@ -41,9 +41,9 @@ from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.files.scratch import SharedFolder
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import scratch_folder, store
+from lightrag_dagster.storage.snapshots.scratch import SharedFolder
 
 Array = npt.NDArray[Any]
 

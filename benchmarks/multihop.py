@@ -35,7 +35,9 @@ from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import bring_up_to_date
-from lightrag_dagster.query.modes import MODES, fusion, linking, transitions
+from lightrag_dagster.query import linking, transitions
+from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.modes import fusion
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.loopback import Loopback, serving

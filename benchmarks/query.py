@@ -28,17 +28,18 @@ import pyarrow as pa
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.indexes.lance import VectorReader
 from lightrag_dagster.models.providers import embedder_identity, open_chat_model
-from lightrag_dagster.pipeline.decisions import take
 from lightrag_dagster.pipeline.graph import build_graph
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.scope import scoped
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
@@ -46,9 +47,8 @@ from lightrag_dagster.query.steps.retrieve import Trace, retrieve
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.passages import generate
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import load_settings
 
 

@@ -16,10 +16,15 @@ FLOORS = (
     "storage",
     "engines",
     "spending",
+    "curation.rules",
     "stages",
     "models",
     "indexes",
     "pipeline",
+    "curation.desk",
+    "plan",
+    "purge",
+    "exports",
     "query",
     "evaluation",
     "report",
@@ -32,6 +37,7 @@ FLOORS = (
 """From the ground up."""
 
 ROOMS = {
+    "curation": "curation.rules",
     "settings": "core",
     "schemas": "core",
     "view_schemas": "core",
@@ -43,7 +49,7 @@ ROOMS = {
 CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
 """What lies in a closed room imports libraries, errors and these packages, nothing else."""
 
-DOORS = ("atomic", "backup_files", "files", "scratch")
+DOORS = ("atomic", "files")
 """Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
 
 MAY_IMPORT_DAGSTER = ("resources", "testing", "assets", "orchestration", "cli")
@@ -67,8 +73,11 @@ def product() -> dict[str, str]:
 
 
 def room(module: str) -> str:
-    """Return the first name of a module inside the package."""
-    return module.split(".")[1] if "." in module else ""
+    """Return the room of a module: the first name inside the package, of `curation` the first two."""
+    return next(
+        (name for name in FLOORS if f"{module}.".startswith(f"{PUBLIC}.{name}.")),
+        module.split(".")[1] if "." in module else "",
+    )
 
 
 def floor(module: str) -> str:
@@ -139,6 +148,25 @@ def circle_of(files: dict[str, str]) -> list[str]:
     return []
 
 
+def circle_of_folders(files: dict[str, str], package: str) -> list[str]:
+    """Return folders and files of a package that import each other, a folder taken as one, or nothing."""
+
+    def inside(module: str) -> str:
+        return ".".join(module.split(".")[:3])
+
+    graph: dict[str, set[str]] = {}
+    for module, text in files.items():
+        if module.startswith(f"{PUBLIC}.{package}."):
+            taken = {inside(found) for name in imports(text) if (found := owner(name, files))}
+            own = {name for name in taken if name.startswith(f"{PUBLIC}.{package}.")}
+            graph.setdefault(inside(module), set()).update(own - {inside(module)})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def owner(name: str, files: dict[str, str]) -> str | None:
     """Return the module that a dotted name is, or is taken from."""
     return name if name in files else name.rpartition(".")[0] if name.rpartition(".")[0] in files else None
@@ -150,6 +178,11 @@ def test_imports_point_down_and_in_no_circle() -> None:
     assert list(breaches(files)) == []
 
 
+@pytest.mark.parametrize("package", ["storage", "query"])
+def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
+    assert circle_of_folders(product(), package) == []
+
+
 @pytest.mark.parametrize(
     ("module", "line", "breach"),
     [
@@ -157,8 +190,8 @@ def test_imports_point_down_and_in_no_circle() -> None:
         ("core.aio", "from dagster import asset", "core must not import Dagster"),
         (
             "storage.gc",
-            "from lightrag_dagster.query.filters.scope import Scope",
-            "storage must not import lightrag_dagster.query.filters.scope.Scope",
+            "from lightrag_dagster.query.filters.view import Scope",
+            "storage must not import lightrag_dagster.query.filters.view.Scope",
         ),
         ("query.scope", "import assets.jobs", "assets.jobs is lightrag_dagster.assets.jobs, and would be made twice"),
         (
@@ -198,3 +231,13 @@ def test_a_circle_is_seen() -> None:
     files = {first: "from lightrag_dagster.storage import second", second: f"from {first} import name"}
     [line] = breaches(files)
     assert line.startswith("a circle: ")
+
+
+def test_a_circle_of_folders_is_seen() -> None:
+    files = {
+        "lightrag_dagster.storage.home": "from lightrag_dagster.storage.files import disk",
+        "lightrag_dagster.storage.files.disk": "",
+        "lightrag_dagster.storage.files.backup": "from lightrag_dagster.storage import home",
+    }
+    assert circle_of(files) == []
+    assert len(circle_of_folders(files, "storage")) == 3

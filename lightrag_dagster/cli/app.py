@@ -13,7 +13,7 @@ from lightrag_dagster.cli.filter_options import with_filters
 from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, Snapshot, Sources, TableFormat
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.filters.filters import Filters

@@ -12,7 +12,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.extractions import outdated_elsewhere
 from lightrag_dagster.pipeline.gone import chosen_or_gone
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import load_settings
 
 

@@ -10,10 +10,11 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.pipeline.decisions import accept_loss, decisions_of, in_force, place_of, resolved, take, undo
-from lightrag_dagster.pipeline.known_names import KnownNames, in_documents, known_names
+from lightrag_dagster.curation.desk.known_names import KnownNames, in_documents, known_names
+from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, check_names
+from lightrag_dagster.curation.rules.in_force import decisions_of, in_force, place_of, resolved
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision, Placed, check_decision, check_names
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.pipeline.exports.exports import export_published, export_to
+from lightrag_dagster.exports.exports import export_published, export_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh

@@ -6,14 +6,14 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.curation.desk.review import price_of_names
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
-from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
-from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.review import price_of_names
+from lightrag_dagster.plan.estimates import Estimate
+from lightrag_dagster.plan.plan import Plan, SourcePlan, make_plan
+from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import load_settings
 
 

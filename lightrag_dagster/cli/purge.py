@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.pipeline.purge.purge import copies, find_gone, holders, noted, purge, purging
+from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots

@@ -12,8 +12,8 @@ from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import snapshots
 
 _LOCK_SECONDS = 5.0

@@ -19,8 +19,8 @@ from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.database.checking import check_databases
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.checking import check_databases
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot

@@ -11,3 +11,6 @@ REPORT_FILE = "report.html"
 
 REPORT_REVISION = "2"
 """Revision of the page: one of another revision is made again."""
+
+EXPORT_REVISION = "1"
+"""Revision of the other formats: exports of another one are made again."""

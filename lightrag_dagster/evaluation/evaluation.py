@@ -11,7 +11,7 @@ from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 
 _KEYS = ["mode", "question"]

@@ -13,7 +13,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.query.types import Keywords, Retrieval
 

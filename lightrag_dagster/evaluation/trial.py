@@ -19,7 +19,7 @@ from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home

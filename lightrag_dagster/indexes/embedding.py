@@ -29,9 +29,9 @@ from lightrag_dagster.indexes.vector_writer import (
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import generations, records
+from lightrag_dagster.storage.snapshots import generations, manifests
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import VectorTable
+from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
             entry = await kept.call(pin_vectors, entry)
     home.files.keep([home.lance / f"{entry.table}.lance"])
     settings, embedder = embedding.settings, embedding.embedder
-    record = records.Vectors(
+    record = manifests.Vectors(
         provider=settings.provider,
         model=settings.model,
         dimensions=embedder.dimensions,
@@ -238,7 +238,7 @@ def _recorded(generation: Generation) -> dict[str, VectorTable]:
     """Return the vector tables that are finished."""
     if not generation.has(generations.VECTORS):
         return {}
-    return generation.read_record(generations.VECTORS, records.Vectors).tables
+    return generation.read_record(generations.VECTORS, manifests.Vectors).tables
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Graph, Vectors
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES, Graph, Vectors
 
 _CHECKED_COLUMNS = {"raw_documents": ["doc_id"], "chunks": ["doc_id", "chunk_id", "content", "context"]}
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)

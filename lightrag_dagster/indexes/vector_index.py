@@ -13,7 +13,7 @@ import pyarrow as pa
 from lancedb.index import IvfSq
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.storage.snapshots.records import SearchKind
+from lightrag_dagster.storage.snapshots.manifests import SearchKind
 
 INDEX_ROWS = 50_000
 """Least rows of an indexed table; smaller ones are compared whole, in memory."""

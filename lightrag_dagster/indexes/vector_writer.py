@@ -20,7 +20,7 @@ from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import VectorTable
+from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 _IDS_PER_STATEMENT = 10_000
 

@@ -5,8 +5,8 @@ import logging
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_file import is_current
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.snapshots import link_views, list_snapshots
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import records
+from lightrag_dagster.storage.snapshots import manifests
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger
@@ -188,7 +188,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     return LexicalEmbedder(settings.dimensions).identity
 
 
-def settings_of(embedder: records.PinnedEmbedder, now: EmbeddingSettings) -> EmbeddingSettings:
+def settings_of(embedder: manifests.PinnedEmbedder, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     pinned = embedder.settings(now)
     with suppress(SettingsError):  # the identity of a missing model

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.core.text.names import normalise_name
 from lightrag_dagster.core.text.terms import terms
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.offline.extractor import Extracted, extract, find_names
@@ -17,7 +18,6 @@ from lightrag_dagster.offline.recognised import Recogniser
 from lightrag_dagster.offline.summarise import Passage, answer, summarise
 from lightrag_dagster.offline.words import words
 from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
-from lightrag_dagster.stages.extraction.normalise import normalise_name
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 

@@ -36,7 +36,7 @@ from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

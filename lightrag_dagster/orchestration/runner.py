@@ -27,8 +27,8 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import building
-from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,

@@ -18,18 +18,18 @@ from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
+from lightrag_dagster.storage.backup_files import Contents, local
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.decisions import DECISIONS, DecisionStore
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
-from lightrag_dagster.storage.files.backup_files import Contents, local
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import FIRST, Format, require_not_newer
+from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
-from lightrag_dagster.storage.locks.locks import builder_lock, building, using_batches
-from lightrag_dagster.storage.snapshots.records import Pointer
+from lightrag_dagster.storage.records import Pointer
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.snapshots.verify import FILES, find_damage, portable_files, record_files
 

@@ -4,13 +4,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.curation.rules.additions import CURATION
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.pipeline.additions import CURATION
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import unless_intended
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
+from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables

@@ -21,7 +21,7 @@ from lightrag_dagster.pipeline.shards import (
 )
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns

@@ -19,26 +19,26 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
+from lightrag_dagster.curation.rules.in_force import InForce, in_force
+from lightrag_dagster.curation.rules.resolving import Curation
 from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
 from lightrag_dagster.models.providers import embedder_identity, settings_of
-from lightrag_dagster.pipeline.additions import CURATION, additions_of, store_additions
-from lightrag_dagster.pipeline.decisions import InForce, in_force
-from lightrag_dagster.pipeline.effects import effect_of
 from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EngineName, Settings
-from lightrag_dagster.stages.curation.resolving import Curation
 from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage.files.atomic import read_parquet
-from lightrag_dagster.storage.files.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import CurationRecord, GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.snapshots.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted, let_go
 from lightrag_dagster.storage.tables.source_tables import SourceTables

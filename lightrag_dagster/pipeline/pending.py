@@ -26,8 +26,8 @@ from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import ingesting, is_ingested
-from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
+from lightrag_dagster.storage.locking import ingesting, is_ingested
+from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion

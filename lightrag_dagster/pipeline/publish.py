@@ -3,9 +3,9 @@
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
 
 

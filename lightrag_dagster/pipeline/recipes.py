@@ -11,18 +11,17 @@ from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from lightrag_dagster.core.export_formats import REPORT_REVISION
+from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISION
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
-from lightrag_dagster.pipeline.exports.written import RECIPE as EXPORTS
 from lightrag_dagster.readers import LIBRARIES, RECOGNISER
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.snapshots.records import GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, PinnedEmbedder
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -242,7 +241,7 @@ class Recipes:
             "answers": self.answers,
             "communities": digest(COMMUNITIES),
             "duplicate_candidates": self.duplicate_candidates,
-            "exports": digest(EXPORTS),
+            "exports": digest(EXPORT_REVISION),
             "graph_report": digest(REPORT_REVISION),
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,

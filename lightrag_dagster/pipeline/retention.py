@@ -15,7 +15,8 @@ from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import (
     Garbage,
     collect_garbage,
@@ -23,7 +24,6 @@ from lightrag_dagster.storage.snapshots.gc import (
     garbage_generations,
     retained_snapshots,
 )
-from lightrag_dagster.storage.snapshots.records import Record, read_record
 
 _MEGABYTE = 1_000_000
 _log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.shards import Shard

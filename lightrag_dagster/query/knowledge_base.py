@@ -15,11 +15,11 @@ from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
+from lightrag_dagster.query.ask import require_model
 from lightrag_dagster.query.graph.questions import GraphQuestions
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
-from lightrag_dagster.query.steps.ask import require_model
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
@@ -27,7 +27,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import Manifest
+from lightrag_dagster.storage.snapshots.manifests import Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa

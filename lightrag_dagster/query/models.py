@@ -29,7 +29,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.database.stored_answer import stored_answer
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import records
+from lightrag_dagster.storage.snapshots import manifests
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 class Models:
     """Language models, an embedder and a reranker, each opened at its first call and kept until `close`."""
 
-    def __init__(self, settings: Settings, vectors: records.Vectors, account: Account | None = None) -> None:
+    def __init__(self, settings: Settings, vectors: manifests.Vectors, account: Account | None = None) -> None:
         """Take the settings of the models; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
         self._llm = settings.llm

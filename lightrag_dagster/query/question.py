@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.modes import MODES, Mode
+from lightrag_dagster.query.mode import MODES, Mode
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 

@@ -10,16 +10,16 @@ from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import span
+from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.scopes import Scopes
+from lightrag_dagster.query.filters.views import Scopes
+from lightrag_dagster.query.keywords import without_blanks
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.models import Models
-from lightrag_dagster.query.modes import MODES
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.steps.ask import Asking
 from lightrag_dagster.query.steps.context import request_in_context
-from lightrag_dagster.query.steps.keywords import without_blanks
 from lightrag_dagster.query.steps.retrieve import Trace, retrieve
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import Settings
@@ -124,6 +124,6 @@ class Retriever:
 
 
 def _scoped(snapshot: Snapshot, filters: Filters) -> Snapshot:
-    from lightrag_dagster.query.filters.scope import scoped  # here, since a question without a filter needs no DuckDB
+    from lightrag_dagster.query.filters.view import scoped  # here, since a question without a filter needs no DuckDB
 
     return scoped(snapshot, filters)

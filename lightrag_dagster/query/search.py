@@ -9,10 +9,10 @@ import numpy as np
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Rows
+from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.hits import Found, Hits
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.snapshot import Snapshot
-from lightrag_dagster.query.steps.ask import Asking
 from lightrag_dagster.query.types import Keywords
 
 

@@ -18,14 +18,14 @@ from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
+from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
-from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from lightrag_dagster.query.graph.statements import Statements
+    from lightrag_dagster.query.statements import Statements
 
 
 class VectorSearch(Protocol):
@@ -83,14 +83,14 @@ class Snapshot:
     @cached_property
     def transitions(self) -> "csr_array":
         """The matrix of a random walk over the graph; see `ranking.transitions`. Made when first asked for."""
-        from lightrag_dagster.query.modes.transitions import transitions_of
+        from lightrag_dagster.query.transitions import transitions_of
 
         return transitions_of(self.graph)
 
     @cached_property
     def transitions_by_names(self) -> "csr_array":
         """The same without counted terms, which cost each walk time and find nothing. Made when first asked for."""
-        from lightrag_dagster.query.modes.transitions import counted, transitions_of
+        from lightrag_dagster.query.transitions import counted, transitions_of
 
         terms = counted(self.graph)
         return transitions_of(self.graph, ~terms) if terms.any() else self.transitions
@@ -98,14 +98,14 @@ class Snapshot:
     @cached_property
     def statements(self) -> "Statements":
         """The mentions that may be seen, for questions to the graph. Opened when first asked for."""
-        from lightrag_dagster.query.graph.statements import open_statements  # here, as retrieval needs no DuckDB
+        from lightrag_dagster.query.statements import open_statements  # here, as retrieval needs no DuckDB
 
         return open_statements(self.generation)
 
     @cached_property
     def strengths(self) -> "csr_array":
         """The matrix of 1 / weight of relations; see `walking.strengths_of`. Made when first asked for."""
-        from lightrag_dagster.query.graph.walking import strengths_of
+        from lightrag_dagster.query.walking import strengths_of
 
         return strengths_of(self.graph)
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE, REPORT_REVISION
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.pipeline.exports.exports import Writer, Writers, export_published
-from lightrag_dagster.pipeline.exports.written import Written
+from lightrag_dagster.exports.exports import Writer, Writers, export_published
+from lightrag_dagster.exports.written import Written
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.filters.scope import scoped
+from lightrag_dagster.query.filters.view import scoped
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.report.bounds import BOUNDS, PageBounds
 from lightrag_dagster.report.changes import changes_of

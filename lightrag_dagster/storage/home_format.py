@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from lightrag_dagster.errors import OlderFormatError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.records import Record, read_record
 
 FIRST = 1
 

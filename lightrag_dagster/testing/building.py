@@ -22,8 +22,8 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.tables.acceptance import Acceptance
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

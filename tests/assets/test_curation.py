@@ -8,11 +8,12 @@ import pytest
 from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.in_force import in_force
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.pipeline.decisions import in_force, take
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from tests.support import RIVER, write_source
 
 CURATION = dg.AssetKey("curation")

@@ -5,8 +5,8 @@ from typing import Any
 
 import dagster as dg
 
+from lightrag_dagster.exports.written import GRAPH_ALONE
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.pipeline.exports.written import GRAPH_ALONE
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from tests.storage.years import Years

@@ -14,7 +14,7 @@ from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import identity
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from tests.buckets import S3Server
 
 OURS = Namespace("contracts")

@@ -11,7 +11,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.runs import building_under_way, end_orphans
 from lightrag_dagster.storage.home import Home
 from tests.assets.runs import pretend
-from tests.storage.locks.test_locks import hold
+from tests.storage.test_locking import hold
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.tables.upstream import known_partitions
 from tests.support import FLOOD, OFFICE, RIVER

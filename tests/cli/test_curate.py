@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lightrag_dagster.cli.app import app
+from lightrag_dagster.curation.rules.in_force import taken
 from lightrag_dagster.orchestration.runner import Outcome
-from lightrag_dagster.pipeline.decisions import taken
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD, RIVER, build, write_source

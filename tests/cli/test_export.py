@@ -7,7 +7,7 @@ import duckdb
 import networkx as nx
 import pytest
 
-from lightrag_dagster.pipeline.exports.written import GRAPH_ALONE
+from lightrag_dagster.exports.written import GRAPH_ALONE
 from tests.cli.test_cli import command
 from tests.storage.years import Years, build_year
 

@@ -1,10 +1,10 @@
 import re
 from pathlib import Path
 
+from lightrag_dagster.curation.rules.decisions import ACTIONS
+from lightrag_dagster.curation.rules.files import read_files
+from lightrag_dagster.curation.rules.resolving import resolve
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.curation.decisions import ACTIONS
-from lightrag_dagster.stages.curation.files import read_files
-from lightrag_dagster.stages.curation.resolving import resolve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "curation.md").read_text(encoding="utf-8")
 DECISIONS, TYPES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

@@ -19,7 +19,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.database.engine import postgres_engine
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server

@@ -22,20 +22,20 @@ from lightrag_dagster.pipeline.graph import build_graph
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
-from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
-from lightrag_dagster.storage.files.backup_files import Contents
+from lightrag_dagster.storage.backup_files import Contents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables

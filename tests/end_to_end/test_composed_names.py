@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.retrieving import gold_of, missing_gold, retrieve_all
-from lightrag_dagster.pipeline.decisions import take
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from tests.support import OFFICE, RIVER, build, write_source
 
 SOURCE, PATH = "e\u0301quipe", "proce\u0301dure.md"

@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.pipeline.decisions import take
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 from lightrag_dagster.storage.tables import shards

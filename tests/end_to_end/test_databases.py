@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from tests.storage.locks.test_locks import hold
+from tests.storage.test_locking import hold
 from tests.support import FLOOD, OFFICE, RIVER, build, snapshot_contents, write_source
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback

@@ -12,12 +12,13 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.in_force import in_force
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
-from lightrag_dagster.pipeline.decisions import in_force, take
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from tests.buckets import S3Server
@@ -30,7 +31,7 @@ from pathlib import Path
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.files.backup_files import Contents
+from lightrag_dagster.storage.backup_files import Contents
 
 store, stored = Contents._store, []
 

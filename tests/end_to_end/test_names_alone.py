@@ -6,8 +6,8 @@ import pytest
 
 from lightrag_dagster import Keywords, KnowledgeBase
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources

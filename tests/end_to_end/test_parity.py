@@ -22,15 +22,16 @@ from hypothesis.stateful import (
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
+from lightrag_dagster.curation.desk.taking import take, undo
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.in_force import copy_decisions
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import Outcome
-from lightrag_dagster.pipeline.decisions import copy_decisions, take, undo
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
+from lightrag_dagster.plan.estimates import Estimate
+from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.stages.documents.connectors import folder as folder_origin
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots

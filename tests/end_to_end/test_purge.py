@@ -19,21 +19,21 @@ from rich.console import Console
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.purge import run_purge
 from lightrag_dagster.core.identity import document_id, embedding_fingerprint, entity_id
+from lightrag_dagster.curation.desk.taking import take, undo
+from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import LightRAGError, SourceError
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.models.batch.ledger import COLLECTED, Batch, BatchLedger
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.pipeline.decisions import take, undo
-from lightrag_dagster.pipeline.purge import purge as purging
+from lightrag_dagster.purge import purge as purging
 from lightrag_dagster.schemas import ANSWERS, DUPLICATE_CANDIDATES, EVALUATED_QUESTIONS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, release, rollback
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -442,7 +442,7 @@ def test_nothing_is_left_in_a_bucket(
 _VICTIM = """
 import os, signal, sys
 from pathlib import Path
-from lightrag_dagster.pipeline.purge import purge as purging
+from lightrag_dagster.purge import purge as purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from tests.end_to_end.victim import Executioner

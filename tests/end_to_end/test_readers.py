@@ -12,7 +12,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, VIEWS, Generation
 from lightrag_dagster.storage.snapshots.snapshots import pin
@@ -145,7 +145,7 @@ def test_a_builder_that_waits_too_long_says_who_is_in_its_way(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = "import sys\nfrom pathlib import Path\nfrom lightrag_dagster.storage.home import Home\n"
-    holder += "from lightrag_dagster.storage.locks.locks import building\n"
+    holder += "from lightrag_dagster.storage.locking import building\n"
     holder += "with building(Home(Path(sys.argv[1])), 5):\n    print('held', flush=True)\n    sys.stdin.readline()\n"
     write_source(settings, "notes", {"river.md": RIVER})
     with process(holder, settings.home) as other:

@@ -8,7 +8,7 @@ from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.report import cells
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import summarise
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import EvaluationSettings, load_settings
 
 MEASURED = tuple(name for name, mode in MODES.items() if mode.retrieves)

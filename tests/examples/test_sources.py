@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.testing import build_knowledge_base
 

@@ -30,18 +30,18 @@ from lightrag_dagster.settings import EmbeddingSettings
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import records
+from lightrag_dagster.storage.snapshots import manifests
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, build_vectors, content, home_of, merge, write_source
 
 SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)
 
 
-def build_all(generation: Generation, embedder: HashEmbedder) -> records.Vectors:
+def build_all(generation: Generation, embedder: HashEmbedder) -> manifests.Vectors:
     for name in VECTOR_TABLES:
         asyncio.run(build_vectors(generation, name, Embedding(embedder, SETTINGS)))
-    return generation.read_record("vectors.json", records.Vectors)
+    return generation.read_record("vectors.json", manifests.Vectors)
 
 
 def test_every_row_has_the_vector_of_its_text(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ class FailingEmbedder(HashEmbedder):
         return await super().embed_documents(texts)
 
 
-def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> records.VectorTable:
+def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifests.VectorTable:
     numbers = range(count)
     wanted = pa.table(
         {

@@ -15,7 +15,7 @@ from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import VectorTable
+from lightrag_dagster.storage.snapshots.manifests import VectorTable
 from tests.indexes.vectors import bring_to
 
 Rows = Mapping[str, tuple[str, list[float]]]

@@ -15,10 +15,10 @@ import pytest
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from tests.loopback import Answer, Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, run, write_source
@@ -202,7 +202,7 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, mon
     write_source(settings, "office", {"flood.md": FLOOD})
     statement = (
         "import sys; from pathlib import Path; from lightrag_dagster.storage.home import Home;"
-        "from lightrag_dagster.storage.locks.locks import ingesting\n"
+        "from lightrag_dagster.storage.locking import ingesting\n"
         "with ingesting(Home(Path(sys.argv[1])), 'notes', 0):\n    print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -6,22 +6,23 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from lightrag_dagster.curation.desk.taking import take, undo
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.in_force import in_force, taken
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore
-from lightrag_dagster.pipeline.decisions import in_force, take, taken, undo
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building, ingesting, using_batches
+from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, rollback, snapshot_names
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.models.batch.test_ledger import batch
-from tests.storage.locks.test_locks import hold
+from tests.storage.test_locking import hold
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 

@@ -14,10 +14,10 @@ from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.captions import picture_tokens
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import source_state, why_ingest
-from lightrag_dagster.pipeline.plan.plan import make_plan
-from lightrag_dagster.pipeline.purge import cache_usage
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.plan.plan import make_plan
+from lightrag_dagster.purge import cache_usage
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account

@@ -15,8 +15,8 @@ from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.models.providers import open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account

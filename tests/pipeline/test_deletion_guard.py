@@ -9,8 +9,8 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home

@@ -6,7 +6,7 @@ import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home

@@ -28,7 +28,7 @@ from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback, Reply

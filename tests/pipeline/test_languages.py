@@ -9,9 +9,9 @@ import pytest
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending, why_ingest
-from lightrag_dagster.pipeline.plan.plan import make_plan
-from lightrag_dagster.pipeline.purge.cache_usage import used_responses
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
+from lightrag_dagster.purge.cache_usage import used_responses
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources

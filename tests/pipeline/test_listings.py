@@ -12,9 +12,9 @@ from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, signature_now
 from lightrag_dagster.pipeline.pending import pending, why_ingest
-from lightrag_dagster.pipeline.plan.plan import make_plan
-from lightrag_dagster.pipeline.purge.purge import find_gone
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
+from lightrag_dagster.purge.purge import find_gone
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.connectors import folder
 from lightrag_dagster.stages.documents.sources import find_source

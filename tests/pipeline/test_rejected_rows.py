@@ -10,8 +10,8 @@ import pytest
 from lightrag_dagster.evaluation.sample import take_sample
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
-from lightrag_dagster.pipeline.plan.plan import make_plan
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.extraction import records
 from lightrag_dagster.stages.extraction.records import Records

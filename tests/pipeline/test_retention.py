@@ -21,7 +21,7 @@ from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files.disk import DiskFiles
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import generations, snapshots, vector_cleanup
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.storage.years import Years

@@ -14,7 +14,7 @@ from lightrag_dagster import Filters, Keywords, KnowledgeBase, Message
 from lightrag_dagster.core.protocols import Picture
 from lightrag_dagster.errors import LightRAGError, QueryError
 from lightrag_dagster.query.arguments import shown
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.settings import QuerySettings
 

@@ -71,7 +71,7 @@ def test_a_repeated_question_to_an_endpoint_imports_neither_its_client_nor_sqlal
         "from lightrag_dagster.core.protocols import ChatRequest, Message\n"
         "from lightrag_dagster.query.models import Models\n"
         "from lightrag_dagster.settings import load_settings\n"
-        "from lightrag_dagster.storage.snapshots.records import Vectors\n"
+        "from lightrag_dagster.storage.snapshots.manifests import Vectors\n"
         f"settings = load_settings(home={str(tmp_path)!r}, llm={{'provider': 'openai'}})\n"
         "made = Vectors(provider='offline', model='', dimensions=8, identity='', tables={})\n"
         "models = Models(settings, made)\n"

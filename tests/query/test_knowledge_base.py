@@ -20,7 +20,7 @@ import pytest
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts import NO_CONTEXT

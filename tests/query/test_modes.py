@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.query.hits import round_robin
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Retrieval
 

@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase, KnowledgeBaseResource
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings

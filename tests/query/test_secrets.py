@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
 

@@ -25,7 +25,7 @@ from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
-from lightrag_dagster.storage.snapshots.records import (
+from lightrag_dagster.storage.snapshots.manifests import (
     VECTOR_TABLES,
     GenerationInputs,
     Manifest,

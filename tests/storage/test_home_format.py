@@ -16,8 +16,8 @@ from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import Format, newest, refresh
-from lightrag_dagster.storage.locks.locks import building, ingesting
-from lightrag_dagster.storage.snapshots.records import Pointer
+from lightrag_dagster.storage.locking import building, ingesting
+from lightrag_dagster.storage.records import Pointer
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot
 from tests.buckets import S3Server
 from tests.support import run

@@ -21,7 +21,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import using_batches
+from lightrag_dagster.storage.locking import using_batches
 
 _LOCK_SECONDS = 3600.0  # Uploading many files takes long.
 _ROWS = 1000

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lightrag_dagster.curation.rules.resolving import WrittenText
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
-from lightrag_dagster.query.graph.statements import Statements
+from lightrag_dagster.query.statements import Statements
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.curation.resolving import WrittenText
 from lightrag_dagster.stages.merging.evidence import merge_evidence
 from lightrag_dagster.storage.duckdb import bound
-from lightrag_dagster.storage.snapshots.records import WrittenRecord
+from lightrag_dagster.storage.snapshots.manifests import WrittenRecord
 
 _WRITTEN_TEXT = pa.schema(
     [("number", pa.int32()), ("column_name", pa.string()), ("text", pa.string()), ("sources", pa.list_(pa.string()))]
@@ -50,7 +50,7 @@ class Evidence:
         self._connection, self._graph, self.settings = connection, graph, settings
         bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
-        connection.execute(package_files(__package__).joinpath("scope.sql").read_text(encoding="utf-8"))
+        connection.execute(package_files(__package__).joinpath("view.sql").read_text(encoding="utf-8"))
         tables: dict[str, MappedTable] = {
             "entity": graph.entities,
             "relation": graph.relations,

@@ -6,8 +6,8 @@ from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.graph.citing import evidence_of, names_of, sources_of
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.graph.types import Alias, Neighbour, Neighbourhood, Profile
-from lightrag_dagster.query.graph.walking import Distances, hops_from, links_of
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.walking import Distances, hops_from, links_of
 
 
 def entity(seen: Snapshot, name: str, limit: int) -> Profile:

@@ -9,9 +9,9 @@ import pyarrow as pa
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.arguments import shown, text
-from lightrag_dagster.query.graph.statements import digits_in, folded, in_words
 from lightrag_dagster.query.graph.types import Choice, Kind, Match
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.statements import digits_in, folded, in_words
 
 LIKE = 0.75
 """Least likeness of a name that may be meant."""

@@ -5,8 +5,8 @@ import numpy as np
 from lightrag_dagster.query.graph.citing import evidence_of, names_of
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.graph.types import Connection, GraphPath, PathStep, Way
-from lightrag_dagster.query.graph.walking import costs_of, hops_from, lengths_from, walk
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.walking import costs_of, hops_from, lengths_from, walk
 
 
 def paths(seen: Snapshot, start: str, end: str, ways: tuple[Way, ...], limit: int) -> Connection:

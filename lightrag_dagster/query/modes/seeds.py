@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Hits
-from lightrag_dagster.query.modes.linking import Link
+from lightrag_dagster.query.linking import Link
 
 Mass = npt.NDArray[np.float32]
 

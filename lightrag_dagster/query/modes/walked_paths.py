@@ -7,9 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.explain.paths import name_of, place_of
 from lightrag_dagster.query.hits import Path
 from lightrag_dagster.query.modes.seeds import Mass
+from lightrag_dagster.query.naming import name_of, place_of
 
 _LONGEST = 5
 

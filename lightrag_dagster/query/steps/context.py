@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
 from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts

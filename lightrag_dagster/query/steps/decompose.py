@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.hits import Found, Hits, round_robin
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.ask import Asking
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts.requests import hop_request

@@ -16,13 +16,14 @@ from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.query.explain.paths import paths_behind, place_of
 from lightrag_dagster.query.hits import Found, Hits, round_robin
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.naming import place_of
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.context import chunk_line, entity_line, frame, relation_line, with_references
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
 from lightrag_dagster.query.steps.newest import newest_first
+from lightrag_dagster.query.steps.paths import paths_behind
 from lightrag_dagster.query.steps.related_chunks import related_chunks
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
 

@@ -6,7 +6,7 @@ one control character in the place of each, so that later steps need not handle 
 
 import re
 
-from lightrag_dagster.stages.extraction.normalise import unescaped, visible
+from lightrag_dagster.core.text.names import unescaped, visible
 
 FIELD = "\x1f"
 """A field delimiter in marked text."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
+from lightrag_dagster.core.text.names import unescaped
 from lightrag_dagster.stages.extraction.delimiters import END, mark
 from lightrag_dagster.stages.extraction.json_answers import read_json
-from lightrag_dagster.stages.extraction.normalise import unescaped
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.extraction.records import EntityRecord, Records, RelationRecord, interpret, unread_row
 from lightrag_dagster.stages.extraction.rejections import Rejected

@@ -5,14 +5,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lightrag_dagster.stages.extraction import rejections
-from lightrag_dagster.stages.extraction.delimiters import FIELD
-from lightrag_dagster.stages.extraction.normalise import (
+from lightrag_dagster.core.text.names import (
     normalise_description,
     normalise_keywords,
     normalise_name,
     normalise_type,
 )
+from lightrag_dagster.stages.extraction import rejections
+from lightrag_dagster.stages.extraction.delimiters import FIELD
 from lightrag_dagster.stages.extraction.rejections import Rejected, wrong_fields
 from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row, strength
 

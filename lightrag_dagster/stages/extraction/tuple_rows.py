@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from lightrag_dagster.core.text.names import unescaped
 from lightrag_dagster.stages.extraction.delimiters import FIELD, TAG
-from lightrag_dagster.stages.extraction.normalise import unescaped
 
 Kind = Literal["entity", "relation"]
 

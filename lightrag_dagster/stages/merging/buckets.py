@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.terms import stop_words
+from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,
@@ -38,12 +39,11 @@ from lightrag_dagster.schemas import (
     RELATION_MENTIONS,
     SORT_KEYS,
 )
-from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
 from lightrag_dagster.storage.duckdb import view_files, view_source_files
-from lightrag_dagster.storage.files.scratch import Scratch
+from lightrag_dagster.storage.snapshots.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
 """Mentions of a bucket that can be grouped within DuckDB's memory limit."""

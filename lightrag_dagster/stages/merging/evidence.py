@@ -3,8 +3,8 @@
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.curation.rules.resolving import WrittenText
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.curation.resolving import WrittenText
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.names import name_entities, register_written
 

@@ -20,17 +20,17 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings, TermsMode
-from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.buckets import Size, Workspace
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
-from lightrag_dagster.storage.files.scratch import Scratch
+from lightrag_dagster.storage.snapshots.scratch import Scratch
 
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 

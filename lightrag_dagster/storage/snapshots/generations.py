@@ -30,15 +30,8 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.records import (
-    CurationRecord,
-    GenerationInputs,
-    GenerationRecord,
-    Pointer,
-    R,
-    Record,
-    read_record,
-)
+from lightrag_dagster.storage.records import Pointer, R, Record, read_record
+from lightrag_dagster.storage.snapshots.manifests import CurationRecord, GenerationInputs, GenerationRecord
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 RECORD = "generation.json"

@@ -7,10 +7,10 @@ from pathlib import Path
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
-from lightrag_dagster.storage.snapshots.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_current
 from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph
 from lightrag_dagster.storage.tables.source_tables import SourceTables

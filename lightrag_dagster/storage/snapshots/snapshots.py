@@ -18,9 +18,10 @@ from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
+from lightrag_dagster.storage.records import Pointer, Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import BuiltGraph, Manifest, Pointer, Record, Vectors, read_record
+from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, Manifest, Vectors
 from lightrag_dagster.storage.snapshots.verify import record_files
 
 _log = logging.getLogger(__name__)

@@ -21,17 +21,11 @@ from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
-from lightrag_dagster.storage.snapshots.records import (
-    MADE_AGAIN,
-    BuiltGraph,
-    FileFacts,
-    Manifest,
-    Record,
-    read_record,
-)
+from lightrag_dagster.storage.snapshots.manifests import MADE_AGAIN, BuiltGraph, FileFacts, Manifest
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
 
 MADE_FROM = {

@@ -23,8 +23,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
-from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
-from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.records import Record, read_record
 
 
 class Upstream(Record):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lightrag_dagster.stages.curation.duplicates import compare
+from lightrag_dagster.curation.desk.finder.finding import compare
 
 _NAMES = (
     ("Marta Lindqvist", "keeps the gauge of Halden Weir since the flood and writes to Jonas Feld in Bergen", "a"),

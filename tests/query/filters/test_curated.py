@@ -11,13 +11,13 @@ import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.pipeline.decisions import take
-from lightrag_dagster.query.filters.scope import scoped
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.query.filters.view import scoped
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from lightrag_dagster.storage.home import Home
-from tests.query.filters.test_scope import held
+from tests.query.filters.test_view import held
 from tests.query.published import SOURCES, publish_sources
 
 # Every name and type in them is one that both sources have.

@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.cli.app import app
 from lightrag_dagster.core.identity import text_digest
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import ACTIONS, Decision
 from lightrag_dagster.errors import DecisionError, QueryError
-from lightrag_dagster.pipeline.decisions import take
-from lightrag_dagster.query.modes import MODES
+from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.curation.decisions import ACTIONS, Decision
 from tests.query.published import publish_sources
 
 SOURCES = ("archive", "notes", "office")

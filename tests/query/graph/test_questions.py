@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import ClosedError, QueryError
-from lightrag_dagster.pipeline.decisions import take
 from lightrag_dagster.query.graph.finding import LIKE
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.curation.decisions import Decision
 from tests.query.published import publish_sources
 
 SOURCES = {

@@ -9,7 +9,7 @@ from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.modes.ppr import WALK, pagerank, start_mass
 from lightrag_dagster.settings import load_settings
-from tests.query.modes.links import links_of as graph
+from tests.query.links import links_of as graph
 
 NODES = 6
 

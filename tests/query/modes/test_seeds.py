@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Hits
-from lightrag_dagster.query.modes.linking import Link
+from lightrag_dagster.query.linking import Link
 from lightrag_dagster.query.modes.seeds import direct_scores, largest, peaks, seeds_of_facts, seeds_of_names, share
 from tests.query.tables import chunk_file, entities, graph_of, relations
 

@@ -22,8 +22,8 @@ from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import Graph, Manifest
-from lightrag_dagster.storage.snapshots.records import Vectors as VectorsRecord
+from lightrag_dagster.storage.snapshots.manifests import Graph, Manifest
+from lightrag_dagster.storage.snapshots.manifests import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, entities, graph_of, relations
 from tests.storage.corpus import inputs_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.extraction.normalise import normalise_description, normalise_keywords, normalise_name
+from lightrag_dagster.core.text.names import normalise_description, normalise_keywords, normalise_name
 from lightrag_dagster.stages.extraction.parsing import (
     EntityRecord,
     Records,

@@ -20,8 +20,8 @@ from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import buckets, database
 from lightrag_dagster.stages.merging.inputs import MergeInput
-from lightrag_dagster.storage.files.scratch import open_scratch
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.scratch import open_scratch
 from tests.buckets import S3Server
 from tests.stages.merging.tables import (
     NAMES,

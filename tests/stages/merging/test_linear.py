@@ -14,7 +14,7 @@ from lightrag_dagster import schemas
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage.duckdb import view_files
-from lightrag_dagster.storage.files.scratch import SharedFolder
+from lightrag_dagster.storage.snapshots.scratch import SharedFolder
 from tests.stages.merging.tables import Row, Summariser, chunk, entity, merged_in, relation, write
 
 

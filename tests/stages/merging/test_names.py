@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from lightrag_dagster import schemas
 from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.curation.rules.decisions import Decision, Placed
+from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.curation.decisions import Decision, Placed
-from lightrag_dagster.stages.curation.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.stages.merging.evidence import merge_evidence
 from tests.stages.merging.tables import Summariser, Tables, chunk, entity, merged_from, relation, write
 

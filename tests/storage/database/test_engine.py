@@ -21,7 +21,7 @@ from lightrag_dagster.storage.database import engine
 from lightrag_dagster.storage.database.errors import address_name
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from tests.postgres import new_schema, serving_postgres
 
 NOWHERE = "postgresql://someone:secret-word@127.0.0.1:1/kb?password=secret-word"

@@ -15,7 +15,7 @@ from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation, newest, remove_leftovers, set_newest
-from lightrag_dagster.storage.snapshots.records import GenerationInputs
+from lightrag_dagster.storage.snapshots.manifests import GenerationInputs
 from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows, store_tables
 
 INPUTS = inputs_of(Home(Path("none"))).model_copy(update={"sources": {"river": {"chunks": "v1"}}})

@@ -11,7 +11,7 @@ from lancedb.index import IvfFlat
 
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.lance_files import _varint, files_of_version, find_unused
-from lightrag_dagster.storage.snapshots.records import VectorTable
+from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 
 def rows(first: int, last: int) -> pa.Table:

@@ -15,7 +15,7 @@ from lightrag_dagster.indexes.cypher.reader import CypherReader
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import building
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, list_snapshots, read_manifest

@@ -12,11 +12,11 @@ from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.snapshots import repair, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.records import BuiltGraph, FileFacts
+from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileFacts
 from lightrag_dagster.storage.snapshots.repair import discard_damaged
 from lightrag_dagster.storage.snapshots.verify import FILES, PublishedFiles, find_damage
 from lightrag_dagster.storage.tables.acceptance import accepted

@@ -1,0 +1,1 @@
+"""The desk of people who decide: names that may be one, opinions about them, and decisions taken."""

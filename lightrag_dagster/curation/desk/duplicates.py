@@ -1,0 +1,131 @@
+"""Names that may be one, found in the published snapshot and stored as the table `duplicate_candidates`."""
+
+from collections import defaultdict
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.identity import digest, entity_id
+from lightrag_dagster.curation.desk.finder.finding import compare
+from lightrag_dagster.curation.desk.finder.neighbours import Numbers
+from lightrag_dagster.curation.rules.in_force import InForce, in_force
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation, fetched
+from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables, TableVersion
+
+TABLE = "duplicate_candidates"
+
+
+class Settled(NamedTuple):
+    """Pairs of entities that decisions join or keep apart, and entities and relations that they remove.
+
+    Those that the merge has followed already name nothing in the snapshot.
+    """
+
+    pairs: frozenset[tuple[str, str]]
+    removed: frozenset[str]
+
+
+class Candidates(NamedTuple):
+    """Rows of DUPLICATE_CANDIDATES, and the numbers of pairs that met and are not among them."""
+
+    rows: pa.Table
+    cut: int
+    """Pairs beyond the best 20 of an entity."""
+    outdone: int
+    """Pairs of which one entity has a better partner."""
+    unlikely: int
+    """Pairs whose score is under both thresholds, unless their names are equal."""
+    version: str
+    """The version of the stored table."""
+    snapshot_id: str
+
+
+def duplicate_candidates(settings: Settings) -> Candidates:
+    """Return the names of the published snapshot that may be one, found and stored first unless they are stored.
+
+    Raises:
+        NoSnapshotError: nothing has been published yet.
+        DecisionError: decisions cannot be read, or cannot all hold.
+        StoreError: the home is damaged, or the disk refuses.
+    """
+    home = Home.of(settings)
+    snapshot, tables = require_current(home), SourceTables(home)
+    inputs, fingerprint = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
+    known = tables.current(TABLE, ALL_SOURCES)
+    if known and _of_same(known, inputs, fingerprint) and not tables.has_lost(known):
+        return Candidates(
+            tables.read(TABLE, ALL_SOURCES, known.version),
+            cut=int(known.inputs["cut"]),
+            outdone=int(known.inputs["outdone"]),
+            unlikely=int(known.inputs["unlikely"]),
+            version=known.version,
+            snapshot_id=snapshot.snapshot_id,
+        )
+    return find_duplicates(settings)
+
+
+def find_duplicates(settings: Settings) -> Candidates:
+    """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
+    home = Home.of(settings)
+    snapshot, settled = require_current(home), _settled(in_force(settings))
+    generation = fetched(home, snapshot.snapshot_id)
+    entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
+    relations = generation.read_table("relations", ["src_id", "tgt_id"])
+    entities = entities.filter(pc.invert(pc.is_in(entities["entity_id"], pa.array(settled.removed, pa.string()))))
+    compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs)
+    counts = {"cut": compared.cut, "outdone": compared.outdone, "unlikely": compared.unlikely}
+    stored = SourceTables(home).write(
+        TABLE,
+        ALL_SOURCES,
+        compared.rows,
+        inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
+        fingerprint=Recipes.of(settings).duplicate_candidates,
+    )
+    return Candidates(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
+
+
+def _of_same(known: TableVersion, inputs: dict[str, str], fingerprint: str) -> bool:
+    return known.fingerprint == fingerprint and inputs.items() <= known.inputs.items()
+
+
+def _inputs(snapshot: Manifest, settled: Settled) -> dict[str, str]:
+    """Return the snapshot, and a hash of what decisions settle of it."""
+    return {"knowledge_base": snapshot.snapshot_id, "settled": digest(sorted(settled.pairs), sorted(settled.removed))}
+
+
+def _settled(decisions: InForce) -> Settled:
+    curation, groups = decisions.curation, defaultdict[str, list[str]](list)
+    for entity, group in {**curation.joined, **{group: group for group in curation.joined.values()}}.items():
+        groups[group].append(entity)
+    for decision, place in decisions.decisions:
+        if decision.action == "apart":
+            groups[place] = [one for name in decision.names if (one := curation.entity_of(entity_id(name)))]
+    pairs = {pair for members in groups.values() for pair in combinations(sorted(set(members)), 2)}
+    return Settled(frozenset(pairs), curation.removed)
+
+
+def _vectors(generation: Generation, snapshot: Manifest, entities: pa.Table) -> Numbers | None:
+    """Return the vector of each entity in order of the rows, of half the precision; None if there are none."""
+    from lightrag_dagster.indexes.lance import open_vectors
+
+    entry = snapshot.vectors.tables.get("entity_vectors")
+    if entry is None or not entry.rows:
+        return None
+    reader = open_vectors(generation.home, entry)
+    ids = entities["entity_id"].to_numpy(zero_copy_only=False)
+    order = np.argsort(ids)
+    found = np.zeros((len(ids), entry.dimensions), dtype=np.float16)
+    for block, vectors in reader.blocks():
+        places = np.minimum(np.searchsorted(ids[order], np.array(block, dtype=object)), len(ids) - 1)
+        here = ids[order][places] == np.array(block, dtype=object)
+        found[order[places[here]]] = vectors[here]
+    reader.close()
+    return found

@@ -1,0 +1,1 @@
+"""The finder of names that may be one."""

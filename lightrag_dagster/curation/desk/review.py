@@ -1,0 +1,190 @@
+"""The review of names that may be one: the pairs that a person is shown, and the decisions that come back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lightrag_dagster.curation.desk.duplicates import TABLE
+from lightrag_dagster.curation.desk.known_names import in_documents, known_names
+from lightrag_dagster.curation.desk.opinions import Opinion, Pair, asking_price
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision, Placed
+from lightrag_dagster.curation.rules.files import in_a_cell, read_files
+from lightrag_dagster.curation.rules.in_force import decisions_of, resolved
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.asking import AskingPrice
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.prompts.requests import PairEnd
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, require_current
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+
+COLUMNS = (
+    *("action", "name", "with", "into", "reason", "score", "verdict", "model says", "because", "found by", "likeness"),
+    *("cosine", "type of name", "type of with", "mentions of name", "mentions of with", "sources of name"),
+    *("sources of with", "description of name", "description of with"),
+)
+"""Columns of a review: five of a file of decisions, to be filled in, and the evidence, which is passed over."""
+
+_QUERY = files(__package__).joinpath("sql/review.sql").read_text("utf-8")
+_SAID = {True: "one", False: "two", None: "cannot tell"}
+_BOTH = ("", "other_")
+
+
+class Reviewed(NamedTuple):
+    """A pair of names that may be one: its row of `sql/review.sql`, and a model's opinion if it was asked."""
+
+    row: Mapping[str, Any]
+    opinion: Opinion | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The two entities, as a model is shown them."""
+        row = self.row
+        return (
+            PairEnd(row["entity_id"], row["name"], row["type"], row["description"]),
+            PairEnd(row["other_id"], row["other"], row["other_type"], row["other_description"]),
+        )
+
+    @property
+    def is_accepted(self) -> bool:
+        """True if a model says that both are one, or by all evidence they are likely to be, and no model objects."""
+        if self.opinion and self.opinion.same is not None:
+            return self.opinion.same
+        return bool(self.row["verdict"] == "likely")
+
+    @property
+    def reason(self) -> str:
+        """A sentence for the decision that joins the two."""
+        if self.opinion and self.opinion.same is not None:
+            return f"a language model: {self.opinion.reason or _SAID[self.opinion.same]}"
+        return f"score {self.row['score']:.2f}, found by {', '.join(self.row['found_by'])}"
+
+    @property
+    def cells(self) -> list[object]:
+        """The cells of its row in a review, without an action."""
+        row, opinion = self.row, self.opinion
+        cosine = "" if row["cosine"] is None else round(row["cosine"], 3)
+        said = ("", "")
+        if opinion:
+            said = ("failed" if opinion.failed else _SAID[opinion.same], opinion.reason)
+        evidence = [round(row["score"], 3), row["verdict"], *said, ", ".join(row["found_by"])]
+        both = (row[f"{which}{name}"] for name in ("type", "mentions", "sources", "description") for which in _BOTH)
+        told = ("; ".join(one) if isinstance(one, list) else one for one in both)
+        return ["", row["name"], in_a_cell(row["other"]), "", "", *evidence, round(row["likeness"], 3), cosine, *told]
+
+
+def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
+    """Return the candidates of the published snapshot to be shown, the most likely first, named as documents name them.
+
+    Args:
+        settings: The settings of the home.
+        candidates: DUPLICATE_CANDIDATES.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    home = Home.of(settings)
+    with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
+        connection.register("candidates", candidates)
+        rows = connection.sql(_QUERY).to_arrow_table()
+    with known_names(home, decisions_of(settings)) as known:
+        if known is None:
+            return []
+        return [
+            Reviewed(row | {end: known.as_extracted(row[end]) for end in ("name", "other")}) for row in rows.to_pylist()
+        ]
+
+
+def price_of_names(settings: Settings) -> AskingPrice | None:
+    """Return what asking about the unclear pairs costs that are stored of the published snapshot.
+
+    None without a language model, without stored pairs, or if every opinion is stored.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    home = Home.of(settings)
+    known, snapshot = SourceTables(home).current(TABLE, ALL_SOURCES), current_snapshot(home)
+    if settings.llm.provider == "offline" or known is None or snapshot is None:
+        return None
+    if known.inputs.get("knowledge_base") != snapshot.snapshot_id:
+        return None
+    pairs = pairs_of(settings, SourceTables(home).read(TABLE, ALL_SOURCES, known.version))
+    price = asking_price(settings, [one.pair for one in pairs if one.row["verdict"] == "unclear"])
+    return price if price.questions else None
+
+
+class FiledDecisions(NamedTuple):
+    """The decisions of a review that are new, and the number of those that are in force already."""
+
+    new: list[Placed]
+    before: int
+
+
+def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisions:
+    """Read the decisions of a file that is to be taken; `values` stand where a row has none, such as the author.
+
+    Raises:
+        DecisionError: the file cannot be read, or is not of decisions.
+        StoreError: the database refuses.
+    """
+    if not file.is_file():
+        raise DecisionError(f"there is no file {file}; `lightrag-dagster curate review {file}` writes it")
+    decisions = decisions_of(settings)
+    in_force = {one.decision.content for one in decisions}
+    with known_names(Home.of(settings), decisions) as known:
+        found = []
+        for decision, place in read_files(file):
+            missing = {name: value for name, value in values.items() if getattr(decision, name) is None}
+            signed = decision.model_copy(update=missing)
+            found.append(Placed(in_documents(known, signed) if known else signed, place))
+    new = [one for one in found if one.decision.content not in in_force]
+    return FiledDecisions(new, len(found) - len(new))
+
+
+class JoinedPairs(NamedTuple):
+    """Joins that were taken as decisions, and the number of those that contradict decisions in force."""
+
+    taken: list[Decision]
+    contradicting: int
+
+
+def accept(settings: Settings, pairs: Iterable[Reviewed], **values: object) -> JoinedPairs:
+    """Take a decision to merge each pair that is accepted; those that contradict decisions in force are left out.
+
+    Raises:
+        DecisionError: another process took a contradicting decision meanwhile.
+        StoreError: the database refuses.
+    """
+    wanted = [
+        Decision.model_validate(
+            {"action": "merge", "names": (one.row["name"], one.row["other"]), "reason": one.reason, **values}
+        )
+        for one in pairs
+        if one.is_accepted
+    ]
+    kept = _compatible(decisions_of(settings), wanted)
+    if kept:
+        take(settings, kept)
+    return JoinedPairs(kept, len(wanted) - len(kept))
+
+
+def _compatible(before: Sequence[Placed], wanted: Sequence[Decision]) -> list[Decision]:
+    """Return the decisions that hold together with others and with those before them in the list."""
+    if not wanted:
+        return []
+    try:
+        resolved([*before, *(Placed(one, one.names[0]) for one in wanted)])
+    except DecisionError:
+        if len(wanted) == 1:
+            return []
+        half = len(wanted) // 2
+        first = _compatible(before, wanted[:half])
+        return first + _compatible([*before, *(Placed(one, one.names[0]) for one in first)], wanted[half:])
+    return list(wanted)

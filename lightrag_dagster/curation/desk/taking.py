@@ -1,0 +1,82 @@
+"""Decisions that commands take and undo: appended to the table only if all hold together."""
+
+from collections.abc import Sequence
+
+from lightrag_dagster.curation.rules.decisions import Decision, Placed
+from lightrag_dagster.curation.rules.in_force import Taken, decisions_of, in_force, lost_number, place_of, taken
+from lightrag_dagster.curation.rules.resolving import resolve
+from lightrag_dagster.errors import DecisionError
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.decisions import DecisionStore
+from lightrag_dagster.storage.home import Home
+
+
+def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str] = ()) -> list[int]:
+    """Append decisions to the table if all hold together with those in force, and return their numbers.
+
+    `places` name them in errors, such as lines of a file.
+
+    Raises:
+        DecisionError: they do not, and nothing is appended.
+        StoreError: the database refuses.
+    """
+    resolve(decisions_of(settings) + list(map(Placed, decisions, places or _places(decisions))))
+    with DecisionStore(Home.of(settings).decisions) as store:
+        numbers = store.add([one.model_dump_json(exclude_defaults=True) for one in decisions])
+        try:
+            in_force(settings)  # another process may have taken one meanwhile
+        except DecisionError:
+            for number in numbers:
+                store.undo(number)
+            raise
+    return numbers
+
+
+def undo(settings: Settings, number: int | None) -> Taken:
+    """Undo a decision of the table, the last one in force unless its number is given, and return it.
+
+    Raises:
+        DecisionError: there is none, or the others held together with it, and do not without it.
+        StoreError: the database refuses.
+    """
+    home = Home.of(settings)
+    one = next((one for one in reversed(taken(home)) if not one.undone and number in (None, one.number)), None)
+    if one is None:
+        what = "no decision is" if number is None else f"decision {number} is not"
+        raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
+    decisions = decisions_of(settings)
+    problem = _contradiction([other for other in decisions if other.place != place_of(one.number)])
+    if problem and not _contradiction(decisions):
+        raise DecisionError(f"decision {one.number} cannot be undone before others: without it, {problem}")
+    with DecisionStore(home.decisions) as store:
+        store.undo(one.number)
+    return one
+
+
+def _contradiction(decisions: Sequence[Placed]) -> str | None:
+    try:
+        resolve(decisions)
+    except DecisionError as error:
+        return str(error)
+    return None
+
+
+def accept_loss(settings: Settings) -> int:
+    """Let the decisions of a table that is gone count as undone, and return the last number that is known of them.
+
+    Raises:
+        DecisionError: it is not gone.
+        StoreError: the database refuses.
+    """
+    home = Home.of(settings)
+    if not (number := lost_number(home)):
+        raise DecisionError(f"no decisions of {home.name} are lost; `lightrag-dagster curate list` shows them")
+    with DecisionStore(home.decisions) as store:
+        store.skip(number)
+    return number
+
+
+def _places(decisions: Sequence[Decision]) -> list[str]:
+    if len(decisions) == 1:
+        return ["the new decision"]
+    return [f"the new decision about {one.names[0]!r}" for one in decisions]

@@ -1,0 +1,1 @@
+"""Decisions: their rules, those in force, and what people added; used below the stages."""

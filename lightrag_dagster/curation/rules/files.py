@@ -1,0 +1,154 @@
+"""Files of decisions: YAML, a list of mappings, and CSV, a row each, as a spreadsheet writes them.
+
+- merge: [Acme Robotics, ACME Robotics Inc]
+into: Acme Robotics
+reason: the same register number
+- remove: Acme Robotics
+with: Oslo
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from lightrag_dagster.curation.rules.decisions import ACTIONS, Placed, check_decision
+from lightrag_dagster.errors import DecisionError, one_line
+from lightrag_dagster.settings import yaml_mistake
+
+_SUFFIXES = {".yaml", ".yml", ".csv"}
+_LISTS = ("sources", "paths", "types")
+_COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
+_ESCAPED = "'"
+_FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+_QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
+_VALUE = re.compile(rf"(?:{_QUOTED}|([^;]*))(?:;|$)")
+"""A value of a cell of several: in quotes, which are doubled in it, or what is before the next semicolon."""
+
+
+def in_a_cell(name: str) -> str:
+    """Return a name as one value of a cell that may hold several: in quotes if it would be read as another."""
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"' if ";" in name or name.startswith('"') else name
+
+
+def read_files(place: Path) -> list[Placed]:
+    """Read the decisions in a file, or in all YAML and CSV files below a folder.
+
+    Raises:
+        DecisionError: a file cannot be read, or is not of decisions; the message names file and line.
+    """
+    if not place.exists():
+        raise DecisionError(f"{place}, the setting `curation`, is missing; make it, or unset the setting")
+    if not place.is_dir() and place.suffix.lower() not in _SUFFIXES:
+        raise DecisionError(f"{place} is not a file of decisions; name it .yaml or .csv")
+    files = sorted(one for one in place.rglob("*") if not one.is_dir()) if place.is_dir() else [place]
+    return [decision for file in files if file.suffix.lower() in _SUFFIXES for decision in _read(file, place)]
+
+
+def _read(file: Path, place: Path) -> Iterator[Placed]:
+    name = str(Path(place.name) / file.relative_to(place)) if place.is_dir() else file.name
+    try:
+        if not file.is_file():  # a link to nowhere, or a pipe that would never end
+            raise DecisionError(f"{file} is not a file; remove it")
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DecisionError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DecisionError(f"{file} cannot be read: {one_line(error)}; save it as UTF-8") from error
+    return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
+
+
+def _of_yaml(text: str, name: str) -> Iterator[Placed]:
+    # The base loader takes every value for text: `no` and 010 are names, too.
+    try:
+        root = yaml.compose(text, yaml.BaseLoader)
+        entries = yaml.load(text, yaml.BaseLoader)
+    except yaml.YAMLError as error:
+        raise DecisionError(f"{name} is not valid YAML: {yaml_mistake(error)}") from None
+    except RecursionError:
+        raise DecisionError(f"{name} is nested too deeply; a decision is a mapping of texts and lists") from None
+    if root is None:
+        return
+    if not isinstance(entries, list):
+        raise DecisionError(f"{name} is not a list of decisions; begin each with `- merge: …` or another action")
+    for node, entry in zip(root.value, entries, strict=True):
+        place = f"{name}:{node.start_mark.line + 1}"
+        keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise DecisionError(f"{place}: the decision has {twice[0]!r} twice; write it once")
+        yield _of_mapping(entry, place)
+
+
+def _of_mapping(entry: object, place: str) -> Placed:
+    if not isinstance(entry, dict):
+        raise DecisionError(f"{place}: a decision is a mapping, as `merge: [Acme, ACME Inc]`")
+    values = dict(entry)
+    if nested := [key for key, value in values.items() if not _is_text(value)]:
+        raise DecisionError(f"{place}: {nested[0]} takes a text, or a list of texts")
+    actions = [action for action in ACTIONS if action in values]
+    if len(actions) != 1:
+        raise DecisionError(f"{place}: a decision has one of {', '.join(ACTIONS)}, not {len(actions)} of them")
+    (action,) = actions
+    names = [*_as_list(values.pop(action)), *_as_list(values.pop("with", None))]
+    if unknown := sorted(map(str, values.keys() - set(_COLUMNS))):
+        raise DecisionError(f"{place}: {action} has no {unknown[0]!r}; there are {', '.join(('with', *_COLUMNS))}")
+    if len(_as_list(entry[action])) > 1 and action not in ("merge", "apart"):
+        raise DecisionError(f"{place}: {action} takes one entity; name the other end of a relation in `with`")
+    lists = {one: tuple(_as_list(values.get(one))) for one in _LISTS}
+    return check_decision(place, **values | lists, action=action, names=tuple(names))
+
+
+def _of_csv(text: str, name: str) -> Iterator[Placed]:
+    header = text.partition("\n")[0]
+    delimiter = ";" if header.count(";") > header.count(",") else ","  # as spreadsheets of many countries write it
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        columns = [column.strip().lower() for column in rows.fieldnames or ()]
+        rows.fieldnames = columns
+        if missing := [column for column in ("action", "name") if column not in columns]:
+            raise DecisionError(f"{name}:1: there is no column {missing[0]!r}; the first line names the columns")
+        yield from _of_rows(rows, name)
+    except csv.Error as error:
+        raise DecisionError(f"{name}:{rows.line_num}: it is not valid CSV: {error}") from None
+
+
+def _of_rows(rows: "csv.DictReader[str]", name: str) -> Iterator[Placed]:
+    for row in rows:
+        values = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
+        place = f"{name}:{rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
+        if not (action := values.get("action", "").lower()):
+            continue  # a row of a review without a decision
+        if any(row.get(None, ())):
+            raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
+        other = values.get("with", "")
+        is_one = action not in ("merge", "apart") and not re.fullmatch(_QUOTED, other)
+        names = tuple(filter(None, (values.get("name", ""), *([other] if is_one else _values(other)))))
+        lists = {one: tuple(_values(values.get(one, ""))) for one in _LISTS}
+        given = {column: values[column] for column in _COLUMNS if values.get(column)}
+        yield check_decision(place, **given | lists, action=action, names=names)
+
+
+def _cell(value: str) -> str:
+    """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
+    value = value.strip()
+    return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
+
+
+def _values(cell: str) -> list[str]:
+    """Return the values of a cell, which are separated by semicolons; one in quotes may have some of its own."""
+    found = (quoted.replace('""', '"') or plain for quoted, plain in _VALUE.findall(cell))
+    return [value.strip() for value in found if value.strip()]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+
+
+def _as_list(value: object) -> Sequence[str]:
+    if value is None:
+        return []
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]

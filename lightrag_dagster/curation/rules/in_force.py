@@ -1,0 +1,128 @@
+"""Decisions in force: those of the files that the setting `curation` names, and those of the table of commands.
+
+They are an input of the merge, as recipes are: any history ends as a clean build given the same decisions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, fingerprint
+from lightrag_dagster.curation.rules.files import read_files
+from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
+from lightrag_dagster.errors import DecisionError, StoreError
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+
+_OF_TABLE: Final = "decision "
+
+
+@dataclass(frozen=True)
+class InForce:
+    """Decisions, resolved, and a hash of those that shape the merge; empty without any."""
+
+    decisions: tuple[Placed, ...] = ()
+    curation: Curation = NO_DECISIONS
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the decisions that shape the merge: to keep names apart shapes nothing."""
+        return fingerprint([one for one in self.decisions if one.decision.action != "apart"])
+
+    @property
+    def last_taken(self) -> int:
+        """The highest number of those of the table; 0 without any."""
+        places = (one.place for one in self.decisions if one.place.startswith(_OF_TABLE))
+        return max((int(place.removeprefix(_OF_TABLE)) for place in places), default=0)
+
+
+class Taken(NamedTuple):
+    """A decision of the table, and whether it was undone."""
+
+    number: int
+    decision: Decision
+    undone: bool
+
+
+def in_force(settings: Settings) -> InForce:
+    """Read and resolve the decisions in force.
+
+    Raises:
+        DecisionError: a file cannot be read, or two decisions cannot both hold.
+        StoreError: the database refuses.
+    """
+    return resolved(decisions_of(settings))
+
+
+def resolved(decisions: Sequence[Placed]) -> InForce:
+    """Resolve decisions; raises DecisionError as `resolve`."""
+    return InForce(tuple(decisions), resolve(decisions)) if decisions else InForce()
+
+
+def decisions_of(settings: Settings) -> list[Placed]:
+    """Return the decisions in force, of files and of the table, in this order; raises as `taken` and `read_files`."""
+    found = read_files(settings.curation) if settings.curation else []
+    return found + [Placed(one.decision, place_of(one.number)) for one in taken(Home.of(settings)) if not one.undone]
+
+
+def taken(home: Home) -> list[Taken]:
+    """Return all decisions of the table, also those that were undone.
+
+    Raises:
+        DecisionError: the published snapshot was built with some, and the file of the table is gone.
+        StoreError: the database refuses.
+    """
+    return [Taken(one.number, Decision.model_validate_json(one.document), one.undone) for one in _stored(home)]
+
+
+def place_of(number: int) -> str:
+    """Return the place of a decision of the table."""
+    return f"{_OF_TABLE}{number}"
+
+
+def lost_number(home: Home) -> int:
+    """Return the last known number of decisions if their SQLite file is gone, or has never had one; else 0.
+
+    A file that has had one remembers its number, also if all were undone and erased.
+    """
+    if not isinstance(home.decisions, Path):
+        return 0
+    if home.decisions.exists():
+        with DecisionStore(home.decisions) as store:
+            if store.last:
+                return 0
+    return _last_built(home)
+
+
+def copy_decisions(home: Home, copy: Home) -> None:
+    """Copy the table of decisions to another home, which has none; raises as `taken`."""
+    stored, built = _stored(home), _last_built(home)
+    if stored or built:
+        with DecisionStore(copy.decisions) as store:
+            store.skip(max(built, 1))
+            store.copy(stored)
+
+
+def _stored(home: Home) -> list[StoredDecision]:
+    if number := lost_number(home):
+        raise DecisionError(
+            f"{home.decisions} has no decision, and the published snapshot was built with some, to number {number}; "
+            "restore the file from a backup, or build without them: `lightrag-dagster curate undo --lost`"
+        )
+    if isinstance(home.decisions, Path) and not home.decisions.exists():
+        return []
+    with DecisionStore(home.decisions) as store:
+        return store.all()
+
+
+def _last_built(home: Home) -> int:
+    """Return the highest number of the decisions that the published snapshot was built with; 0 without any."""
+    try:
+        snapshot = current_snapshot(home)
+        return Generation(home, snapshot.snapshot_id).record().curation.last_taken if snapshot else 0
+    except StoreError:  # the next build makes it again
+        return 0

@@ -1,0 +1,168 @@
+"""Exports: a snapshot in one format in a folder of the user, or the published one in the home, kept once."""
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
+from os.path import lexists
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import duckdb
+
+from lightrag_dagster.core.export_formats import EXPORT_REVISION
+from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.exports.graphml import write_graphml
+from lightrag_dagster.exports.neo4j import write_neo4j
+from lightrag_dagster.exports.tables import write_tables
+from lightrag_dagster.exports.written import Written
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.exported import (
+    LATEST,
+    Export,
+    Exports,
+    exported_snapshots,
+    forget_exports,
+    read_exports,
+)
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.readers import mark_read
+from lightrag_dagster.storage.snapshots.snapshots import require_current
+
+_log = logging.getLogger(__name__)
+
+_LOCK_SECONDS = 60.0
+
+
+class Writer(NamedTuple):
+    """A writer of a format, into an empty folder, and the revision of its code."""
+
+    write: Callable[[Generation, Path], Written]
+    recipe: str
+
+
+Writers = Mapping[str, Writer]
+
+_WRITERS: Mapping[str, Callable[[Generation, Path], Written]] = {
+    "tables": write_tables,
+    "graphml": write_graphml,
+    "neo4j": write_neo4j,
+}
+
+
+def export_to(generation: Generation, form: str, folder: Path, further: Writers | None = None) -> Export:
+    """Write a snapshot in one format into a new folder, which is there when it is whole.
+
+    `further` are writers of formats of higher floors.
+
+    Raises:
+        StoreError: the folder is there already, a table is missing or damaged, or the disk refuses.
+    """
+    folder = folder.expanduser().absolute()
+    if lexists(folder):
+        raise StoreError(f"{folder} is there already; name a folder that is not there yet")
+    mark = mark_read(generation.home, generation.id)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            closing(mark) if mark else nullcontext(),
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=".export.") as scratch,
+        ):
+            made = Path(scratch) / form
+            made.mkdir()
+            write, recipe = _writer(form, further)
+            written = write(generation, made)
+            found = Export(
+                rows=dict(written.rows),
+                bytes=_bytes_of(made),
+                notes=list(written.notes),
+                recipe=recipe,
+                figures=dict(written.figures),
+                compared_with=written.compared_with,
+            )
+            atomic.sync_tree(made)
+            made.rename(folder)
+            atomic.sync(folder.parent)
+    except (OSError, duckdb.Error) as error:
+        raise StoreError(f"{folder} cannot be written: {one_line(error)}; nothing was exported") from error
+    return found
+
+
+def export_published(home: Home, formats: Sequence[str], further: Writers | None = None) -> Exports:
+    """Write the published snapshot in some formats into the home, unless it is there; return all that there are of it.
+
+    Then the index and `exports/latest` change to them, and exports of other snapshots go. `further` are writers of
+    formats of higher floors.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        BuilderLockedError: another process builds.
+        StoreError: as `export_to`, or the index is damaged.
+    """
+    with building(home, _LOCK_SECONDS):
+        generation = Generation(home, require_current(home).snapshot_id)
+        index, folder = read_exports(home), home.exports / generation.id
+        known = dict(index.formats) if index and index.snapshot_id == generation.id else {}
+        _remove_leftovers(home, folder)
+        for form in formats:
+            if not _is_there(home, folder / form, known.get(form), _writer(form, further).recipe):
+                home.files.remove_folder(folder / form)
+                known[form] = export_to(generation, form, folder / form, further)
+                home.files.keep([folder / form])
+        if home.bucket:
+            shutil.rmtree(folder, ignore_errors=True)  # the bucket has it, and nothing here reads it
+        exports = Exports(snapshot_id=generation.id, formats=known)
+        atomic.write_text(home.exported, exports.model_dump_json(indent=2))
+        home.files.push()
+        if not home.bucket:
+            _link_latest(home, generation.id)
+        others = exported_snapshots(home) - {generation.id}
+        forget_exports(home, others)
+        for other in others:
+            home.files.remove_folder(home.exports / other)
+    return exports
+
+
+def _writer(form: str, further: Writers | None) -> Writer:
+    if further and form in further:
+        return further[form]
+    return Writer(_WRITERS[form], EXPORT_REVISION)
+
+
+def _is_there(home: Home, folder: Path, known: Export | None, recipe: str) -> bool:
+    """Say whether an export is there as it was written by this version; a bucket's index is believed."""
+    if known is None or known.recipe != recipe:
+        return False
+    return home.bucket is not None or _bytes_of(folder) == known.bytes
+
+
+def _bytes_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _remove_leftovers(home: Home, folder: Path) -> None:
+    """Remove what killed exports left of the snapshot."""
+    for leftover in [*folder.glob(".*"), *home.exports.glob(".*")]:
+        if leftover.is_symlink():
+            leftover.unlink()
+        else:
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _link_latest(home: Home, snapshot_id: str) -> None:
+    """Let `exports/latest` be the exports of a snapshot, at once; where a disk has no links, there is none."""
+    latest = home.exports / LATEST
+    if latest.is_symlink() and latest.readlink() == Path(snapshot_id):
+        return
+    temporary = latest.with_name(f".{LATEST}.{uuid4().hex}")
+    try:
+        temporary.symlink_to(snapshot_id)
+        temporary.replace(latest)
+    except OSError as error:
+        _log.warning("%s is not linked to the exports of %s: %s", latest, snapshot_id, error)
+        with suppress(OSError):
+            temporary.unlink()

@@ -1,0 +1,110 @@
+"""The graph as GraphML: entities are nodes, relations are undirected edges.
+
+GraphML: Brandes et al., "GraphML Progress Report", 2002. XML has no control characters except tab, line feed and
+carriage return, and neither U+FFFE nor U+FFFF.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import duckdb
+
+from lightrag_dagster.exports.written import GRAPH_ALONE, Written
+from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.storage.snapshots.generations import Generation
+
+FILE = "graph.graphml"
+
+_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+_BATCH = 2_048
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REPLACEMENT = "\ufffd"
+
+# Readers make a line feed of carriage returns, and those of XML 1.1 of the last two.
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;", "\x85": "&#133;", "\u2028": "&#8232;"})
+
+
+class _Attribute(NamedTuple):
+    """An attribute: its name, its type, and what of a row it is."""
+
+    name: str
+    kind: Literal["string", "long", "double"]
+    column: str
+
+
+_SHARED = {
+    "description": _Attribute("description", "string", "description"),
+    "sources": _Attribute("sources", "string", "array_to_string(sources, '; ')"),
+    "mentions": _Attribute("mentions", "long", "mention_count"),
+}
+
+# Gephi draws what has the keys `label`, `edgelabel` and `weight`; some of its versions compare them with case.
+_NODE = {
+    "label": _Attribute("Label", "string", "name"),
+    "type": _Attribute("type", "string", "type"),
+    "degree": _Attribute("degree", "long", "degree"),
+    **_SHARED,
+}
+_EDGE = {
+    "edgelabel": _Attribute("Label", "string", "keywords"),
+    "weight": _Attribute("Weight", "double", "weight"),
+    **{f"edge_{key}": one for key, one in _SHARED.items()},
+}
+_PARTS = (
+    ("node", "entities", {"id": "entity_id"}, _NODE),
+    ("edge", "relations", {"id": "relation_id", "source": "src_id", "target": "tgt_id"}, _EDGE),
+)
+"""Element, table, its XML attributes from columns, and its data by key."""
+
+
+def write_graphml(generation: Generation, folder: Path) -> Written:
+    """Write the graph into an empty folder, a few rows at a time.
+
+    A character that XML cannot hold is written as U+FFFD, and counted in a note.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+        OSError: the disk refuses.
+    """
+    rows = lost = 0
+    with (
+        open_tables(generation, [table for _, table, _, _ in _PARTS]) as connection,
+        (folder / FILE).open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{_NAMESPACE}">\n')
+        for element, _, _, data in _PARTS:
+            for key, (name, kind, _) in data.items():
+                file.write(f'<key id="{key}" for="{element}" attr.name="{name}" attr.type="{kind}"/>\n')
+        file.write(f'<graph id="{generation.id}" edgedefault="undirected">\n')
+        for element, table, ends, data in _PARTS:
+            for row in _rows(connection, table, [*ends.values(), *(one.column for one in data.values())]):
+                ids, values = row[: len(ends)], row[len(ends) :]
+                text, replaced = _written(
+                    element, dict(zip(ends, ids, strict=True)), dict(zip(data, values, strict=True))
+                )
+                file.write(text)
+                lost += replaced
+                rows += 1
+        file.write("</graph>\n</graphml>\n")
+    note = f"characters that XML cannot hold, written as U+FFFD: {lost:,}"
+    return Written({FILE: rows}, (GRAPH_ALONE, note) if lost else (GRAPH_ALONE,))
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield some columns of a table in order of the first, which is its id."""
+    found = connection.sql(f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1").to_arrow_reader(_BATCH)
+    for batch in found:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _written(element: str, ends: Mapping[str, str], data: Mapping[str, Any]) -> tuple[str, int]:
+    """Return a node or an edge, and the number of characters that were replaced in it; ids are hashes."""
+    attributes = "".join(f' {name}="{value}"' for name, value in ends.items())
+    lines, lost = [f"<{element}{attributes}>"], 0
+    for key, value in data.items():
+        text, replaced = _NOT_XML.subn(_REPLACEMENT, str(value))
+        lines.append(f'<data key="{key}">{text.translate(_ESCAPED)}</data>')
+        lost += replaced
+    return "\n".join([*lines, f"</{element}>\n"]), lost

@@ -1,0 +1,66 @@
+"""The graph as CSV for `neo4j-admin database import full`, with the header rules of its manual.
+
+Its import of Parquet mixes up labels, so there is only CSV. Texts may have several lines; quotes in them are doubled.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from lightrag_dagster.errors import one_line
+from lightrag_dagster.exports.written import GRAPH_ALONE, Written
+from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.storage.snapshots.generations import Generation
+
+SCRIPT = "import.sh"
+
+_ARRAY = ";"
+_QUERIES = {
+    "entities": f"""
+SELECT entity_id AS "entity_id:ID", name, type, description, mention_count AS "mention_count:long",
+    degree AS "degree:long", array_to_string(sources, '{_ARRAY}') AS "sources:string[]", 'Entity' AS ":LABEL"
+FROM entities ORDER BY entity_id
+""",
+    "relations": f"""
+SELECT src_id AS ":START_ID", tgt_id AS ":END_ID", relation_id, keywords, description, weight AS "weight:double",
+    mention_count AS "mention_count:long", array_to_string(sources, '{_ARRAY}') AS "sources:string[]",
+    'RELATED' AS ":TYPE"
+FROM relations ORDER BY relation_id
+""",
+}
+_SPLIT = f"""
+SELECT count(DISTINCT source) FROM (SELECT unnest(sources) AS source FROM entities) WHERE contains(source, '{_ARRAY}')
+"""
+_COMMAND = """\
+neo4j-admin database import full neo4j --nodes=entities.csv --relationships=relations.csv --multiline-fields=true
+"""
+
+
+def write_neo4j(generation: Generation, folder: Path) -> Written:
+    """Write `entities.csv`, `relations.csv` and the command that imports them into an empty folder.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+        OSError: the disk refuses.
+    """
+    rows: dict[str, int] = {}
+    with open_tables(generation, list(_QUERIES)) as connection:
+        for table, query in _QUERIES.items():
+            _copy(connection, query, folder / f"{table}.csv")
+            rows[f"{table}.csv"] = _count(connection, f"SELECT count(*) FROM {table}")
+        split = _count(connection, _SPLIT)
+    (folder / SCRIPT).write_text(_COMMAND, encoding="utf-8")
+    note = f"sources whose name has a semicolon, which Neo4j takes for several: {split:,}"
+    return Written(rows, (GRAPH_ALONE, note) if split else (GRAPH_ALONE,))
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    place = str(path).replace("'", "''")
+    try:
+        connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
+    except duckdb.IOException as error:
+        raise OSError(one_line(error)) from error
+
+
+def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    return int(connection.sql(query).fetchall()[0][0])

@@ -1,0 +1,70 @@
+"""All tables of a snapshot as Parquet files, and in one DuckDB file with their comments."""
+
+from pathlib import Path
+
+import duckdb
+
+from lightrag_dagster.exports.written import Written
+from lightrag_dagster.indexes.views import add_derived, create_views
+from lightrag_dagster.indexes.views_file import comments
+from lightrag_dagster.storage.duckdb import spilling
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.view_schemas import VIEWS
+
+DATABASE = "knowledge_base.duckdb"
+
+_VECTOR, _MOST_ROWS = 2_048, 122_880
+_GROUP_BYTES = 64 << 20
+"""Text of documents in a group of rows, which is held in memory until it is written."""
+
+_NOTE = "the tables alone: not the vectors, and not the graph database"
+
+
+def write_tables(generation: Generation, folder: Path) -> Written:
+    """Write every table and view into an empty folder: a Parquet file each, and all of them into one database.
+
+    DuckDB 1.1 and later can read it. Rows that do not fit into the memory of a database spill beside the folder.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+        OSError, duckdb.Error: the disk refuses.
+    """
+    rows: dict[str, int] = {}
+    with spilling(folder.parent) as connection:
+        connection.execute("SET preserve_insertion_order = true")  # batches of rows are held back, not whole results
+        connection.execute("SET TimeZone = 'UTC'")
+        create_views(connection, generation, temporary=False)
+        add_derived(connection)
+        group = _group_rows(connection)
+        # The oldest format; 1.0 itself fails on columns of lists that are null in every row.
+        connection.execute(
+            f"ATTACH '{_quoted(folder / DATABASE)}' AS exported (STORAGE_VERSION 'v1.0.0', ROW_GROUP_SIZE {group})"
+        )
+        for table in VIEWS:
+            connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
+            path = _quoted(folder / f"{table}.parquet")
+            connection.execute(
+                f"COPY exported.\"{table}\" TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})"
+            )
+            rows[f"{table}.parquet"] = _count(connection, f'exported."{table}"')
+        connection.execute("USE exported")
+        for comment in comments("TABLE"):
+            connection.execute(comment)
+        connection.execute("USE memory")
+        connection.execute("DETACH exported")
+    return Written(rows | {DATABASE: sum(rows.values())}, (_NOTE,))
+
+
+def _group_rows(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the rows of a group, fewer than DuckDB's usual number where documents are long."""
+    [(length,)] = connection.sql("SELECT coalesce(avg(strlen(content)), 0) FROM raw_documents").fetchall()
+    rows = int(_GROUP_BYTES / max(length, 1))
+    return max(_VECTOR, min(_MOST_ROWS, rows // _VECTOR * _VECTOR))
+
+
+def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    return int(connection.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0])
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

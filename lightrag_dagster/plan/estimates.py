@@ -1,0 +1,148 @@
+"""Calls and tokens that follow from questions whose answers are not known yet.
+
+A home that has extracted before is asked for its own ratios. Without a past, ratios of real extractions are taken: the
+593 passages of MuSiQue with the entities and triples that a model found in them, written as rows in the format of our
+prompts and counted with o200k_base (a question had 1,118 tokens on average, 1,010 of them instructions).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import NamedTuple
+
+from duckdb import DuckDBPyConnection
+
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.spending.account import Entry
+from lightrag_dagster.spending.prices import price_of, question_tokens
+from lightrag_dagster.stages.prompts.requests import extraction_request
+
+CountTokens = Callable[[list[str]], list[int]]
+
+# Standard deviations between a mean and the ends of the range in which 8 of 10 cases lie.
+DEVIATIONS = 1.2816
+
+
+class Estimate(NamedTuple):
+    """A number that is not known exactly: the expected value, and the range in which 8 of 10 cases lie."""
+
+    expected: float
+    low: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> "Estimate":
+        """Return a number that is known."""
+        return cls(value, value, value)
+
+    @classmethod
+    def total(cls, values: "Iterable[Estimate]") -> "Estimate":
+        """Return the sum of many."""
+        return cls(*map(sum, zip((0.0, 0.0, 0.0), *values, strict=True)))
+
+    def plus(self, other: "Estimate") -> "Estimate":
+        """Return the sum; the ends of the range are added up."""
+        return Estimate.total((self, other))
+
+    def times(self, factor: "float | Estimate") -> "Estimate":
+        """Return the product; the ends of the range are multiplied."""
+        other = factor if isinstance(factor, Estimate) else Estimate.exactly(factor)
+        return Estimate(self.expected * other.expected, self.low * other.low, self.high * other.high)
+
+
+# Tokens of the first answer for a token of the question: total, 10% and 90% quantile of the passages above.
+_FIRST_ANSWER = Estimate(0.69, 0.38, 1.01)
+# Tokens of an answer to a gleaning question for a token of the first answer. Not measured: the data has one round.
+_GLEANED = Estimate(0.4, 0.0, 1.0)
+# Tokens that are embedded for entities and relations, for a token of all answers: measured on the same rows, merged.
+# The range is not measured.
+_EMBEDDED = Estimate(0.5, 0.3, 0.8)
+# US dollars of summaries for a dollar of extraction. The passages above need 16 summaries in 593 calls; a corpus that
+# names the same entities more often needs more.
+_SUMMARIES = Estimate(0.02, 0.0, 0.3)
+# Length of a summary as a share of merging.summary_max_tokens. Not measured.
+_SUMMARY_LENGTH = Estimate(0.4, 0.1, 1.0)
+
+
+@dataclass(frozen=True)
+class CallRatios:
+    """Ratios of later calls and tokens to first questions. `known` is True if they are this home's own.
+
+    Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
+    a dollar of extraction; embedded tokens for a token of output; length of a summary as a share of its limit.
+    """
+
+    known: bool
+    calls: Estimate
+    input: Estimate
+    output: Estimate
+    summaries: Estimate
+    embedded: Estimate
+    summary_length: Estimate
+
+
+def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
+    """Return the ratios for a home without a past, given the number of first questions and of their tokens."""
+    settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
+    share = questions / max(1, tokens)
+    follow_up = sum(counts([recipes.prompts.render("gleaning_user")])) * share
+    inputs, outputs, answer = Estimate.exactly(1), _FIRST_ANSWER, _FIRST_ANSWER.times(_GLEANED)
+    for _ in range(settings.gleaning):
+        # Each round asks the first question again, then shows all answers so far.
+        inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
+        outputs = outputs.plus(answer)
+    text = max(0.0, 1 - _instructions(recipes) * share)
+    embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
+    calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
+    return CallRatios(False, calls, inputs, outputs, _SUMMARIES, embedded, _SUMMARY_LENGTH)
+
+
+def own_ratios(
+    connection: DuckDBPyConnection, bought: Mapping[str, Entry], recipes: Recipes, questions: int
+) -> CallRatios | None:
+    """Return the ratios of earlier extractions of a home; None if there are none.
+
+    Args:
+        connection: A database with `chunks` and `extractions` of any sources; rows without tokens, or without their
+            chunk, say nothing. No text is read.
+        bought: Totals of the ledger by purpose.
+        recipes: Today's prompts and settings.
+        questions: The number of questions that are estimated: the more, the narrower the range.
+    """
+    query = files(__package__).joinpath("ratios.sql").read_text("utf-8")
+    found = connection.execute(query, {"instructions": _instructions(recipes)}).fetchall()[0]
+    if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
+        return None
+    chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
+    calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
+    summaries, embedded = bought.get("summarise"), bought.get("embed")
+    length = summaries.output_tokens / summaries.calls if summaries and summaries.calls else 0.0
+    limit = recipes.settings.merging.summary_max_tokens
+    # At the price in real time, since some of it may have been bought by batch.
+    price = price_of(recipes.settings.llm.of("extract"))
+    cost = price.of(extracted.input_tokens, extracted.output_tokens, extracted.cached_input_tokens)
+    return CallRatios(
+        True,
+        calls,
+        inputs,
+        outputs,
+        _near(summaries.cost_usd / cost if summaries and cost else 0.0),
+        _near(embedded.input_tokens / extracted.output_tokens if embedded else 0.0),
+        _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
+    )
+
+
+def _instructions(recipes: Recipes) -> int:
+    """Return the tokens of a question about an empty text."""
+    empty = extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
+    return question_tokens(empty, load_tokenizer(recipes.settings.chunking.encoding).counts)
+
+
+def _around(value: float, distance: float) -> Estimate:
+    return Estimate(value, max(0.0, value - distance), value + distance)
+
+
+def _near(value: float) -> Estimate:
+    """Return a ratio of totals, of which no rows are known, with a wide range."""
+    return Estimate(value, value * 0.7, value * 1.4)

@@ -1,0 +1,122 @@
+"""The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
+
+from dataclasses import dataclass
+
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.indexes.embedding import texts_to_embed
+from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.pipeline.merge import merge_sources, next_publication
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.dry_run import PLACEHOLDER, DryRunModel
+from lightrag_dagster.plan.estimates import CallRatios, Estimate
+from lightrag_dagster.plan.questions import Questions
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+
+# Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
+_DESCRIPTION = Estimate(120, 20, 400)
+_NONE = Estimate.exactly(0)
+
+
+@dataclass
+class PlannedStep:
+    """Calls, tokens and cost of one step, in real time and by the provider's Batch API. US dollars.
+
+    Calls and tokens are None where only the cost can be estimated.
+    """
+
+    cost: Estimate
+    cost_by_batch: Estimate
+    calls: Estimate | None = None
+    input_tokens: Estimate | None = None
+    output_tokens: Estimate | None = None
+
+
+def descriptions(asked: DryRunModel, settings: Settings) -> PlannedStep:
+    """Return the calls, counted, and their tokens: images at the most that they may be billed as."""
+    calls, inputs = Estimate.exactly(len(asked.first)), Estimate.exactly(sum(asked.first))
+    return priced(price_of(settings.llm.of("describe")), calls, inputs, calls.times(_DESCRIPTION))
+
+
+def extraction(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about chunks, and the estimated rounds that follow."""
+    calls = ratios.calls.times(asked.first).plus(asked.later)
+    inputs = ratios.input.times(asked.first_tokens).plus(asked.later_tokens)
+    outputs = ratios.output.times(asked.first_tokens.plus(asked.later_tokens))
+    step = priced(price_of(settings.llm.of("extract")), calls, inputs, outputs)
+    step.cost_by_batch = step.cost.times(BATCH_SHARE)
+    return step
+
+
+def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
+    """Estimate summaries and vectors that follow from answers that are not known."""
+    assert extracting.output_tokens is not None
+    cost, tokens = extracting.cost.times(ratios.summaries), extracting.output_tokens.times(ratios.embedded)
+    embeddings = priced(price_of(settings.embedding), None, tokens)
+    return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
+
+
+def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
+    """Merge in an overlay, and count the summaries and vectors that the home has not stored.
+
+    Args:
+        today: Recipes of the home.
+        trial: Recipes of its overlay.
+        ratios: Ratios that tell how long a summary is.
+        backfill: Make outdated summaries again, and use today's embedder.
+
+    Raises:
+        EmbeddingError, SourceError, StoreError: see `next_inputs`.
+    """
+    if next_publication(trial, backfill=backfill) is None:
+        return {}
+    settings, home, newest = today.settings, Home.of(today.settings), latest_snapshot(Home.of(today.settings))
+    limit = settings.merging.summary_max_tokens
+    with ResponseStore(home.responses) as responses:
+        model = DryRunModel(trial, "summarise", responses, PLACEHOLDER + " word" * limit)
+        generation = merge_sources(trial, model.open, backfill=backfill).generation
+    published = Generation(home, newest.snapshot_id) if newest else None
+    return {
+        "summaries": summaries(Questions.counted(model.first, model.later), ratios, settings),
+        "embeddings": _embeddings(generation, published, settings, ratios.summary_length.times(limit)),
+    }
+
+
+def summaries(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about descriptions, and the estimated answers."""
+    calls = asked.first.plus(asked.later)._replace(low=asked.first.low)
+    # The length of the summaries from which others are made is not known.
+    inputs = asked.first_tokens.plus(ratios.summary_length.times(asked.later_tokens))
+    outputs = calls.times(ratios.summary_length.times(settings.merging.summary_max_tokens))
+    return priced(price_of(settings.llm.of("summarise")), calls, inputs, outputs)
+
+
+def _embeddings(
+    generation: Generation, published: Generation | None, settings: Settings, summary: Estimate
+) -> PlannedStep:
+    """Count what a merged generation lacks; `summary` is the length of a text that is a placeholder. Tokens."""
+    counts = load_tokenizer(settings.chunking.encoding).counts
+    requests, known, unknown = 0, 0, 0
+    with VectorStore(Home.of(settings).vectors) as store:
+        for table in VECTOR_TABLES:
+            for texts in batches(texts_to_embed(generation, table, published, store), settings.embedding):
+                requests += 1
+                heads = [text.partition(PLACEHOLDER) for text in texts]
+                known += sum(
+                    min(tokens, settings.embedding.max_input_tokens) for tokens in counts([one[0] for one in heads])
+                )
+                unknown += sum(bool(one[1]) for one in heads)
+    tokens = Estimate.exactly(known).plus(summary.times(unknown))
+    return priced(price_of(settings.embedding), Estimate.exactly(requests), tokens)
+
+
+def priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> PlannedStep:
+    """Return a step with its cost in real time."""
+    cost = Estimate(*(price.of(taken, given) for taken, given in zip(inputs, outputs or _NONE, strict=True)))
+    return PlannedStep(cost, cost, calls, inputs, outputs)

@@ -1,0 +1,94 @@
+"""The paid responses and vectors that current tables still use, and a clean build would find in the stores."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.curation.rules.in_force import in_force
+from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.pipeline.extractions import todays_extractor
+from lightrag_dagster.pipeline.merge import merge_after
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.dry_run import DryRunModel
+from lightrag_dagster.readers.images.figures import answers_of, find_marks
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.stages.extraction.extractions import extract
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+Gone = dict[str, set[str]]
+"""Source → paths of documents that are gone from it; none where the whole source is gone."""
+
+
+def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
+    """Return the keys of the responses that a run takes from the store.
+
+    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Counted
+    are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
+    summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
+    """
+    home = Home.of(recipes.settings)
+    extracting, summarising = DryRunModel(recipes, "extract", store), DryRunModel(recipes, "summarise", store)
+    for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
+        if gone.get(source) != set():
+            chunks = _chunks(home, source, gone.get(source, set()))
+            own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
+            for asked in _by_language(home, source, chunks) if own.follows_languages else [chunks]:
+                run_sync(extract(source, asked, todays_extractor(extracting, own, at_once)))
+    curation = in_force(recipes.settings).curation
+    with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True, curation=curation):
+        return extracting.used | summarising.used | _descriptions(home, gone, store)
+
+
+def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
+    """Return the keys of the responses that documents refer to, except documents that are gone."""
+    named: set[str] = set()
+    for source in {Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}:
+        if gone.get(source) == set():
+            continue
+        documents = _rows(home, source, "raw_documents", ["path", "content"])
+        kept = documents.filter(pc.invert(_is_gone(documents, gone.get(source, set()))))
+        named |= {name for text in kept["content"].to_pylist() for *_, name in find_marks(text)}
+    return answers_of(named, store.keys() if named else ())
+
+
+def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
+    """Return the keys of the vectors of the published snapshot."""
+    readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
+    found = (reader.rows(["embedding_fingerprint"])["embedding_fingerprint"].to_pylist() for reader in readers)
+    return {key for keys in found for key in keys}
+
+
+def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
+    """Return the chunks of every table of a source that a run reads, without those of the documents at some paths."""
+    columns = ["doc_id", "path", "chunk_index", "chunk_id", "content", "heading", "context"]
+    chunks = _rows(home, source, "chunks", columns)
+    return chunks.filter(pc.invert(_is_gone(chunks, paths)))
+
+
+def _by_language(home: Home, source: str, chunks: pa.Table) -> Iterator[pa.Table]:
+    """Yield the chunks of the documents in each language, of every version of these documents."""
+    documents = _rows(home, source, "raw_documents", ["doc_id", "language"])
+    for language in pc.unique(documents["language"]).to_pylist():
+        speaking = documents.filter(pc.field("language") == language if language else pc.field("language").is_null())
+        found = chunks.filter(pc.is_in(chunks["doc_id"], value_set=speaking["doc_id"].combine_chunks()))
+        yield found.append_column("language", pa.repeat(language or "", found.num_rows))
+
+
+def _rows(home: Home, source: str, table: str, columns: list[str]) -> pa.Table:
+    """Return columns of every version of a table that a run reads."""
+    tables, record = SourceTables(home), accepted(home, source)
+    found = [tables.current(table, source), SourceTables(home, candidate=True).current(table, source)]
+    versions = {one.version for one in found if one} | ({record.tables[table]} if record else set())
+    rows = [tables.read(table, source, one, columns) for one in sorted(versions) if tables.has(table, source, one)]
+    empty = SOURCE_TABLES[table].empty_table().select(columns)
+    return pa.concat_tables([empty, *rows], promote_options="permissive")
+
+
+def _is_gone(rows: pa.Table, paths: set[str]) -> pa.ChunkedArray:
+    return pc.is_in(rows["path"], pa.array(sorted(paths), pa.string()))

@@ -1,0 +1,133 @@
+"""The mentions that a question may see, in a database: names of entities, and descriptions as extracted.
+
+The database is that of a whole snapshot, or of a filtered view, which holds the allowed mentions alone. So a name that
+only hidden documents use is not in it.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files as package_files
+from threading import Lock
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.indexes.views import create_views
+from lightrag_dagster.storage.duckdb import bound, unreadable
+from lightrag_dagster.storage.snapshots.generations import Generation
+
+_VIEWS = """
+CREATE VIEW said_of_entity AS FROM entity_evidence;
+CREATE VIEW said_of_relation AS FROM relation_evidence;
+"""
+
+
+class Statements:
+    """The mentions that a question may see; threads may share it."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, written: Mapping[str, str]) -> None:
+        """Take a database with `said_of_entity` and `said_of_relation`.
+
+        `written` are the names that people wrote and that may be seen, by id of the entity.
+        """
+        self._connection, self._written = connection, written
+        self._making, self._made = Lock(), False
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+    def rows(self, statement: str, /, tables: Mapping[str, pa.Table] | None = None, **values: Any) -> pa.Table:
+        """Return the rows of a statement of this package: the name of a file in this folder.
+
+        It reads the tables above, `known_name`, and further `tables` that are given.
+
+        Raises:
+            StoreError: a table of the snapshot is missing or damaged.
+        """
+        try:
+            self._make()
+            with self._connection.cursor() as cursor:
+                for name, table in (tables or {}).items():
+                    cursor.register(name, table)
+                return cursor.sql(_sql(statement), params=values).to_arrow_table()
+        except duckdb.Error as error:
+            raise StoreError(f"the evidence cannot be read: {unreadable(error)}") from error
+
+    def _make(self) -> None:
+        """Make the table of names, once."""
+        with self._making:
+            if self._made:
+                return
+            with self._connection.cursor() as cursor:
+                cursor.register("written_name", self._named_by_people())
+                cursor.register("unnamed_end", _unnamed(cursor))
+                names = cursor.sql(_sql("names")).to_arrow_table()
+                folds = folded(names["name"])
+                columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
+                for name, column in columns.items():
+                    names = names.append_column(name, column)
+                cursor.register("folded_name", names)
+                cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")
+            self._made = True
+
+    def _named_by_people(self) -> pa.Table:
+        ids = pa.array(list(self._written), pa.string())
+        return pa.table({"entity_id": ids, "name": pa.array(list(self._written.values()), pa.string())})
+
+
+def open_statements(generation: Generation) -> Statements:
+    """Open the mentions of a whole snapshot; the caller closes them.
+
+    Raises:
+        StoreError: a table is missing or damaged.
+    """
+    connection = duckdb.connect()
+    try:
+        bound(connection)
+        create_views(connection, generation, ["entity_evidence", "relation_evidence"], temporary=False)
+        connection.execute(_VIEWS)
+        # With threads of its own, the database could not be closed in a forked process.
+        connection.execute("SET threads = 1; SET async_threads = 0")
+        written = generation.record().curation.written
+    except BaseException:
+        connection.close()
+        raise
+    return Statements(connection, {one.id: one.text for one in written if one.column == "name"})
+
+
+def folded(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return texts in lower case, without accents, quotes and surplus spaces, and with compatibility forms replaced."""
+    plain = pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKD"), r"\p{Mn}+", "")
+    lower = pc.replace_substring(pc.utf8_lower(pc.utf8_normalize(plain, "NFC")), "ß", "ss")
+    unquoted = pc.replace_substring_regex(lower, "[\"'“”‘’«»„‚`´]+", "")
+    # Quotes alone are a name, too.
+    kept = pc.if_else(pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(unquoted)), 0), lower, unquoted)
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(kept, r"\s+", " "))
+
+
+def in_words(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return folded texts as letters, digits and single spaces; those with neither letter nor digit stay."""
+    words = pc.utf8_trim_whitespace(pc.replace_substring_regex(folds, r"[^\p{L}\p{N}]+", " "))
+    return pc.if_else(pc.equal(pc.utf8_length(words), 0), folds, words)
+
+
+def digits_in(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return the digits of texts: Station 14 is not a misspelt Station 15."""
+    return pc.replace_substring_regex(folds, r"\P{Nd}+", "")
+
+
+def _unnamed(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return the entities of names at ends of relations for which an older version of this package kept none."""
+    names = [name for (name,) in cursor.execute(_sql("unnamed_ends")).fetchall()]
+    ids = pa.array([entity_id(name) for name in names], pa.string())
+    return pa.table({"name": pa.array(names, pa.string()), "entity_id": ids})
+
+
+@cache
+def _sql(name: str) -> str:
+    return package_files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,94 @@
+"""The steps of a random walk over entities and chunks, and their probabilities."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array
+
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Lists
+from lightrag_dagster.indexes.text_arrays import counted_terms
+from lightrag_dagster.query.linking import Mask
+
+TITLE_STEPS = 3
+"""Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
+
+
+def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
+    """Return the transition matrix of the walk over entities, then chunks; see `ppr.pagerank`.
+
+    A chunk whose title names an entity is about it, so a step between these two is more likely than others. No step
+    goes between chunks and the entities that are not in the mask `walked`.
+    """
+    entities = len(graph.entities.ids)
+    owners, chunks = _pairs_of(graph.entity_chunks)
+    titled, titles = _pairs_of(graph.title_chunks)
+    kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
+    owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
+    if walked is not None:
+        owners, chunks = owners[walked[owners]], chunks[walked[owners]]
+    relations = np.unique(graph.entity_relations.values)
+    nodes = entities + len(graph.chunks.ids)
+    links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, nodes)
+    return past_lone_entities(links, np.diff(graph.entity_chunks.offsets) == 1)
+
+
+def counted(graph: Adjacency) -> Mask:
+    """Return a mask of the entities that are counted terms."""
+    return np.asarray(counted_terms(graph.entities.rows), dtype=bool)
+
+
+def transition_matrix(
+    endpoints: npt.NDArray[np.int32], owners: npt.NDArray[np.int64], mentioned: npt.NDArray[np.int64], nodes: int
+) -> csr_array:
+    """Return a matrix of nodes × nodes in which each step from a node to any neighbour is equally likely.
+
+    Args:
+        endpoints: the two entities that each relation joins, as nodes.
+        owners: the entity of each mention, as a node.
+        mentioned: the chunk of each mention, as a node.
+        nodes: number of entities and chunks.
+    """
+    # Four bytes per index rather than eight: a step takes the time of reading them.
+    one = np.concatenate([endpoints[:, 0], owners]).astype(np.int32)
+    other = np.concatenate([endpoints[:, 1], mentioned]).astype(np.int32)
+    ones = np.ones(2 * len(one), dtype=np.float32)
+    places = (np.concatenate([one, other]), np.concatenate([other, one]))
+    links = coo_array((ones, places), shape=(nodes, nodes)).tocsr()
+    out = np.asarray(links.sum(axis=0), dtype=np.float32)
+    links.data /= out[links.indices]
+    return links
+
+
+def past_lone_entities(links: csr_array, lone: Mask) -> csr_array:
+    """Return a transition matrix whose steps from chunks pass by the entities of no other chunk.
+
+    A walk that goes there comes back, so that a chunk with many names of its own would keep its mass. The step goes to
+    the entities of several chunks that the lone one is related to, or, if there is none, to the chunk's other
+    neighbours. A chunk with no others keeps its steps. Steps to lone entities from elsewhere stay.
+
+    Args:
+        links: as `transition_matrix` returns it, entities first.
+        lone: a mask of the entities that one chunk alone mentions.
+    """
+    split, nodes = len(lone), links.shape[0]
+    shared, alone = np.flatnonzero(~lone), np.flatnonzero(lone)
+    onward = links[shared][:, alone]
+    out = np.asarray(onward.sum(axis=0), dtype=np.float32)
+    onward.data /= out[onward.indices]
+    passed = (onward @ links[alone][:, split:]).tocoo()
+    steps = links.tocoo()
+    back = (steps.col >= split) & np.append(lone, np.zeros(nodes - split, dtype=bool))[steps.row]
+    rows = np.concatenate([steps.row[~back], shared[passed.row]])
+    columns = np.concatenate([steps.col[~back], passed.col + split])
+    shares = np.concatenate([steps.data[~back], passed.data])
+    stuck = back & (np.bincount(columns, minlength=nodes) == 0)[steps.col]
+    rows, columns = np.append(rows, steps.row[stuck]), np.append(columns, steps.col[stuck])
+    shares = np.append(shares, steps.data[stuck])
+    shares /= np.bincount(columns, weights=shares, minlength=nodes)[columns]
+    places = (rows.astype(np.int32), columns.astype(np.int32))
+    return coo_array((shares.astype(np.float32), places), shape=(nodes, nodes)).tocsr()
+
+
+def _pairs_of(lists: Lists) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return every row with each value of its list."""
+    return np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)), lists.values.astype(np.int64)

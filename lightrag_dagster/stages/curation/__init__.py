@@ -1,1 +1,0 @@
-"""Decisions of people about names, and names that may be one."""

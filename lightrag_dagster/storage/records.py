@@ -1,0 +1,45 @@
+"""Records: frozen JSON files, each written whole and read by whoever asks; and the pointers among them."""
+
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lightrag_dagster.errors import StoreError
+
+
+class Record(BaseModel):
+    """A frozen JSON record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mended_by: ClassVar[str] = "delete it and run `lightrag-dagster run`"
+    """The next step for a person whose record is damaged."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+def read_record(path: Path, kind: type[R]) -> R | None:
+    """Read a record, or None when the file does not exist.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise StoreError(f"{path} is damaged; {kind.mended_by}") from error
+
+
+class Pointer(Record):
+    """`CURRENT`, `HELD` and `NEWEST`: the generation that they point to."""
+
+    mended_by = "`lightrag-dagster run` writes it again"
+
+    id: str
+    replaced: dict[str, str] = Field(
+        default={}, description="In `CURRENT`: snapshot → when another replaced it; UTC, ISO 8601"
+    )

@@ -1,0 +1,205 @@
+"""Finding what a purge is about: one look at each table, however many documents are gone."""
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeVar
+
+import pytest
+
+from lightrag_dagster.core import identity
+from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.purge.purge import _forget_records, copies, find_gone, holders, noted
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.files.atomic import write_text
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import Pins, list_snapshots, snapshot_names
+from lightrag_dagster.storage.tables.acceptance import MADE_FROM
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.storage.corpus import merge, rows
+from tests.support import write_source
+
+Result = TypeVar("Result")
+
+
+def counted(function: Callable[[], Result]) -> tuple[Result, Counter[str]]:
+    """Return a result, and how often tables were read, sources listed and whole columns worked on for it."""
+    calls: Counter[str] = Counter()
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        name, file = frame.f_code.co_name, Path(frame.f_code.co_filename)
+        if event == "call" and (
+            name in ("read_conforming", "list_files") or file.parts[-2:] == ("pyarrow", "compute.py")
+        ):
+            calls[name] += 1
+
+    sys.setprofile(note)
+    try:
+        return function(), calls
+    finally:
+        sys.setprofile(None)
+
+
+def write_documents(home: Home, source: str, documents: dict[str, str]) -> None:
+    """Write the tables of a source whose documents have these hashes, by path, and no chunks."""
+    found = [
+        {"source": source, "doc_id": identity.document_id(source, path), "path": path, "content_hash": content}
+        for path, content in documents.items()
+    ]
+    records, tables, versions = {"raw_documents": found}, SourceTables(home), dict[str, str]()
+    for table, schema in SOURCE_TABLES.items():
+        parent = MADE_FROM.get(table)
+        inputs = {parent: versions[parent]} if parent else {}
+        values = [{"status": "processed", **row} for row in records.get(table, [])]
+        written = tables.write(table, source, rows(schema, values), inputs=inputs, fingerprint="code")
+        versions[table] = written.version
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Manifest]:
+    """A home whose snapshot lacks 40 documents that it had, and has copies of two of them."""
+    home = Home(tmp_path_factory.mktemp("purged") / "home")
+    gone = {f"gone-{number}.md": f"hash {number}" for number in range(40)}
+    write_documents(home, "notes", gone | {"kept.md": "kept", "empty.md": "", "gone-empty.md": ""})
+    write_documents(home, "notes", gone | {"kept.md": "changed"})
+    write_documents(home, "notes", {"kept.md": "kept", "renamed.md": "hash 7", "empty.md": ""})
+    write_documents(home, "archive", {"copy.md": "hash 7", "other.md": "hash 12"})
+    generation = merge(home, "archive", "notes")
+    return home, Manifest.model_construct(snapshot_id=generation.id)
+
+
+def test_copies_of_many_documents_are_found_by_one_join(home: tuple[Home, Manifest]) -> None:
+    def found(number: int) -> tuple[dict[str, list[str]], Counter[str]]:
+        gone = {"notes": {f"gone-{one}.md" for one in range(number)} | {"gone-empty.md"}}
+        return counted(lambda: copies(home[0], gone, home[1]))
+
+    few, many = found(8), found(40)
+    assert few[0] == {"notes/gone-7.md": ["archive/copy.md", "notes/renamed.md"]}
+    assert many[0] == few[0] | {"notes/gone-12.md": ["archive/other.md"]}
+    assert few[1] == many[1]
+    assert many[1]["read_conforming"] == 3 + 2  # the versions of the source, and the snapshot's two sources
+
+
+def test_copies_of_a_whole_source_are_found(home: tuple[Home, Manifest]) -> None:
+    assert copies(home[0], {"archive": set()}, home[1]) == {
+        "archive/copy.md": ["archive/copy.md", "notes/renamed.md"],
+        "archive/other.md": ["archive/other.md"],
+    }
+
+
+def test_holders_of_many_documents_are_found_by_reading_each_version_once(home: tuple[Home, Manifest]) -> None:
+    def found(number: int) -> tuple[dict[str, list[str]], Counter[str]]:
+        return counted(lambda: holders(home[0], {"notes": {f"gone-{one}.md" for one in range(number)}}))
+
+    few, many = found(1), found(40)
+    assert few[0] == {"notes/gone-0.md": []}
+    assert len(many[0]) == 40
+    assert few[1]["read_conforming"] == many[1]["read_conforming"] == 3
+
+
+def test_holders_are_the_snapshots_that_have_a_document(published_home: Path) -> None:
+    (snapshot,) = list_snapshots(Home(published_home))
+    gone = {"office": set[str](), "archive": {"flood.md", "never.md"}}
+    assert holders(Home(published_home), gone) == {
+        "archive/flood.md": [snapshot.snapshot_id],
+        "archive/never.md": [],
+        "office": [snapshot.snapshot_id],
+    }
+
+
+def test_names_of_other_snapshots_are_forgotten(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    names = {"before": "gen-1", "today": "gen-2", "earlier": "gen-0"}
+    write_text(home.pins, Pins(names=names).model_dump_json())
+    _forget_records(home, {}, Manifest.model_construct(snapshot_id="gen-2"))
+    assert snapshot_names(home) == {"today": "gen-2"}
+
+
+def test_a_source_is_listed_once(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {f"{number}.md": "hash" for number in range(20)})
+    names = [f"notes/{number}.md" for number in range(20)]
+    few, many = (counted(partial(find_gone, settings, asked)) for asked in (names[:1], names))
+    assert many[0] == {"notes": {f"{number}.md" for number in range(20)}}
+    assert many[1]["list_files"] == few[1]["list_files"] > 0
+    with pytest.raises(SourceError, match=r"notes/kept\.md is still in its source"):
+        find_gone(settings, [*names, "notes/kept.md"])
+
+
+def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {"a/kept.md": "kept"})
+    write_documents(Home(settings.home), "left", {"all.md": "left"})
+    for name, meant in (("kept.md", "notes/a/kept.md"), ("a/kept.md", "notes/a/kept.md"), ("note/b.md", "notes")):
+        source = name.split("/")[0]
+        with pytest.raises(SourceError, match=rf"never was a source '{source}', .*; did you mean {meant}\?"):
+            find_gone(settings, [name])
+    with pytest.raises(SourceError, match=r"did you mean left\?"):
+        find_gone(settings, ["lefd"])
+    for name in ("something", "", ".", ".."):
+        with pytest.raises(SourceError, match=f"never was a source '{name}', or it is purged already$"):
+            find_gone(settings, [name])
+    assert find_gone(settings, ["left"]) == {"left": set()}
+
+
+def test_a_path_that_never_was_a_document_is_asked_about(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    write_documents(Home(settings.home), "notes", {"2023/january.md": "gone", "kept.md": "kept"})
+    write_documents(Home(settings.home), "notes", {"kept.md": "kept"})
+    for name, meant in (("notes/2023/januar.md", "notes/2023/january.md"), ("notes/kept.txt", "notes/kept.md")):
+        with pytest.raises(SourceError, match=rf"no table has {name}: .*; did you mean {meant}\?"):
+            find_gone(settings, [name])
+    with pytest.raises(SourceError, match=r"purged already$"):
+        find_gone(settings, ["notes/something-else-altogether.html"])
+    assert find_gone(settings, ["notes/2023/january.md"]) == {"notes": {"2023/january.md"}}
+
+
+def test_accents_may_be_composed_or_not(settings: Settings) -> None:
+    source, kept, gone = "e\u0301quipe", "kept-e\u0301te\u0301.md", "proce\u0301dure.md"
+    write_source(settings, source, {kept: "Kept."})
+    write_documents(Home(settings.home), source, {kept: "kept", gone: "gone"})
+    write_documents(Home(settings.home), "e\u0301cole", {"all.md": "left"})
+    assert find_gone(settings, ["\u00e9quipe/proc\u00e9dure.md"]) == {source: {gone}}
+    assert find_gone(settings, ["\u00e9cole"]) == {"e\u0301cole": set()}
+    with pytest.raises(SourceError, match="is still in its source"):
+        find_gone(settings, ["\u00e9quipe/kept-\u00e9t\u00e9.md"])
+
+
+def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Settings) -> None:
+    write_source(settings, "notes", {"kept.md": "Kept."})
+    home, whole = Home(settings.home), set[str]()
+    first, second = {"notes": {"a.md", "b.md"}}, {"notes": {"b.md"}, "hidden": whole}
+    for gone in (first, second):
+        with pytest.raises(KeyboardInterrupt), noted(home, gone):
+            raise KeyboardInterrupt
+    assert find_gone(settings, ["notes/a.md", "notes/b.md", "hidden"]) == first | {"hidden": whole}
+    with noted(home, second):
+        pass
+    assert find_gone(settings, ["notes/a.md"]) == {"notes": {"a.md"}}
+    for name in ("notes/b.md", "hidden"):
+        with pytest.raises(SourceError, match="purged already"):
+            find_gone(settings, [name])
+    with noted(home, {"notes": {"a.md"}}):
+        pass
+    assert not home.purging.exists()
+
+
+@pytest.mark.parametrize(
+    ("gone", "named"), [({"..": []}, "../"), ({"notes": ["../../x"]}, "notes/../../x"), ({"/etc": ["a"]}, "/etc/a")]
+)
+def test_a_record_that_names_no_document_is_refused(settings: Settings, gone: dict[str, list[str]], named: str) -> None:
+    home = Home(settings.home)
+    home.root.mkdir(parents=True, exist_ok=True)
+    home.purging.write_text(json.dumps({"gone": gone}))
+    said = re.escape(f"{home.purging} names {named!r}, which cannot be the path of a document; delete it, and run")
+    with pytest.raises(StoreError, match=said):
+        find_gone(settings, ["notes/a.md"])
+    with pytest.raises(StoreError, match=said), noted(home, {"notes": {"a.md"}}):
+        pass
