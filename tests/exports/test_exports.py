@@ -89,7 +89,7 @@ def test_a_changed_or_missing_file_and_another_recipe_are_written_again(
     assert export_published(home, FORMATS) == before
     assert graph.read_bytes() == whole
     assert files(home)[f"{first}/tables/knowledge_base.duckdb"] == kept
-    monkeypatch.setattr(exports_module, "RECIPE", "other")
+    monkeypatch.setattr(exports_module, "EXPORT_REVISION", "other")
     assert {one.recipe for one in export_published(home, FORMATS).formats.values()} == {"other"}
     assert files(home)[f"{first}/tables/knowledge_base.duckdb"] != kept
 
