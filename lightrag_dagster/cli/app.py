@@ -1,6 +1,5 @@
 """The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -50,16 +49,18 @@ def settings_from_options(
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
     repeat_options({"--home": home, "--sources": sources, "--defs": defs})
+    places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
+    if places and defs is not None:
+        raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
     if defs is not None:
-        if home is not None or sources is not None:
-            raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
         from lightrag_dagster.orchestration.defs_file import chosen_by
         from lightrag_dagster.settings import choosing
 
         context.with_resource(choosing(chosen_by(defs)))
-    for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
-        if value is not None:
-            os.environ[variable] = str(value)
+    elif places:
+        from lightrag_dagster.settings import Chosen, choosing
+
+        context.with_resource(choosing(Chosen(places)))
 
 
 @app.command()
