@@ -121,19 +121,20 @@ def export(
     form: Annotated[
         ExportFormat, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(get_args(ExportFormat))}.")
     ],
-    folder: Annotated[Path | None, typer.Argument(help="A new folder; exports/latest of the home if left out.")] = None,
-    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a folder.")] = None,
+    place: Annotated[
+        Path | None,
+        typer.Argument(help="A new folder, for graphml a new file; exports/latest of the home if left out."),
+    ] = None,
+    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a place of yours.")] = None,
 ) -> None:
     """Write the published snapshot for other programs; all of it: it knows no filter."""
     from lightrag_dagster.cli.export import export as write
 
-    if folder == Path():
-        raise typer.BadParameter("give a folder that is not there yet", param_hint="FOLDER")
-    if snapshot and folder is None:
-        raise typer.BadParameter(
-            "the home has the exports of the published snapshot; name a folder", param_hint="FOLDER"
-        )
-    write(console(), form, folder, snapshot)
+    if place == Path():
+        raise typer.BadParameter("give a file or folder that is not there yet", param_hint="PLACE")
+    if snapshot and place is None:
+        raise typer.BadParameter("the home has the exports of the published snapshot; name a place", param_hint="PLACE")
+    write(console(), form, place, snapshot)
 
 
 @with_filters
