@@ -9,7 +9,7 @@ import typer
 from lightrag_dagster.cli import graph
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, Snapshot, Sources, TableFormat
+from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, RowsForm, Snapshot, Sources
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
@@ -225,7 +225,7 @@ def evaluate(
 @app.command()
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
+    output: RowsForm = "table",
     escape_formulas: EscapeFormulas = False,
     snapshot: Snapshot = None,
     unpublished: Annotated[
@@ -245,7 +245,7 @@ def sql(
     run_sql(
         console(quotes=True),
         statements,
-        output.value,
+        output,
         snapshot=snapshot,
         unpublished=unpublished,
         timeout=timeout,
@@ -269,7 +269,7 @@ def dbt_sources(
 @app.command()
 def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
+    output: RowsForm = "table",
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
     escape_formulas: EscapeFormulas = False,
 ) -> None:
@@ -277,11 +277,11 @@ def cypher(
     from lightrag_dagster.cli.cypher import run_cypher
 
     _require_csv(output, escape_formulas=escape_formulas)
-    run_cypher(console(quotes=True), query, output.value, limit, escape_formulas=escape_formulas)
+    run_cypher(console(quotes=True), query, output, limit, escape_formulas=escape_formulas)
 
 
-def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
-    if escape_formulas and output is not TableFormat.csv:
+def _require_csv(output: str, *, escape_formulas: bool) -> None:
+    if escape_formulas and output != "csv":
         raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
 
 

@@ -1,7 +1,6 @@
 """Options that several commands share."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,11 +17,4 @@ AcceptDeletes = Annotated[
     typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
 ]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
-
-
-class TableFormat(StrEnum):
-    """The form in which `sql` prints rows."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
+RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
