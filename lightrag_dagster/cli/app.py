@@ -1,6 +1,7 @@
 """The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -23,13 +24,18 @@ app = typer.Typer(
     cls=Commands,
     help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console().print(f"lightrag-dagster {version('lightrag-dagster')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -46,6 +52,9 @@ def settings_from_options(
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
     repeat_options({"--home": home, "--sources": sources, "--defs": defs})

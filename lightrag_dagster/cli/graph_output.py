@@ -25,7 +25,6 @@ _BRIEF = 160
 
 _WAYS = {"hops": "shortest", "weight": "strongest"}
 
-
 Answer = Choice | Profile | Neighbourhood | Connection
 
 
