@@ -10,7 +10,7 @@ import typer
 from lightrag_dagster.cli import graph
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, RowsForm, Snapshot, Sources
+from lightrag_dagster.cli.options import AcceptDeletes, AsJson, EscapeFormulas, MaxCost, RowsForm, Snapshot, Sources
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.modes import MODES
@@ -102,7 +102,7 @@ def run(
 def plan(
     source: Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the work and the cost of a `run`; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
@@ -145,7 +145,7 @@ def try_recipe(
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     max_cost: MaxCost = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
@@ -174,7 +174,7 @@ def query(
     prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
+    as_json: AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
@@ -217,7 +217,7 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     if make:
@@ -296,7 +296,7 @@ def _require_csv(output: str, *, escape_formulas: bool) -> None:
 
 @app.command()
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
     check: Annotated[
         bool, typer.Option("--check", help="For monitoring: exit code 1 if a source is withheld, 2 if it cannot tell.")
     ] = False,
@@ -323,7 +323,7 @@ def costs(
     by: Annotated[
         list[CostKey] | None, typer.Option(help="Sum by this column (repeatable); by all unless given.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.exports.exports import export_published, export_to
@@ -13,8 +14,6 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.exported import Export, place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
-
-_MEGABYTE = 1_000_000
 
 
 def export(console: Console, form: ExportFormat, place: Path | None, snapshot: str | None) -> None:
@@ -45,7 +44,7 @@ def refuse_place_in_home(home: Home, place: Path | None) -> None:
 
 
 def _print(console: Console, snapshot: str, place: str, written: Export) -> None:
-    console.print(f"{snapshot} is in {place}, {written.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
+    console.print(f"{snapshot} is in {place}, {megabytes(written.bytes)}.", soft_wrap=True)
     for name, rows in written.rows.items():
         console.print(f"  {name}: {rows:,} rows", soft_wrap=True)
     for note in written.notes:

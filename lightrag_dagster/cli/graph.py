@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import Snapshot
+from lightrag_dagster.cli.options import AsJson, Snapshot
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
 _Name = Annotated[str, typer.Argument(help="Its name, or its id; an alias, a part or a misspelt name will do.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def _answer(snapshot: str | None, as_json: bool, ask: "Callable[[KnowledgeBase], Answer]") -> None:
@@ -33,7 +32,7 @@ def find(
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 20,
     snapshot: Snapshot = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the entities that a name may mean."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.find(name, filters=filters, limit=limit))
@@ -45,7 +44,7 @@ def entity(
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most aliases, quotes and neighbours that are printed.")] = 10,
     snapshot: Snapshot = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show an entity: aliases, evidence with quotes, newest first, and neighbours."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.entity(name, filters=filters, limit=limit))
@@ -58,7 +57,7 @@ def neighbours(
     hops: Annotated[int, typer.Option(min=1, help="The furthest that they may be.")] = 1,
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 50,
     snapshot: Snapshot = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the entities around one, nearest first, then by weight."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.neighbours(name, hops, filters=filters, limit=limit))
@@ -74,7 +73,7 @@ def path(
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most quotes that are printed for a step.")] = 1,
     snapshot: Snapshot = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the shortest and the strongest path between two entities, with evidence."""
     _answer(snapshot, as_json, lambda knowledge: knowledge.path(start, end, by=by, filters=filters, limit=limit))
@@ -130,7 +129,7 @@ def report(
     filters: "Filters",
     file: Annotated[Path | None, typer.Argument(help="A new file; the home if left out.")] = None,
     snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a file.")] = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a page to look at: entities, graph, evidence and changes in one HTML file, which asks no network.
 

@@ -6,6 +6,7 @@ import typer
 
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 EscapeFormulas = Annotated[
     bool,
     typer.Option(

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -15,7 +16,6 @@ from lightrag_dagster.storage.locks.locks import building
 from lightrag_dagster.storage.snapshots import snapshots
 
 _LOCK_SECONDS = 5.0
-_MEGABYTE = 1_000_000
 
 
 def list_snapshots(console: Console) -> None:
@@ -74,11 +74,10 @@ def collect(console: Console, *, dry_run: bool) -> None:
     if garbage.skipped:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
-    removed, before = garbage.bytes_removed / _MEGABYTE, garbage.bytes_before / _MEGABYTE
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: {removed:.1f} of {before:.1f} "
-        "MB; the response and vector stores stay",
+        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
+        f"{megabytes(garbage.bytes_removed)} of {megabytes(garbage.bytes_before)}; the response and vector stores stay",
         soft_wrap=True,
     )
     if home.has_own_history:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from lightrag_dagster.cli.options import AsJson
 from lightrag_dagster.cli.terminal import console
 
 snapshots_app = typer.Typer(help="List snapshots, and give them names.", no_args_is_help=False)
@@ -244,7 +245,7 @@ def curate_undo(
 
 
 @curate_app.command("list")
-def curate_list(as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False) -> None:
+def curate_list(as_json: AsJson = False) -> None:
     """List the decisions in force, of files and of commands."""
     from lightrag_dagster.cli.curate import list_decisions
 
