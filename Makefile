@@ -85,7 +85,7 @@ test-long: .venv/long
 
 # What tests would not notice if it changed: about two hours on two cores; what was tried is not tried again.
 test-mutants: setup
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tools.mutants
 
 .venv/bench: .venv/run
 	$(PIP) --editable '.[bench]'
@@ -97,7 +97,7 @@ bench: .venv/bench
 
 docs: setup
 	for page in settings tables; do \
-		$(BIN)/python -m lightrag_dagster.cli.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
+		$(BIN)/python -m tools.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -14,9 +14,9 @@ import pytest
 import typer
 
 from lightrag_dagster.cli.app import app
-from lightrag_dagster.cli.settings_page import leaves
 from lightrag_dagster.settings import Settings
 from tests.test_floors import PUBLIC, product, room
+from tools.settings_page import leaves
 
 CODE = {
     "assets": 2042,

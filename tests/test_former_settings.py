@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.cli.settings_page import leaves
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import LLMSettings, Settings, former, load_settings
 from lightrag_dagster.settings.former import FORMER, Former
+from tools.settings_page import leaves
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 

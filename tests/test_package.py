@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lightrag_dagster"
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "lightrag_dagster", "assets", "resources")
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "lightrag_dagster", "assets", "resources", "tools")
+"""What a distribution is made of; `tools` lies beside it, and must not get in."""
 
 THEIRS = {
     "assets/__init__.py": "ASSETS = ['theirs']\n",

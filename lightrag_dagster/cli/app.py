@@ -1,16 +1,16 @@
 """The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
-import os
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from lightrag_dagster.cli import graph
+from lightrag_dagster.cli import graph, upkeep
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import AcceptDeletes, EscapeFormulas, MaxCost, Snapshot, Sources, TableFormat
+from lightrag_dagster.cli.options import AcceptDeletes, AsJson, EscapeFormulas, MaxCost, RowsForm, Snapshot, Sources
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES
@@ -24,13 +24,18 @@ app = typer.Typer(
     cls=Commands,
     help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console().print(f"lightrag-dagster {version('lightrag-dagster')}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -47,19 +52,24 @@ def settings_from_options(
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     """LightRAG as a batch data platform: documents in, a published knowledge base out."""
     repeat_options({"--home": home, "--sources": sources, "--defs": defs})
+    places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
+    if places and defs is not None:
+        raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
     if defs is not None:
-        if home is not None or sources is not None:
-            raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
         from lightrag_dagster.orchestration.defs_file import chosen_by
         from lightrag_dagster.settings import choosing
 
         context.with_resource(choosing(chosen_by(defs)))
-    for variable, value in (("LIGHTRAG_HOME", home), ("LIGHTRAG_SOURCES", sources)):
-        if value is not None:
-            os.environ[variable] = str(value)
+    elif places:
+        from lightrag_dagster.settings import Chosen, choosing
+
+        context.with_resource(choosing(Chosen(places)))
 
 
 @app.command()
@@ -92,7 +102,7 @@ def run(
 def plan(
     source: Sources = None,
     backfill: Annotated[bool, typer.Option(help="Plan `backfill` instead.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the work and the cost of a `run`; no model is asked."""
     from lightrag_dagster.cli.plan import show_plan
@@ -135,7 +145,7 @@ def try_recipe(
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
     max_cost: MaxCost = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
@@ -164,7 +174,7 @@ def query(
     prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print answer and retrieval as JSON.")] = False,
+    as_json: AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
@@ -207,7 +217,7 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print means, intervals and drops as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     if make:
@@ -224,7 +234,7 @@ def evaluate(
 @app.command()
 def sql(
     statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
+    output: RowsForm = "table",
     escape_formulas: EscapeFormulas = False,
     snapshot: Snapshot = None,
     unpublished: Annotated[
@@ -244,7 +254,7 @@ def sql(
     run_sql(
         console(quotes=True),
         statements,
-        output.value,
+        output,
         snapshot=snapshot,
         unpublished=unpublished,
         timeout=timeout,
@@ -268,7 +278,7 @@ def dbt_sources(
 @app.command()
 def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
-    output: Annotated[TableFormat, typer.Option("--format", help="Output format.")] = TableFormat.table,
+    output: RowsForm = "table",
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
     escape_formulas: EscapeFormulas = False,
 ) -> None:
@@ -276,17 +286,17 @@ def cypher(
     from lightrag_dagster.cli.cypher import run_cypher
 
     _require_csv(output, escape_formulas=escape_formulas)
-    run_cypher(console(quotes=True), query, output.value, limit, escape_formulas=escape_formulas)
+    run_cypher(console(quotes=True), query, output, limit, escape_formulas=escape_formulas)
 
 
-def _require_csv(output: TableFormat, *, escape_formulas: bool) -> None:
-    if escape_formulas and output is not TableFormat.csv:
+def _require_csv(output: str, *, escape_formulas: bool) -> None:
+    if escape_formulas and output != "csv":
         raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
 
 
 @app.command()
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
     check: Annotated[
         bool, typer.Option("--check", help="For monitoring: exit code 1 if a source is withheld, 2 if it cannot tell.")
     ] = False,
@@ -313,7 +323,7 @@ def costs(
     by: Annotated[
         list[CostKey] | None, typer.Option(help="Sum by this column (repeatable); by all unless given.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
@@ -329,61 +339,5 @@ def notify(what: Annotated[Literal["test"], typer.Argument(help="A message that 
     send(console(), what)
 
 
-@app.command()
-def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the snapshot.")]) -> None:
-    """Publish an older snapshot, and hold it until `release`."""
-    from lightrag_dagster.cli.snapshots import roll_back
-
-    roll_back(console(soft_wrap=True), snapshot)
-
-
-@app.command()
-def release() -> None:
-    """Publish the newest snapshot again, after a rollback."""
-    from lightrag_dagster.cli.snapshots import release
-
-    release(console(soft_wrap=True))
-
-
-@app.command()
-def gc(
-    dry_run: Annotated[
-        bool, typer.Option(help="Only print the snapshots that stay, and the numbers to remove.")
-    ] = False,
-) -> None:
-    """Remove files that no retained snapshot uses."""
-    from lightrag_dagster.cli.snapshots import collect
-
-    collect(console(soft_wrap=True), dry_run=dry_run)
-
-
-@app.command()
-def backup(
-    target: Annotated[str, typer.Argument(help="An empty folder, or a URI such as s3://bucket/prefix.")],
-) -> None:
-    """Copy the home, including its database, to another place."""
-    from lightrag_dagster.cli.backup import run_backup
-
-    run_backup(console(soft_wrap=True), target)
-
-
-@app.command()
-def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backup.")]) -> None:
-    """Copy a backup to an empty home; with another home or database than before, this is a move."""
-    from lightrag_dagster.cli.backup import run_restore
-
-    raise typer.Exit(run_restore(console(soft_wrap=True), source))
-
-
-@app.command()
-def purge(
-    removed: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="SOURCE[/PATH]", help="Deleted documents or sources; without any, what edits removed."),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove; otherwise only show the data to remove.")] = False,
-) -> None:
-    """Remove every trace of documents, sources or texts that are deleted already; older snapshots go too."""
-    from lightrag_dagster.cli.purge import run_purge
-
-    run_purge(console(soft_wrap=True), removed or [], yes=yes)
+for command in upkeep.COMMANDS:
+    app.command()(command)

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 
 _LOCK_SECONDS = 5.0
-_MEGABYTE = 1_000_000
 
 
 def run_backup(console: Console, target: str) -> None:
@@ -52,5 +52,5 @@ def _shown(console: Console, what: str, home: Home) -> Iterator[None]:
 
 def _print(console: Console, copied: Copied, done: str) -> None:
     stored = ", ".join(f"{copied.rows[table]:,} stored {table}" for table in ("responses", "vectors"))
-    console.print(f"{done}: {copied.files:,} files of {copied.size / _MEGABYTE:.1f} MB, {stored}")
+    console.print(f"{done}: {copied.files:,} files of {megabytes(copied.size)}, {stored}")
     console.print(f"Published: {copied.snapshot_id or 'nothing yet'}")

@@ -5,13 +5,12 @@ import re
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-
-_MEGABYTE = 1_000_000
 
 
 def show_stats(console: Console) -> None:
@@ -21,10 +20,10 @@ def show_stats(console: Console) -> None:
         totals = responses.totals()
         bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
         rows = [
-            ("responses", f"{totals.rows:,}", f"{responses.stored_bytes / _MEGABYTE:.1f}", *bought),
-            ("vectors", f"{vectors.count():,}", f"{vectors.stored_bytes / _MEGABYTE:.1f}", "", "", ""),
+            ("responses", f"{totals.rows:,}", megabytes(responses.stored_bytes), *bought),
+            ("vectors", f"{vectors.count():,}", megabytes(vectors.stored_bytes), "", "", ""),
         ]
-    columns = ("store", "rows", "MB", "input tokens", "output tokens", "cost")
+    columns = ("store", "rows", "size", "input tokens", "output tokens", "cost")
     print_table(console, columns, rows, wrap={"store"})
 
 

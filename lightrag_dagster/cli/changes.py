@@ -1,24 +1,26 @@
 """`changes`: what differs between two snapshots, row by row."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 
-from lightrag_dagster.cli.snapshots import SIGNS
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.indexes.changes import changes_between, compared
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 
+_KINDS = {"document": "documents", "entity": "entities", "relation": "relations"}
+_SIGNS = {"added": "+", "changed": "~", "removed": "-"}
 _LONGEST = 200
 """Characters of a value that are printed."""
 
 
 def show_changes(console: Console, before: str | None, after: str | None, *, limit: int, as_json: bool) -> None:
-    """Print the rows that the published snapshot and the one before it differ in, or two others.
+    """Print how many rows the published snapshot and the one before it differ in, or two others, and the first of them.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -32,9 +34,12 @@ def show_changes(console: Console, before: str | None, after: str | None, *, lim
         rows = [row | {end: _values(row[end]) for end in ("before", "after")} for row in changes.to_pylist()]
         print_json({"before": first.id, "after": last.id, "changes": rows})
         return
-    console.print(f"{first.id} → {last.id}: {changes.num_rows:,} rows differ.")
+    console.print(f"{first.id} → {last.id}")
+    found = Counter(zip(changes["kind"].to_pylist(), changes["change"].to_pylist(), strict=True))
+    for kind, plural in _KINDS.items():
+        console.print(f"{plural}: {', '.join(f'{found[kind, change]:,} {change}' for change in _SIGNS)}")
     for row in changes.slice(0, limit).to_pylist():
-        console.print(f"{SIGNS[row['change']]} {row['kind']} {row['name']}")
+        console.print(f"{_SIGNS[row['change']]} {row['kind']} {row['name']}")
         for line in _lines(row):
             console.print(f"    {line}")
     if changes.num_rows > limit:

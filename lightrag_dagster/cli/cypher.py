@@ -5,7 +5,7 @@ from contextlib import closing
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
-from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
+from lightrag_dagster.cli.rows import print_rows
 from lightrag_dagster.indexes.cypher.reader import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -25,14 +25,8 @@ def run_cypher(console: Console, query: str, output: str, limit: int, *, escape_
     refresh_snapshot(home)
     with closing(CypherReader(require_graph(Generation(home, require_current(home).snapshot_id)))) as graph:
         found = graph.query(query, limit=limit)
-    columns, rows = found.columns, found.rows
-    values = [tuple(row.values()) for row in rows]
-    if output == "csv":
-        write_csv(columns, values, escape_formulas=escape_formulas)
-    elif output == "json":
-        write_json(columns, values)
-    else:
-        texts = {name for name in columns if any(isinstance(row[name], (str, list, dict)) for row in rows)}
-        print_rows(console, columns, values, wrap=texts)
+    rows = [tuple(row.values()) for row in found.rows]
+    texts = {name for name in found.columns if any(isinstance(row[name], (str, list, dict)) for row in found.rows)}
+    print_rows(console, output, found.columns, rows, wrap=texts, escape_formulas=escape_formulas)
     if found.more:
         terminal.console(stderr=True).print(f"There are more than {limit} rows; --limit says how many are printed.")

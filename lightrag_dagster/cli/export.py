@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.exports import export_published, export_to
@@ -14,28 +15,24 @@ from lightrag_dagster.storage.snapshots.exported import Export, place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
 
-_MEGABYTE = 1_000_000
 
-
-def export(console: Console, form: ExportFormat, folder: Path | None, snapshot: str | None) -> None:
-    """Write a snapshot in one format into a folder; without one, the published snapshot into the home.
+def export(console: Console, form: ExportFormat, place: Path | None, snapshot: str | None) -> None:
+    """Write a snapshot in one format into a folder or file; without one, the published snapshot into the home.
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        StoreError: there is no such snapshot, or the folder is there or in the home, or the disk refuses.
+        StoreError: there is no such snapshot, or the place is there or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
-    refuse_place_in_home(home, folder)
+    refuse_place_in_home(home, place)
     refresh(home)
-    manifest = named_snapshot(home, snapshot) if snapshot else require_current(home)
-    if folder is None:
-        exports = export_published(home, [form])
-        generation, written = exports.snapshot_id, exports.formats[form]
-        place = place_of(home, generation, form)
+    generation = Generation(home, (named_snapshot(home, snapshot) if snapshot else require_current(home)).snapshot_id)
+    if place:
+        _print(console, generation.id, str(place), export_to(generation, form, place))
     else:
-        generation, place = manifest.snapshot_id, str(folder)
-        written = export_to(Generation(home, manifest.snapshot_id), form, folder)
-    _print(console, generation, place, written)
+        exports = export_published(home, [form])
+        kept = place_of(home, exports.snapshot_id, form)
+        _print(console, exports.snapshot_id, kept, exports.formats[form])
 
 
 def refuse_place_in_home(home: Home, place: Path | None) -> None:
@@ -47,7 +44,7 @@ def refuse_place_in_home(home: Home, place: Path | None) -> None:
 
 
 def _print(console: Console, snapshot: str, place: str, written: Export) -> None:
-    console.print(f"{snapshot} is in {place}, {written.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
+    console.print(f"{snapshot} is in {place}, {megabytes(written.bytes)}.", soft_wrap=True)
     for name, rows in written.rows.items():
         console.print(f"  {name}: {rows:,} rows", soft_wrap=True)
     for note in written.notes:

@@ -1,28 +1,29 @@
 """Commands that ask the graph without a model, and those that take it along, which know no filter."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from lightrag_dagster.cli.filter_options import with_filters
+from lightrag_dagster.cli.options import AsJson, Snapshot
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightrag_dagster.cli.graph_output import Answer
     from lightrag_dagster.query.filters.filters import Filters
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
 _Name = Annotated[str, typer.Argument(help="Its name, or its id; an alias, a part or a misspelt name will do.")]
-_Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
-class By(StrEnum):
-    """The length of a path."""
+def _answer(snapshot: str | None, as_json: bool, ask: "Callable[[KnowledgeBase], Answer]") -> None:
+    from lightrag_dagster.cli.graph_output import answer
 
-    hops = "hops"
-    weight = "weight"
+    answer(console(soft_wrap=True, quotes=True), snapshot, as_json, ask)
 
 
 @with_filters
@@ -30,14 +31,11 @@ def find(
     name: Annotated[str, typer.Argument(help="A name, a part of one, or a misspelt one.")],
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 20,
-    snapshot: _Snapshot = None,
-    as_json: _Json = False,
+    snapshot: Snapshot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find the entities that a name may mean."""
-    from lightrag_dagster.cli.graph_output import asking, print_choice
-
-    with asking(snapshot) as knowledge:
-        print_choice(console(soft_wrap=True, quotes=True), knowledge.find(name, filters=filters, limit=limit), as_json)
+    _answer(snapshot, as_json, lambda knowledge: knowledge.find(name, filters=filters, limit=limit))
 
 
 @with_filters
@@ -45,16 +43,11 @@ def entity(
     name: _Name,
     filters: "Filters",
     limit: Annotated[int, typer.Option(min=1, help="Most aliases, quotes and neighbours that are printed.")] = 10,
-    snapshot: _Snapshot = None,
-    as_json: _Json = False,
+    snapshot: Snapshot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show an entity: aliases, evidence with quotes, newest first, and neighbours."""
-    from lightrag_dagster.cli.graph_output import asking, print_profile
-
-    with asking(snapshot) as knowledge:
-        print_profile(
-            console(soft_wrap=True, quotes=True), knowledge.entity(name, filters=filters, limit=limit), as_json
-        )
+    _answer(snapshot, as_json, lambda knowledge: knowledge.entity(name, filters=filters, limit=limit))
 
 
 @with_filters
@@ -63,15 +56,11 @@ def neighbours(
     filters: "Filters",
     hops: Annotated[int, typer.Option(min=1, help="The furthest that they may be.")] = 1,
     limit: Annotated[int, typer.Option(min=1, help="Most entities that are printed.")] = 50,
-    snapshot: _Snapshot = None,
-    as_json: _Json = False,
+    snapshot: Snapshot = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the entities around one, nearest first, then by weight."""
-    from lightrag_dagster.cli.graph_output import asking, print_neighbourhood
-
-    with asking(snapshot) as knowledge:
-        found = knowledge.neighbours(name, hops, filters=filters, limit=limit)
-        print_neighbourhood(console(soft_wrap=True, quotes=True), found, as_json)
+    _answer(snapshot, as_json, lambda knowledge: knowledge.neighbours(name, hops, filters=filters, limit=limit))
 
 
 @with_filters
@@ -79,17 +68,15 @@ def path(
     start: _Name,
     end: _Name,
     filters: "Filters",
-    by: Annotated[By | None, typer.Option(help="Only the shortest path, or only the strongest.")] = None,
+    by: Annotated[
+        Literal["hops", "weight"] | None, typer.Option(help="Only the shortest path, or only the strongest.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most quotes that are printed for a step.")] = 1,
-    snapshot: _Snapshot = None,
-    as_json: _Json = False,
+    snapshot: Snapshot = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the shortest and the strongest path between two entities, with evidence."""
-    from lightrag_dagster.cli.graph_output import asking, print_connection
-
-    with asking(snapshot) as knowledge:
-        found = knowledge.path(start, end, by=by.value if by else None, filters=filters, limit=limit)
-        print_connection(console(soft_wrap=True, quotes=True), found, as_json)
+    _answer(snapshot, as_json, lambda knowledge: knowledge.path(start, end, by=by, filters=filters, limit=limit))
 
 
 def changes(
@@ -121,19 +108,20 @@ def export(
     form: Annotated[
         ExportFormat, typer.Argument(metavar="FORMAT", help=f"One of {', '.join(get_args(ExportFormat))}.")
     ],
-    folder: Annotated[Path | None, typer.Argument(help="A new folder; exports/latest of the home if left out.")] = None,
-    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a folder.")] = None,
+    place: Annotated[
+        Path | None,
+        typer.Argument(help="A new folder, for graphml a new file; exports/latest of the home if left out."),
+    ] = None,
+    snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a place of yours.")] = None,
 ) -> None:
     """Write the published snapshot for other programs; all of it: it knows no filter."""
     from lightrag_dagster.cli.export import export as write
 
-    if folder == Path():
-        raise typer.BadParameter("give a folder that is not there yet", param_hint="FOLDER")
-    if snapshot and folder is None:
-        raise typer.BadParameter(
-            "the home has the exports of the published snapshot; name a folder", param_hint="FOLDER"
-        )
-    write(console(), form, folder, snapshot)
+    if place == Path():
+        raise typer.BadParameter("give a file or folder that is not there yet", param_hint="PLACE")
+    if snapshot and place is None:
+        raise typer.BadParameter("the home has the exports of the published snapshot; name a place", param_hint="PLACE")
+    write(console(), form, place, snapshot)
 
 
 @with_filters
@@ -141,7 +129,7 @@ def report(
     filters: "Filters",
     file: Annotated[Path | None, typer.Argument(help="A new file; the home if left out.")] = None,
     snapshot: Annotated[str | None, typer.Option(help="Id or name of a snapshot, into a file.")] = None,
-    as_json: _Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a page to look at: entities, graph, evidence and changes in one HTML file, which asks no network.
 

@@ -1,7 +1,6 @@
 """Answers of the graph on the terminal, or as JSON."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 
@@ -26,17 +25,36 @@ _BRIEF = 160
 
 _WAYS = {"hops": "shortest", "weight": "strongest"}
 
-
-def asking(snapshot: str | None) -> AbstractContextManager[KnowledgeBase]:
-    """Open a snapshot, the published one unless named; raises as `KnowledgeBase.open`."""
-    return KnowledgeBase.open(snapshot_id=snapshot)
+Answer = Choice | Profile | Neighbourhood | Connection
 
 
-def print_choice(console: Console, found: Choice, as_json: bool) -> None:
-    """Print the entities that a name may mean."""
+def answer(console: Console, snapshot: str | None, as_json: bool, ask: Callable[[KnowledgeBase], Answer]) -> None:
+    """Ask a snapshot, the published one unless named, and print the answer; raises as `KnowledgeBase.open`."""
+    with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
+        found = ask(knowledge)
     if as_json:
         print_json(found.to_dict())
-        return
+    else:
+        print_answer(console, found)
+
+
+def print_answer(console: Console, found: Answer) -> None:
+    """Print an answer; notes on it go to standard error."""
+    for note in found.notes:
+        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
+    match found:
+        case Choice():
+            _print_choice(console, found)
+        case Profile():
+            _print_profile(console, found)
+        case Neighbourhood():
+            _print_neighbourhood(console, found)
+        case Connection():
+            _print_connection(console, found)
+
+
+def _print_choice(console: Console, found: Choice) -> None:
+    """Print the entities that a name may mean."""
     if found.matches:
         rows = [(one.name, one.type, f"{one.passages:,}", _fit(one), one.entity_id) for one in found.matches]
         columns = ("entity", "type", "passages", "fits", "id")
@@ -49,15 +67,10 @@ def print_choice(console: Console, found: Choice, as_json: bool) -> None:
         )
     if found.left_out:
         console.print(f"{found.left_out:,} more; --limit prints them.")
-    _print_notes(found.notes)
 
 
-def print_profile(console: Console, found: Profile, as_json: bool) -> None:
+def _print_profile(console: Console, found: Profile) -> None:
     """Print all about one entity."""
-    if as_json:
-        print_json(found.to_dict())
-        return
-    _print_notes(found.notes)
     _print_title(console, found)
     console.print(f"passages: {found.passages:,}, in {', '.join(found.sources)}; relations: {found.degree:,}")
     console.print(f"\n{_joined(found.description)}")
@@ -77,12 +90,8 @@ def print_profile(console: Console, found: Profile, as_json: bool) -> None:
         _print_rest(console, found.neighbours_left_out)
 
 
-def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -> None:
+def _print_neighbourhood(console: Console, found: Neighbourhood) -> None:
     """Print the entities around one."""
-    if as_json:
-        print_json(found.to_dict())
-        return
-    _print_notes(found.notes)
     _print_title(console, found)
     for distance, count in enumerate(found.counts, 1):
         near = [one for one in found.neighbours if one.distance == distance]
@@ -94,12 +103,8 @@ def print_neighbourhood(console: Console, found: Neighbourhood, as_json: bool) -
         console.print("no relation leads anywhere")
 
 
-def print_connection(console: Console, found: Connection, as_json: bool) -> None:
+def _print_connection(console: Console, found: Connection) -> None:
     """Print the paths between two entities."""
-    if as_json:
-        print_json(found.to_dict())
-        return
-    _print_notes(found.notes)
     if found.components:
         sizes = " and ".join(f"{size:,}" for size in found.components)
         console.print(f"No path leads from {found.src} to {found.tgt}: they are in parts of {sizes} entities.")
@@ -141,11 +146,6 @@ def _print_quote(console: Console, quote: Quote, indent: str = "  ") -> None:
 def _print_rest(console: Console, left_out: int, indent: str = "  ") -> None:
     if left_out:
         console.print(f"{indent}… and {left_out:,} more")
-
-
-def _print_notes(notes: Iterable[str]) -> None:
-    for note in notes:
-        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
 
 
 def _fit(match: Match) -> str:

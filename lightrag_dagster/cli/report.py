@@ -5,14 +5,12 @@ from pathlib import Path
 from rich.console import Console
 
 from lightrag_dagster.cli.export import refuse_place_in_home
-from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.cli.terminal import megabytes, print_json
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.report.writing import published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-
-_MEGABYTE = 1_000_000
 
 
 def report(console: Console, file: Path | None, filters: Filters, snapshot: str | None, *, as_json: bool) -> None:
@@ -31,7 +29,7 @@ def report(console: Console, file: Path | None, filters: Filters, snapshot: str 
         print_json(made._asdict())
         return
     figures = made.figures
-    console.print(f"{made.snapshot_id} is in {made.place}, {made.bytes / _MEGABYTE:,.1f} MB.", soft_wrap=True)
+    console.print(f"{made.snapshot_id} is in {made.place}, {megabytes(made.bytes)}.", soft_wrap=True)
     console.print(
         f"  {figures['listed_entities']:,} of {figures['entities']:,} entities, "
         f"{figures['listed_relations']:,} of {figures['relations']:,} relations, {figures['quotes']:,} quotes",

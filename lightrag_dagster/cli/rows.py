@@ -16,6 +16,34 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
 
 
+def print_rows(
+    console: Console,
+    form: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    wrap: Collection[str],
+    more: int = 0,
+    escape_formulas: bool = False,
+) -> None:
+    """Print rows as a table on the console, or, with the form `csv` or `json`, write them to standard output alone.
+
+    Below a table is a line if there are none, or `more` that are not printed; `wrap` are its columns of text.
+    """
+    if form == "csv":
+        write_csv(columns, rows, escape_formulas=escape_formulas)
+    elif form == "json":
+        _write_json(columns, rows)
+    else:
+        shown = list(rows)
+        if columns:
+            print_table(console, columns, shown, wrap=wrap)
+        if not shown:
+            console.print("no rows")
+        if more:
+            console.print(f"{more:,} more rows; use --format csv for all of them.")
+
+
 def write_csv(
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
@@ -32,7 +60,7 @@ def write_csv(
     writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
 
 
-def write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def _write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows as one JSON array of objects, on a line of its own."""
     names, separator = _distinct(columns), "["
     encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -40,23 +68,6 @@ def write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
         sys.stdout.write(separator + encode({name: _in_json(cell) for name, cell in zip(names, row, strict=True)}))
         separator = ", "
     sys.stdout.write("[]\n" if separator == "[" else "]\n")
-
-
-def print_rows(
-    console: Console,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    *,
-    wrap: Collection[str],
-    more: int = 0,
-) -> None:
-    """Print rows as `print_table` does, with a line if there are none, or `more` that are not printed."""
-    if columns:
-        print_table(console, columns, rows, wrap=wrap)
-    if not rows:
-        console.print("no rows")
-    if more:
-        console.print(f"{more:,} more rows; use --format csv for all of them.")
 
 
 class _LineFeeds:

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.indexes.changes import changes_between, compared
+from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -17,11 +16,6 @@ from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.snapshots import snapshots
 
 _LOCK_SECONDS = 5.0
-_SHOWN = 10
-_KINDS = {"document": "documents", "entity": "entities", "relation": "relations"}
-SIGNS = {"added": "+", "changed": "~", "removed": "-"}
-"""The sign of each change."""
-_MEGABYTE = 1_000_000
 
 
 def list_snapshots(console: Console) -> None:
@@ -42,28 +36,6 @@ def list_snapshots(console: Console) -> None:
         counts = (f"{one.rows[name]:,}" for name in ("raw_documents", "entities", "relations"))
         rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
     print_table(console, ("snapshot", "documents", "entities", "relations"), rows)
-
-
-def diff(console: Console, before: str, after: str | None, *, as_json: bool) -> None:
-    """Print the names that one snapshot and another differ in, by default the published one."""
-    home = Home.of(load_settings())
-    refresh(home)
-    changes = changes_between(*compared(home, before, after))
-    found: dict[str, dict[str, list[str]]] = {kind: {change: [] for change in SIGNS} for kind in _KINDS.values()}
-    for row in changes.select(["kind", "change", "name"]).to_pylist():
-        found[_KINDS[row["kind"]]][row["change"]].append(row["name"])
-    if as_json:
-        print_json(found)
-        return
-    for kind, by_change in found.items():
-        counts = ", ".join(f"{len(names)} {change}" for change, names in by_change.items())
-        console.print(kind, style="bold", end="")
-        console.print(f": {counts}")
-        for change, names in by_change.items():
-            for name in names[:_SHOWN]:
-                console.print(f"  {SIGNS[change]} {name}")
-            if len(names) > _SHOWN:
-                console.print(f"  {SIGNS[change]} … and {len(names) - _SHOWN} more; --json prints them all")
 
 
 def pin(console: Console, name: str, snapshot: str | None) -> None:
@@ -102,11 +74,10 @@ def collect(console: Console, *, dry_run: bool) -> None:
     if garbage.skipped:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
-    removed, before = garbage.bytes_removed / _MEGABYTE, garbage.bytes_before / _MEGABYTE
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
-        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: {removed:.1f} of {before:.1f} "
-        "MB; the response and vector stores stay",
+        f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
+        f"{megabytes(garbage.bytes_removed)} of {megabytes(garbage.bytes_before)}; the response and vector stores stay",
         soft_wrap=True,
     )
     if home.has_own_history:

@@ -4,7 +4,7 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from rich.console import Console
 
-from lightrag_dagster.cli.rows import print_rows, write_csv, write_json
+from lightrag_dagster.cli.rows import print_rows
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.sql import (
     TableFiles,
@@ -80,12 +80,10 @@ def run_sql(
         for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
             if number and output != "json":
                 sys.stdout.write("\n")
-            if output == "csv":
-                write_csv(rows.schema.names, _values(rows), escape_formulas=escape_formulas)
-            elif output == "json":
-                write_json(rows.schema.names, _values(rows))
-            else:
-                _print(console, rows)
+            names = rows.schema.names
+            texts = [field.name for field in rows.schema if not pa.types.is_primitive(field.type)]
+            shown, more = _first(rows) if output == "table" else (chain.from_iterable(map(_rows_of, rows)), 0)
+            print_rows(console, output, names, shown, wrap=texts, more=more, escape_formulas=escape_formulas)
             sys.stdout.flush()
 
 
@@ -146,19 +144,14 @@ def _newest_tables(home: Home) -> TableFiles:
     return found
 
 
-def _print(console: Console, rows: pa.RecordBatchReader) -> None:
-    """Print the first rows, and count the others without holding them."""
+def _first(rows: pa.RecordBatchReader) -> tuple[Iterable[Sequence[object]], int]:
+    """Return the first rows, and the number of the others, which are not held."""
     shown: list[Sequence[object]] = []
     found = 0
     for batch in rows:
         shown += _rows_of(batch.slice(0, _SHOWN_ROWS - len(shown)))
         found += batch.num_rows
-    texts = [field.name for field in rows.schema if not pa.types.is_primitive(field.type)]
-    print_rows(console, rows.schema.names, shown, wrap=texts, more=found - len(shown))
-
-
-def _values(rows: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:
-    return chain.from_iterable(map(_rows_of, rows))
+    return shown, found - len(shown)
 
 
 def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:

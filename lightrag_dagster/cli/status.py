@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.cli.terminal import megabytes, print_json
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
@@ -24,8 +24,6 @@ from lightrag_dagster.storage.snapshots.checking import check_databases
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot
-
-_MEGABYTE = 1_000_000
 
 
 def check_status(console: Console) -> int:
@@ -134,8 +132,8 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
         console.print(f"Disk: not known; {error}", soft_wrap=True)
         return
     console.print(
-        f"Disk: {disk.kept_bytes / _MEGABYTE:,.1f} MB in {disk.snapshots} kept snapshots, with tables and vectors; "
-        f"`lightrag-dagster gc` could remove {disk.removable_bytes / _MEGABYTE:,.1f} MB.",
+        f"Disk: {megabytes(disk.kept_bytes)} in {disk.snapshots} kept snapshots, with tables and vectors; "
+        f"`lightrag-dagster gc` could remove {megabytes(disk.removable_bytes)}.",
         soft_wrap=True,
     )
     if last and last.failed:

@@ -5,30 +5,19 @@ from typing import Annotated
 
 import typer
 
+from lightrag_dagster.cli.options import AsJson
 from lightrag_dagster.cli.terminal import console
 
-snapshots_app = typer.Typer(help="List snapshots, compare two, and give them names.", no_args_is_help=False)
+snapshots_app = typer.Typer(help="List snapshots, and give them names.", no_args_is_help=False)
 
 
 @snapshots_app.callback(invoke_without_command=True)
 def snapshots(context: typer.Context) -> None:
-    """List snapshots; the commands below compare and name them."""
+    """List snapshots; the commands below name them, and `changes` compares two."""
     if context.invoked_subcommand is None:
         from lightrag_dagster.cli.snapshots import list_snapshots
 
         list_snapshots(console(soft_wrap=True))
-
-
-@snapshots_app.command("diff")
-def snapshots_diff(
-    before: Annotated[str, typer.Argument(help="Id or name of a snapshot.")],
-    after: Annotated[str | None, typer.Argument(help="Another; the published one unless given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print every name as JSON.")] = False,
-) -> None:
-    """Show the documents, entities and relations that two snapshots differ in."""
-    from lightrag_dagster.cli.snapshots import diff
-
-    diff(console(quotes=True), before, after, as_json=as_json)
 
 
 @snapshots_app.command("pin")
@@ -256,7 +245,7 @@ def curate_undo(
 
 
 @curate_app.command("list")
-def curate_list(as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False) -> None:
+def curate_list(as_json: AsJson = False) -> None:
     """List the decisions in force, of files and of commands."""
     from lightrag_dagster.cli.curate import list_decisions
 

@@ -47,56 +47,61 @@ class Writer(NamedTuple):
 
 Writers = Mapping[str, Writer]
 
-_WRITERS: Mapping[str, Callable[[Generation, Path], Written]] = {
-    "tables": write_tables,
-    "graphml": write_graphml,
-    "neo4j": write_neo4j,
+WRITERS: Writers = {
+    "tables": Writer(write_tables, EXPORT_REVISION),
+    "graphml": Writer(write_graphml, EXPORT_REVISION),
+    "neo4j": Writer(write_neo4j, EXPORT_REVISION),
 }
+"""The writer of each format; higher floors have others."""
 
 
-def export_to(generation: Generation, form: str, folder: Path, further: Writers | None = None) -> Export:
-    """Write a snapshot in one format into a new folder, which is there when it is whole.
+def export_to(generation: Generation, form: str, place: Path) -> Export:
+    """Write a snapshot in one format: into a new folder, or, if the format has one file, as a new file.
 
-    `further` are writers of formats of higher floors.
+    It is there when it is whole.
 
     Raises:
-        StoreError: the folder is there already, a table is missing or damaged, or the disk refuses.
+        StoreError: the place is there already, a table is missing or damaged, or the disk refuses.
     """
-    folder = folder.expanduser().absolute()
-    if lexists(folder):
-        raise StoreError(f"{folder} is there already; name a folder that is not there yet")
+    return _export(generation, WRITERS[form], place.expanduser().absolute(), one_as_file=True)
+
+
+def _export(generation: Generation, writer: Writer, place: Path, *, one_as_file: bool) -> Export:
+    """Write a snapshot into a new folder, or, if `one_as_file`, one file without its folder; raises as `export_to`."""
+    if lexists(place):
+        raise StoreError(f"{place} is there already; name a file or folder that is not there yet")
     mark = mark_read(generation.home, generation.id)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         with (
             closing(mark) if mark else nullcontext(),
-            tempfile.TemporaryDirectory(dir=folder.parent, prefix=".export.") as scratch,
+            tempfile.TemporaryDirectory(dir=place.parent, prefix=".export.") as scratch,
         ):
-            made = Path(scratch) / form
+            made = Path(scratch) / "made"
             made.mkdir()
-            write, recipe = _writer(form, further)
-            written = write(generation, made)
+            written = writer.write(generation, made)
+            files = list(made.iterdir())
+            one = files[0] if one_as_file and len(files) == 1 else None
             found = Export(
-                rows=dict(written.rows),
+                rows={place.name if one else name: rows for name, rows in written.rows.items()},
                 bytes=_bytes_of(made),
                 notes=list(written.notes),
-                recipe=recipe,
+                recipe=writer.recipe,
                 figures=dict(written.figures),
                 compared_with=written.compared_with,
             )
             atomic.sync_tree(made)
-            made.rename(folder)
-            atomic.sync(folder.parent)
+            (one or made).rename(place)
+            atomic.sync(place.parent)
     except (OSError, duckdb.Error) as error:
-        raise StoreError(f"{folder} cannot be written: {one_line(error)}; nothing was exported") from error
+        raise StoreError(f"{place} cannot be written: {one_line(error)}; nothing was exported") from error
     return found
 
 
-def export_published(home: Home, formats: Sequence[str], further: Writers | None = None) -> Exports:
+def export_published(home: Home, formats: Sequence[str], writers: Writers = WRITERS) -> Exports:
     """Write the published snapshot in some formats into the home, unless it is there; return all that there are of it.
 
-    Then the index and `exports/latest` change to them, and exports of other snapshots go. `further` are writers of
-    formats of higher floors.
+    Then the index and `exports/latest` change to them, and exports of other snapshots go.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -109,9 +114,9 @@ def export_published(home: Home, formats: Sequence[str], further: Writers | None
         known = dict(index.formats) if index and index.snapshot_id == generation.id else {}
         _remove_leftovers(home, folder)
         for form in formats:
-            if not _is_there(home, folder / form, known.get(form), _writer(form, further).recipe):
+            if not _is_there(home, folder / form, known.get(form), writers[form].recipe):
                 home.files.remove_folder(folder / form)
-                known[form] = export_to(generation, form, folder / form, further)
+                known[form] = _export(generation, writers[form], folder / form, one_as_file=False)
                 home.files.keep([folder / form])
         if home.bucket:
             shutil.rmtree(folder, ignore_errors=True)  # the bucket has it, and nothing here reads it
@@ -125,12 +130,6 @@ def export_published(home: Home, formats: Sequence[str], further: Writers | None
         for other in others:
             home.files.remove_folder(home.exports / other)
     return exports
-
-
-def _writer(form: str, further: Writers | None) -> Writer:
-    if further and form in further:
-        return further[form]
-    return Writer(_WRITERS[form], EXPORT_REVISION)
 
 
 def _is_there(home: Home, folder: Path, known: Export | None, recipe: str) -> bool:

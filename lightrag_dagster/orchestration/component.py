@@ -105,7 +105,7 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
             raise SettingsError(f"setting config: {config!r} is not the path of a lightrag.yaml")
         if self.namespace:
             settings["namespace"] = self.namespace
-        return Chosen(settings, folder / config if config else None)
+        return Chosen(settings, folder / config if config else None, "the `defs.yaml`")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the definitions of the knowledge base; raises SettingsError."""

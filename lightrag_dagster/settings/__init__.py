@@ -235,10 +235,11 @@ class Settings(BaseSettings):
 
 
 class Chosen(NamedTuple):
-    """Settings that win over environment and file, and the file in place of lightrag.yaml, if any."""
+    """Settings that win over environment and file; the file in place of lightrag.yaml, if any; and who chose them."""
 
     settings: Mapping[str, object] = {}
     file: Path | None = None
+    by: str = ""
 
 
 _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
@@ -251,7 +252,10 @@ def _file() -> Path:
 
 @contextmanager
 def choosing(chosen: Chosen) -> Iterator[None]:
-    """Have `load_settings` take other settings in the block, as those of a `defs.yaml`."""
+    """Have `load_settings` take other settings in the block, as those of a `defs.yaml`, or of the command line.
+
+    Threads that begin in the block, and worker processes, know nothing of it: hand settings to them.
+    """
     token = _chosen.set(chosen)
     try:
         yield
@@ -289,7 +293,7 @@ def load_settings(**overrides: object) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read: {one_line(error)}") from error
     except ValidationError as error:
-        places = f"the `defs.yaml`, {file}" if _chosen.get() else file
+        places = f"{chosen.by}, {file}" if chosen.by else file
         mistake = _first_mistake(error)
         see = " See" if mistake.endswith("?") else "; see"
         raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error

@@ -1,6 +1,7 @@
 """The command line as a person meets it: what it prints, where, and its exit codes."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,33 @@ def test_a_knowledge_base_from_the_command_line(
         assert code == 2
         assert says in errors
         assert len(errors.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("processes", marks=pytest.mark.long)])
+def test_its_options_reach_workers_and_dagsters_jobs_and_are_forgotten(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, engine: str
+) -> None:
+    notes.parent.rename("elsewhere")
+    options = ("--home", "my home", "--sources", "elsewhere")
+    monkeypatch.setenv("LIGHTRAG_HOME", "wrong")
+    monkeypatch.setenv("LIGHTRAG_SOURCES", "wrong")
+    monkeypatch.setenv("LIGHTRAG_ENGINE", engine)
+    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25"]')
+    monkeypatch.setenv("LIGHTRAG_QUESTIONS", "questions.yaml")
+    Path("questions.yaml").write_text("- question: Who maintains the gauge?\n  documents: [notes/river.md]\n")
+    environment = dict(os.environ)
+
+    code, output, errors = command(capfd, monkeypatch, *options, "run")
+    assert (code, errors) == (0, "")
+    assert "Published gen-" in output
+    for name, says in (("evaluate", "recall@5"), ("status", "1 documents listed"), ("communities", "communities;")):
+        code, output, _ = command(capfd, monkeypatch, *options, name)
+        assert (code, says in output) == (0, True), output
+    assert sorted(one.name for one in Path().iterdir()) == ["elsewhere", "my home", "questions.yaml"]
+
+    assert dict(os.environ) == environment
+    code, _, errors = command(capfd, monkeypatch, "query", "Who?")
+    assert (code, "wrong" in errors) == (2, True)
 
 
 @pytest.mark.usefixtures("notes")

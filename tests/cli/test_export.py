@@ -20,21 +20,21 @@ def export(published_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch:
     return lambda *arguments: command(capfd, monkeypatch, "export", *arguments)
 
 
-def test_a_folder_of_its_own_and_what_it_does_not_hold(export: Export, published_home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "it's [new]" / "graph"
-    code, said, errors = export("graphml", str(folder))
+def test_a_file_of_ones_own_and_what_it_does_not_hold(export: Export, published_home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "it's [new]" / "g.graphml"
+    code, said, errors = export("graphml", str(file))
     assert (code, errors) == (0, "")
     (snapshot,) = (path.name for path in published_home.glob("generations/gen-*"))
     first, rows, note = said.splitlines()
-    assert first.startswith(f"{snapshot} is in {folder}, 0.")
-    graph = nx.read_graphml(folder / "graph.graphml")
-    assert rows == f"  graph.graphml: {len(graph.nodes) + len(graph.edges)} rows"
+    assert first.startswith(f"{snapshot} is in {file}, 0.")
+    graph = nx.read_graphml(file)
+    assert rows == f"  g.graphml: {len(graph.nodes) + len(graph.edges)} rows"
     assert note == f"note: {GRAPH_ALONE}"
     assert not (published_home / "exports").exists()
 
-    code, said, errors = export("graphml", str(folder))
+    code, said, errors = export("graphml", str(file))
     assert (code, said) == (2, "")
-    assert errors == f"error: {folder} is there already; name a folder that is not there yet\n"
+    assert errors == f"error: {file} is there already; name a file or folder that is not there yet\n"
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_a_folder_of_its_own_and_what_it_does_not_hold(export: Export, published
     [
         ((), "FORMAT"),
         (("xlsx",), "graphml"),
-        (("graphml", "--snapshot", "gen-1"), "name a folder"),
+        (("graphml", "--snapshot", "gen-1"), "name a place"),
         (("graphml", "out", "--snapshot", "nowhere"), "nowhere"),
-        (("graphml", ""), "give a folder that is not there yet"),
+        (("graphml", ""), "give a file or folder that is not there yet"),
     ],
 )
 def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...], says: str) -> None:
@@ -55,7 +55,7 @@ def test_wrong_arguments_write_nothing(export: Export, arguments: tuple[str, ...
 
 
 @pytest.mark.parametrize("inside", ["exports/mine", "mine", "exports/latest"])
-def test_a_folder_of_ones_own_is_not_in_the_home(export: Export, published_home: Path, inside: str) -> None:
+def test_a_place_of_ones_own_is_not_in_the_home(export: Export, published_home: Path, inside: str) -> None:
     code, said, errors = export("graphml", str(published_home / inside))
     assert (code, said) == (2, "")
     assert f"{inside} is in the home, which keeps exports in a folder of its own; name no place" in errors

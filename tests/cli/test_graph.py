@@ -111,14 +111,14 @@ def test_what_cannot_be_asked(run: Run, arguments: list[str], says: str) -> None
 def test_text_of_documents_is_no_command_to_the_terminal(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lightrag_dagster.cli.graph_output import print_profile
+    from lightrag_dagster.cli.graph_output import print_answer
     from lightrag_dagster.cli.terminal import console
     from lightrag_dagster.query.graph.types import Alias, Profile, Quote
 
     bad = "\x1b[31m[bold]red[/]\x9b"
     quote = Quote(bad, bad, "chunk-1", bad, bad, "doc-1", None, 1, 2, bad, 0, 1, 2)
     profile = Profile("ent-1", bad, bad, f"{bad}<SEP>{bad}", 1, 1, (bad,), (Alias(bad, 0),), 0, (quote,), 0, (), 0)
-    print_profile(console(soft_wrap=True, quotes=True), profile, as_json=False)
+    print_answer(console(soft_wrap=True, quotes=True), profile)
     shown = capfd.readouterr().out
     assert "\x1b" not in shown
     assert "\x9b" not in shown

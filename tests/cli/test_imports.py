@@ -63,6 +63,7 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli.options",
         "lightrag_dagster.cli.subcommands",
         "lightrag_dagster.cli.terminal",
+        "lightrag_dagster.cli.upkeep",
         "lightrag_dagster.core",
         "lightrag_dagster.core.export_formats",
         "lightrag_dagster.errors",

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from dagster._core.instance.config import dagster_instance_config
 
-from lightrag_dagster.cli.settings_page import leaves
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -28,6 +27,7 @@ from tests.deploy.files import (
     read_yaml,
     required_variables,
 )
+from tools.settings_page import leaves
 
 SERVICES = read_services(example_variables())
 DEPLOYMENT = read_yaml("values.yaml")["dagster-user-deployments"]["deployments"][0]

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import BuilderLockedError, NoSnapshotError, StoreError
 from lightrag_dagster.exports import exports as exports_module
-from lightrag_dagster.exports.exports import export_published, export_to
+from lightrag_dagster.exports.exports import WRITERS, export_published, export_to
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.purge.purge import find_gone, purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
@@ -75,9 +75,7 @@ def test_the_published_snapshot_is_written_once_and_its_predecessor_goes(years: 
     assert "2002" in (home.exports / "latest/neo4j/entities.csv").read_text()
 
 
-def test_a_changed_or_missing_file_and_another_recipe_are_written_again(
-    years: Years, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_or_missing_file_and_another_recipe_are_written_again(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home.of(settings)
     before = export_published(home, FORMATS)
@@ -89,8 +87,8 @@ def test_a_changed_or_missing_file_and_another_recipe_are_written_again(
     assert export_published(home, FORMATS) == before
     assert graph.read_bytes() == whole
     assert files(home)[f"{first}/tables/knowledge_base.duckdb"] == kept
-    monkeypatch.setattr(exports_module, "EXPORT_REVISION", "other")
-    assert {one.recipe for one in export_published(home, FORMATS).formats.values()} == {"other"}
+    others = {form: writer._replace(recipe="other") for form, writer in WRITERS.items()}
+    assert {one.recipe for one in export_published(home, FORMATS, others).formats.values()} == {"other"}
     assert files(home)[f"{first}/tables/knowledge_base.duckdb"] != kept
 
 
@@ -172,7 +170,7 @@ def test_what_is_there_already_is_refused_and_left_alone(tmp_path: Path, kind: s
     else:
         place.symlink_to("nowhere")
     before = place.lstat()
-    with pytest.raises(StoreError, match=f"{place} is there already; name a folder that is not there yet"):
+    with pytest.raises(StoreError, match=f"{place} is there already; name a file or folder that is not there yet"):
         export_to(graph_of(tmp_path, ["one"]), "graphml", place)
     assert place.lstat() == before
 
@@ -183,11 +181,17 @@ def test_a_file_on_the_way_is_refused(tmp_path: Path) -> None:
         export_to(graph_of(tmp_path, ["one"]), "graphml", tmp_path / "file" / "out")
 
 
-def test_a_relative_folder_and_its_parents_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", FORMATS)
+def test_one_file_is_a_file_and_the_folders_above_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: ExportFormat
+) -> None:
     monkeypatch.chdir(tmp_path)
-    found = export_to(graph_of(tmp_path, ["one"]), "graphml", Path("a/it's b/ c "))
-    assert found.bytes == (tmp_path / "a/it's b/ c /graph.graphml").stat().st_size
-    assert [path.name for path in (tmp_path / "a/it's b").iterdir()] == [" c "]
+    place = Path("a/it's b/ c ")
+    found = export_to(graph_of(tmp_path, ["one"]), form, place)
+    assert place.is_file() == (form == "graphml")
+    written = [place] if place.is_file() else list(place.iterdir())
+    assert sum(one.stat().st_size for one in written) == found.bytes
+    assert list(place.parent.iterdir()) == [place]
 
 
 def test_a_builder_is_waited_for(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:

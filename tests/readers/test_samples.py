@@ -1,4 +1,4 @@
-"""The sample files, which other programs wrote: see tests/tools/make.py."""
+"""The sample files, which other programs wrote: see tools/samples/make.py."""
 
 import datetime
 from functools import cache

@@ -1,4 +1,4 @@
-"""The sample pages, mails and texts of other programs: see tests/tools/make_pages.py and its neighbours."""
+"""The sample pages, mails and texts of other programs: see tools/samples/make_pages.py and its neighbours."""
 
 import datetime
 from functools import cache

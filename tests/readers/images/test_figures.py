@@ -1,4 +1,4 @@
-"""Images in documents; the samples are by pandoc and LibreOffice: see tests/tools/make.py."""
+"""Images in documents; the samples are by pandoc and LibreOffice: see tools/samples/make.py."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Text in images; the samples are pages that LibreOffice drew: see tests/tools/make.py."""
+"""Text in images; the samples are pages that LibreOffice drew: see tools/samples/make.py."""
 
 import socket
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Docling's documents; the recorded one is by docling-core: see tests/tools/docling_document.py."""
+"""Docling's documents; the recorded one is by docling-core: see tools/samples/docling_document.py."""
 
 import json
 from importlib.util import find_spec

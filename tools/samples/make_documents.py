@@ -3,7 +3,7 @@
     apt-get install asciidoctor groff libreoffice-writer-nogui librtf-writer-perl pandoc perl-doc tidy txt2html
     pip install docutils odfpy pillow
     npm install nodemailer pptxgenjs     # in a folder that NODE_PATH names
-    NODE_PATH=…/node_modules python tests/tools/make_documents.py
+    NODE_PATH=…/node_modules python tools/samples/make_documents.py
 
 It comes after `make_texts.py`. Every one names the Kingfisher gauge.
 """

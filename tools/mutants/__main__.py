@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: draw mutants, try them, and say which survive; the exit code is 1 if one is unexplained.
+"""`python -m tools.mutants`: draw mutants, try them, and say which survive; the exit code is 1 if one is unexplained.
 
 Each is tried with the tests that execute it, of its folder and end to end (`choosing.py` says which). `survivors.yaml`
 lists survivors with the reason why no test notices them. Who executes what, and outcomes, are kept in `.mutants/`, so
@@ -18,9 +18,9 @@ from typing import Annotated
 import typer
 import yaml
 
-from tests.mutants.choosing import END_TO_END, Cover, folder_of
-from tests.mutants.drawing import Mutant, draw
-from tests.mutants.trying import Copy, Results
+from tools.mutants.choosing import END_TO_END, Cover, folder_of
+from tools.mutants.drawing import Mutant, draw
+from tools.mutants.trying import Copy, Results
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = [f"lightrag_dagster/{name}" for name in ("storage", "build", "stages", "query", "spending")]
@@ -68,7 +68,7 @@ def main(
             finally:
                 copies.put(copy)
             results.put(mutant, killed_by)
-            print(f"{killed_by or 'SURVIVES':60} {mutant.key}", flush=True)  # noqa: T201
+            print(f"{killed_by or 'SURVIVES':60} {mutant.key}", flush=True)
             return killed_by
 
         try:
@@ -104,7 +104,7 @@ def report(outcomes: dict[Mutant, str | None], listed: dict[str, str]) -> None:
     lines += [f"\nlisted, but noticed: {key}" for key in sorted(stale)]
     share = len(survivors) / max(1, len(outcomes))
     lines += [f"\n{len(survivors)} of {len(outcomes)} mutants survive ({share:.1%}), {len(unexplained)} unexplained"]
-    print("\n".join(lines))  # noqa: T201
+    print("\n".join(lines))
     sys.exit(bool(unexplained or stale) or share > MOST_SURVIVING)
 
 

@@ -6,7 +6,7 @@
     npm install @biomejs/biome @prettier/plugin-php @svgr/cli @svgr/plugin-jsx @zkochan/cmd-shim esbuild ini js-yaml \
         postcss postcss-less postcss-scss prettier quicktype remark-cli remark-frontmatter remark-mdx \
         style-dictionary typescript winston     # in a folder that NODE_PATH names
-    NODE_PATH=…/node_modules python tests/tools/make_compiled.py
+    NODE_PATH=…/node_modules python tools/samples/make_compiled.py
 
 It comes after `make_code.py`. A name says who wrote a file, and its encoding if that is not UTF-8.
 """

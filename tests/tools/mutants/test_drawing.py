@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.drawing import draw, mutants_of
+from tools.mutants.drawing import draw, mutants_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def changes(source: str, path: str = "a.py") -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import coverage
 
-from tests.mutants.drawing import Mutant
+from tools.mutants.drawing import Mutant
 
 END_TO_END = "tests/end_to_end"
 # Of the tests of a folder, and of those end to end: when more may notice a mutant, the slowest are left out, so that

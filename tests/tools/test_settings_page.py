@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from lightrag_dagster.cli.settings_page import COMMON, leaves, page
 from lightrag_dagster.settings import Settings
+from tools.settings_page import COMMON, leaves, page
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 

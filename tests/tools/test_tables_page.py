@@ -1,9 +1,9 @@
 import re
 from pathlib import Path
 
-from lightrag_dagster.cli.tables_page import page
 from lightrag_dagster.schemas import ENTITIES, UNPARTITIONED_TABLES
 from lightrag_dagster.view_schemas import VIEWS
+from tools.tables_page import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
 

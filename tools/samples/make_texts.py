@@ -3,7 +3,7 @@
     apt-get install pandoc libreoffice-calc-nogui asciidoctor sqlite3 jq xmlstarlet ruby nodejs npm
     pip install duckdb pandas openpyxl docutils mkdocs sphinx
     npm install xlsx    # in a folder that NODE_PATH names
-    NODE_PATH=…/node_modules python tests/tools/make_texts.py
+    NODE_PATH=…/node_modules python tools/samples/make_texts.py
 
 Every file names the Kingfisher gauge or its level, 1.42. A name says who wrote a file, and its encoding if that is not
 UTF-8. Other encodings are the writer's own where it has them, else by iconv.

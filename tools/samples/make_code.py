@@ -3,7 +3,7 @@
     apt-get install protobuf-compiler thrift-compiler flatbuffers-compiler gperf xxd shfmt crudini git openssh-client \
         nodejs npm ruby
     npm install prettier sass less quicktype cmd-shim properties     # in a folder that NODE_PATH names
-    NODE_PATH=…/node_modules python tests/tools/make_code.py
+    NODE_PATH=…/node_modules python tools/samples/make_code.py
 
 A name says who wrote a file, and its encoding if that is not UTF-8.
 """

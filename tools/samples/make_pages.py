@@ -4,7 +4,7 @@
         libmime-lite-perl nodejs npm
     pip install docutils mkdocs sphinx jinja2
     npm install nodemailer xlsx                      # in a folder that NODE_PATH names
-    NODE_PATH=…/node_modules python tests/tools/make_pages.py
+    NODE_PATH=…/node_modules python tools/samples/make_pages.py
 
 Every page says what `make.STORY` says, as far as its encoding has the letters; every mail is about the Kingfisher
 gauge.

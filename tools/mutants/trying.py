@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
-from tests.mutants.choosing import END_TO_END, digest, folder_of
-from tests.mutants.drawing import Mutant
-from tests.mutants.plugin import LEAST_SECONDS, TIMES_AS_LONG
+from tools.mutants.choosing import END_TO_END, digest, folder_of
+from tools.mutants.drawing import Mutant
+from tools.mutants.plugin import LEAST_SECONDS, TIMES_AS_LONG
 
 AT_IMPORT = "at import"
 _SHARED = ("tests/conftest.py", "tests/support.py", "tests/loopback.py", "tests/query/published.py")
@@ -75,7 +75,7 @@ class Copy:
             if name not in ("LIGHTRAG_HOME", "LIGHTRAG_SOURCES", "PYTHONDONTWRITEBYTECODE"):
                 environment.setdefault(name, value)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.mutants.preloaded", *libraries], cwd=self._tree, env=environment, text=True,
+            [sys.executable, "-m", "tools.mutants.preloaded", *libraries], cwd=self._tree, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
 
@@ -91,7 +91,7 @@ class Copy:
         arguments = ("--measure", str(into / name), "-n", str(workers), "--dist", "worksteal", *sorted(files))
         if (code := self._run(*arguments)) not in (0, 1):
             raise RuntimeError(
-                f"pytest ends with exit code {code}; see `pytest -p tests.mutants.plugin {' '.join(arguments)}`"
+                f"pytest ends with exit code {code}; see `pytest -p tools.mutants.plugin {' '.join(arguments)}`"
             )
         sources = (path for path in (self._tree / "lightrag_dagster").rglob("*") if path.suffix in (".py", ".sql"))
         digests = {str(one.relative_to(self._tree)): digest(one) for one in sources}
@@ -143,7 +143,7 @@ class Copy:
             "-p",
             "no:cacheprovider",
             "-p",
-            "tests.mutants.plugin",
+            "tools.mutants.plugin",
         )
         folder = str(self._folder / "temporary")
         assert self._process.stdin is not None

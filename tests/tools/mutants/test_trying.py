@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.choosing import Cover
-from tests.mutants.drawing import Mutant, mutants_of
-from tests.mutants.trying import Copy, Results
+import tools
+from tools.mutants.choosing import Cover
+from tools.mutants.drawing import Mutant, mutants_of
+from tools.mutants.trying import Copy, Results
 
 SOURCE = """
 MOST = 3
@@ -75,7 +76,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    shutil.copytree(Path(__file__).parent, root / "tests/mutants", ignore=lambda _, names: ["__pycache__"])
+    shutil.copytree(Path(tools.__file__).parent, root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "tests/__init__.py").touch()
     (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\nmarkers = ["long"]\n')
     (root / ".mutants").mkdir()

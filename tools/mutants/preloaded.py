@@ -1,4 +1,4 @@
-"""`python -m tests.mutants.preloaded LIBRARY…`: run pytest in forks of a process that has imported libraries.
+"""`python -m tools.mutants.preloaded LIBRARY…`: run pytest in forks of a process that has imported libraries.
 
 For each line of JSON on the standard input, arguments and a limit in seconds, it writes a line with the exit code.
 Nothing of the tree is imported before a fork, and nothing that starts a thread, which a fork would lose.
@@ -24,7 +24,7 @@ def main() -> None:
         raise RuntimeError(f"one of these starts a thread, and must not be imported before a fork: {sys.argv[1:]}")
     for line in sys.stdin:
         arguments, seconds = json.loads(line)
-        print(_exit_code(arguments, seconds), flush=True)  # noqa: T201
+        print(_exit_code(arguments, seconds), flush=True)
 
 
 def _exit_code(arguments: list[str], seconds: float) -> int:

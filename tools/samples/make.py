@@ -4,7 +4,7 @@ The files are committed, so nobody needs this to run the tests. To write them ag
 
     apt-get install libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui pandoc groff
     pip install pillow fpdf2 reportlab python-docx python-pptx openpyxl xlsxwriter odfdo msoffcrypto-tool pypdf
-    python tests/tools/make.py
+    python tools/samples/make.py
 
 Every structured file says what `STORY` says: two headings, a list, a table, text in three scripts. `scan.*`,
 `columns.png` and `two-pages.tiff` are images of what `SCANNED` says. `damaged` and `hostile` files are made from the
@@ -28,7 +28,7 @@ from email.policy import SMTP
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parents[1] / "readers/samples"
+HERE = Path(__file__).parents[2] / "tests/readers/samples"
 WRITTEN = datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 STORY = """---

@@ -3,7 +3,7 @@
 Docling itself needs models of several gigabytes, docling-core does not. To write the file again:
 
     pip install docling-core==2.104.0
-    python tests/tools/docling_document.py
+    python tools/samples/docling_document.py
 """
 
 import json
@@ -13,7 +13,7 @@ from docling_core.types.doc.base import BoundingBox, Size
 from docling_core.types.doc.document import DoclingDocument, ProvenanceItem, TableCell, TableData
 from docling_core.types.doc.labels import DocItemLabel
 
-HERE = Path(__file__).parents[1] / "readers/samples"
+HERE = Path(__file__).parents[2] / "tests/readers/samples"
 
 
 def on(page: int) -> ProvenanceItem:

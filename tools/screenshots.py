@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/images again: `python -m tests.tools.make_screenshots`, from the root, in five minutes.
+"""Take the screenshots of docs/images again: `python -m tools.screenshots`, from the root, in five minutes.
 
 It needs a browser and programs that are not among those of the tests:
 
@@ -21,7 +21,7 @@ from tests.end_to_end.company import Company, Served
 from tests.end_to_end.test_a_project import answer, unfinished
 from tests.loopback import serving
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 DOCUMENTS = {"contracts": ("board", "handbook", "incidents"), "manuals": ("field-notes", "feldberichte")}
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-05")

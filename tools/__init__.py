@@ -1,0 +1,1 @@
+"""What writes pages of the docs, makes samples, and tries mutants; in no distribution."""
