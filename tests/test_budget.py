@@ -20,26 +20,26 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2042,
-    "cli": 3059,
-    "core": 1313,
+    "cli": 2849,
+    "core": 1442,
     "engines": 210,
     "evaluation": 885,
-    "indexes": 2115,
+    "indexes": 2116,
     "models": 1758,
     "models.local": 445,
     "offline": 1160,
     "orchestration": 1014,
-    "pipeline": 4303,
-    "query": 3396,
+    "pipeline": 2406,
+    "query": 3399,
     "readers": 3029,
     "report": 757,
     "resources": 118,
-    "settings": 1045,
-    "spending": 458,
-    "stages": 5257,
-    "storage": 3684,
+    "settings": 150,
+    "spending": 466,
+    "stages": 4267,
+    "storage": 3677,
     "testing": 202,
-    "the package itself": 482,
+    "the package itself": 3241,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
@@ -47,12 +47,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 31_341,
-    "files": 515,
+    "lines of code outside the rooms behind doors": 31_138,
+    "files": 521,
     "settings": 150,
-    "commands": 46,
+    "commands": 45,
     "private imports of Dagster": 16,
-    "imports in functions": 226,
+    "imports in functions": 223,
     "attributes of other packages that are replaced": 14,
     "revisions raised by hand": 18,
 }

@@ -68,5 +68,5 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.core.export_formats",
         "lightrag_dagster.errors",
         "lightrag_dagster.query",
-        "lightrag_dagster.query.modes",
+        "lightrag_dagster.query.mode",
     }
