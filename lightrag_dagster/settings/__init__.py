@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -23,7 +23,6 @@ from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
-from lightrag_dagster.settings.former import former_variables, with_todays_names
 from lightrag_dagster.settings.models import (
     MOST_OUTPUT_TOKENS,
     BatchSettings,
@@ -179,11 +178,6 @@ class Settings(BaseSettings):
         "or `chunks` are evaluated as well.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_todays_names(cls, values: dict[str, object]) -> dict[str, object]:
-        return with_todays_names(values)
-
     @field_validator("curation", mode="before")
     @classmethod
     def _is_unset_if_empty(cls, place: object) -> object:
@@ -208,7 +202,7 @@ class Settings(BaseSettings):
         """
         values: dict[str, object] = {}
         try:
-            for name, value in with_todays_names(changes).items():
+            for name, value in changes.items():
                 section = getattr(self, name)
                 if isinstance(section, Section) and isinstance(value, Mapping):
                     value = type(section).model_validate(section.model_dump() | dict(value))
@@ -229,9 +223,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        file = _file()
-        former = InitSettingsSource(settings_cls, former_variables())
-        return (init_settings, env_settings, former, InitSettingsSource(settings_cls, read_settings(file)))
+        return (init_settings, env_settings, InitSettingsSource(settings_cls, read_settings(_file())))
 
 
 class Chosen(NamedTuple):
