@@ -8,7 +8,7 @@ answers as one that knows the supporting passages would, which bounds the gain f
 
 - filter_facts keeps the facts that were found in a supporting passage;
 - decompose appends the title of a supporting passage to the question: of the first alone, or of one after the other;
-- the reranker puts supporting passages before all others (so `rerank.with_first` makes no difference to it).
+- the reranker puts supporting passages before all others.
 
 Without, the configured language model is asked (`llm.provider`, with its limits of cost), and the reranker if there is
 one: that is the real gain. Prints recall@2, recall@5 and MRR in percent; the difference of recall@5 to the same mode
@@ -80,8 +80,7 @@ def model_steps(settings: Settings) -> dict[str, Settings]:
         "both": without.changed(query=FACTS | HOPS),
     }
     if settings.rerank.provider != "none":
-        steps["rerank"] = settings.changed(rerank={"with_first": False})
-        steps["rerank.with_first"] = settings.changed(rerank={"with_first": True})
+        steps["rerank"] = settings
     return steps
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -25,7 +25,6 @@ from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
 from lightrag_dagster.settings.models import (
     MOST_OUTPUT_TOKENS,
-    BatchSettings,
     EmbeddingProvider,
     EmbeddingSettings,
     EndpointSettings,
@@ -44,7 +43,6 @@ from lightrag_dagster.settings.sections import (
     EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
-    GraphSettings,
     MergingSettings,
     QuerySettings,
     RetentionSettings,
@@ -62,7 +60,6 @@ __all__ = [
     "CONFIG_VARIABLE",
     "MOST_OUTPUT_TOKENS",
     "AnswerFormat",
-    "BatchSettings",
     "CacheSettings",
     "Chosen",
     "ChunkerSettings",
@@ -78,7 +75,6 @@ __all__ = [
     "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
-    "GraphSettings",
     "LLMSettings",
     "MergingSettings",
     "PriceSettings",
@@ -146,7 +142,6 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
-    graph: GraphSettings = GraphSettings()
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
@@ -191,6 +186,19 @@ class Settings(BaseSettings):
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise ValueError("write a URL that begins with postgresql://, or leave it unset for SQLite in the home")
         return url
+
+    _retries_failed: bool = PrivateAttr(default=False)
+
+    @property
+    def retries_failed(self) -> bool:
+        """True if chunks that failed for good are asked about again, which is an option of one run alone."""
+        return self._retries_failed
+
+    def retrying_failed(self) -> "Settings":
+        """Return a copy for a run that asks again about chunks that failed for good."""
+        copy = self.model_copy()
+        copy._retries_failed = True
+        return copy
 
     def changed(self, **changes: object) -> "Settings":
         """Return a copy with other values; a mapping changes only the named values of a section.

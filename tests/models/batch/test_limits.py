@@ -98,7 +98,7 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
     refuse(loopback, 0, at_once=at_once)
     if not at_once:
         assert asyncio.run(step(home, llm())) is None
-    with pytest.raises(ProviderAccessError, match=r"has no room for batch .* set llm\.batch\.enqueued_tokens"):
+    with pytest.raises(ProviderAccessError, match=r"has no room for batch .* set llm\.enqueued_tokens"):
         asyncio.run(step(home, llm()))
     refuse(loopback, 1, at_once=at_once)
 
