@@ -204,8 +204,8 @@ class Recipes:
         return digest(
             self.settings.query.model_dump(),
             self.settings.rerank.model_dump(include={"provider", "model"}),
-            [self.prompts.fingerprint(group) for group in ("keywords", "facts", "hops", "answer")],
-            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "facts", "hops", "answer")],
+            [self.prompts.fingerprint(group) for group in ("keywords", "relevance", "hops", "answer")],
+            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "relevance", "hops", "answer")],
         )
 
     @cached_property

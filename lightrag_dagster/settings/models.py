@@ -85,8 +85,8 @@ class LLMSettings(EndpointSettings):
     )
     roles: dict[Role, RoleSettings] = Field(
         default={},
-        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe, resolve, "
-        "draft.",
+        description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
+        "resolve, draft.",
     )
 
     @property

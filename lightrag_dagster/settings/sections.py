@@ -220,17 +220,19 @@ class QuerySettings(Section):
     min_rerank_score: float = Field(
         default=0.0, allow_inf_nan=False, description="Chunks that the reranker scores lower are dropped."
     )
-    filter_facts: bool = Field(
+    filter_relations: bool = Field(
         default=False,
-        description="In modes `fusion` and `ppr`, ask the language model, in its role `facts`, which of the 20 "
-        "relations nearest to the question help to answer it; the walk starts at these. One call a search.",
+        description="In modes `fusion` and `ppr`, ask the language model, in its role `relevance`, which of the "
+        "20 relations nearest to the question help to answer it; the walk starts at these. One call a search.",
     )
-    decompose: bool = Field(
-        default=False,
+    hops: int = Field(
+        default=0,
+        ge=0,
+        le=10,
         description="After the first search, ask the language model, in its role `hops`, what to look up next, and "
-        "search for that too, until it says that nothing is missing. One call, and one search, a hop.",
+        "search for that too, until it says that nothing is missing, so many times at most; 3 are usual. One call, and "
+        "one search, a hop.",
     )
-    max_hops: int = Field(default=3, ge=1, le=10, description="With decompose, most calls, and further searches.")
     prefer: Literal["best", "newest"] = Field(
         default="best",
         description="Order of the chunks found: best first, or those of the newest documents first, undated ones last; "
