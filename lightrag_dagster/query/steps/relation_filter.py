@@ -58,7 +58,7 @@ def relation_lines(relations: Iterable[Relation]) -> Iterable[str]:
 
 
 def parse_numbers(text: str, most: int) -> list[int] | None:
-    """Read a JSON object with `relations`, numbers from 1 to `most`; return their positions from 0, in order, each once.
+    """Read a JSON object with `relations`, numbers from 1 to `most`; return their positions from 0, sorted, each once.
 
     Other numbers are left out. None if there is no such object, or it has no number of a relation.
     """
