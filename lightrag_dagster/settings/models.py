@@ -115,7 +115,7 @@ class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
     timeout: ClassVar[float] = 120.0
-    """Of a request, which `batch_size` makes short enough. Seconds."""
+    """Time of a request, which `batch_size` makes short enough. Seconds."""
 
     max_retries: ClassVar[int] = 8
     """Further attempts after a transient failure."""
