@@ -230,8 +230,8 @@ class QuerySettings(Section):
         ge=0,
         le=10,
         description="After the first search, ask the language model, in its role `hops`, what to look up next, and "
-        "search for that too, until it says that nothing is missing, so many times at most; 3 are usual. One call, and "
-        "one search, a hop.",
+        "search for that too, until it says that nothing is missing, at most this number of times; 0: never. One call, "
+        "and one search, a hop.",
     )
     prefer: Literal["best", "newest"] = Field(
         default="best",
