@@ -25,7 +25,7 @@ from lightrag_dagster.resources import LightRAG
     pool=WRITER_POOL,
     kinds={"kuzu"},
     description="Document → Chunk → Entity and Entity — Entity as arrays, which questions read; and as a database for "
-    "Cypher, written once and verified, unless it has more rows than graph.before_publication_rows.",
+    "Cypher, written once and verified, unless it has more than two million rows.",
 )
 def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""

@@ -6,9 +6,9 @@
 DATA and FOLDER are as in `benchmarks.multihop`. With `--oracle` a server on 127.0.0.1 stands in for the models and
 answers as one that knows the supporting passages would, which bounds the gain from above:
 
-- filter_facts keeps the facts that were found in a supporting passage;
-- decompose appends the title of a supporting passage to the question: of the first alone, or of one after the other;
-- the reranker puts supporting passages before all others (so `rerank.with_first` makes no difference to it).
+- filter_relations keeps the relations that were found in a supporting passage;
+- hops append the title of a supporting passage to the question: of the first alone, or of one after the other;
+- the reranker puts supporting passages before all others.
 
 Without, the configured language model is asked (`llm.provider`, with its limits of cost), and the reranker if there is
 one: that is the real gain. Prints recall@2, recall@5 and MRR in percent; the difference of recall@5 to the same mode
@@ -41,7 +41,7 @@ from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.loopback import Answer, Loopback, serving
 
 MODES = ("fusion", "ppr", "naive")
-FACTS, HOPS = {"filter_facts": True}, {"decompose": True, "max_hops": 4}
+RELEVANT, HOPS = {"filter_relations": True}, {"hops": 4}
 _QUESTION = re.compile(r"Question:\n\n(`{3,})text\n(.*?)\n\1", re.DOTALL)
 
 
@@ -75,13 +75,12 @@ def model_steps(settings: Settings) -> dict[str, Settings]:
     without = settings.changed(rerank={"provider": "none"})
     steps = {
         "none": without,
-        "filter_facts": without.changed(query=FACTS),
-        "decompose": without.changed(query=HOPS),
-        "both": without.changed(query=FACTS | HOPS),
+        "filter_relations": without.changed(query=RELEVANT),
+        "hops": without.changed(query=HOPS),
+        "both": without.changed(query=RELEVANT | HOPS),
     }
     if settings.rerank.provider != "none":
-        steps["rerank"] = settings.changed(rerank={"with_first": False})
-        steps["rerank.with_first"] = settings.changed(rerank={"with_first": True})
+        steps["rerank"] = settings
     return steps
 
 
@@ -99,12 +98,12 @@ def oracle_steps(
     rerank = {"provider": "http", "url": f"{server.url}/rerank"}
     return {
         "none": settings,
-        "filter_facts": settings.changed(llm=one, query=FACTS),
-        "decompose, first title": settings.changed(llm=one, query=HOPS),
-        "decompose, each title": settings.changed(llm=all_hops, query=HOPS),
+        "filter_relations": settings.changed(llm=one, query=RELEVANT),
+        "hops, first title": settings.changed(llm=one, query=HOPS),
+        "hops, each title": settings.changed(llm=all_hops, query=HOPS),
         "rerank": settings.changed(rerank=rerank),
-        "filter_facts, decompose (first)": settings.changed(llm=one, query=FACTS | HOPS),
-        "these and rerank": settings.changed(llm=one, query=FACTS | HOPS, rerank=rerank),
+        "filter_relations, hops (first)": settings.changed(llm=one, query=RELEVANT | HOPS),
+        "these and rerank": settings.changed(llm=one, query=RELEVANT | HOPS, rerank=rerank),
     }
 
 
@@ -116,13 +115,13 @@ class Oracle:
         self._supporting = {one["question"]: one["supporting"] for one in questions}
         self._titles = {name: one["title"] for name, one in passages.items()}
         self._letters = {name: letters(f"{one['title']}\n{one['text']}") for name, one in passages.items()}
-        self._found_in = passages_of_facts(settings)
+        self._found_in = passages_of_relations(settings)
         self._count = load_tokenizer(settings.chunking.encoding).count
 
     def chat(self, body: dict[str, Any]) -> Answer:
         """Answer a call of either step, with the tokens that it would have taken."""
         asked = body["messages"][-1]["content"]
-        text = self._facts(asked) if "\n\nFacts:\n\n" in asked else self._next(asked, body["model"])
+        text = self._relevant(asked) if "\n\nRelations:\n\n" in asked else self._next(asked, body["model"])
         took = sum(self._count(message["content"]) for message in body["messages"])
         usage = {"prompt_tokens": took, "completion_tokens": self._count(text), "total_tokens": 0}
         return Answer(text, usage=usage)
@@ -132,11 +131,13 @@ class Oracle:
         wanted = tuple(self._letters[name] for name in self._gold(query))
         return [float(letters(text).endswith(wanted)) for text in texts]
 
-    def _facts(self, asked: str) -> str:
+    def _relevant(self, asked: str) -> str:
         gold = set(self._gold(_question(asked)))
-        facts = [json.loads(line) for line in (last_fenced(asked.partition("Facts:\n\n")[2]) or "").splitlines()]
-        kept = [one["number"] for one in facts if gold & self._found_in[one["entity1"], one["entity2"]]]
-        return json.dumps({"facts": kept})
+        relations = [
+            json.loads(line) for line in (last_fenced(asked.partition("Relations:\n\n")[2]) or "").splitlines()
+        ]
+        kept = [one["number"] for one in relations if gold & self._found_in[one["entity1"], one["entity2"]]]
+        return json.dumps({"relations": kept})
 
     def _next(self, asked: str, model: str) -> str:
         question = _question(asked)
@@ -151,7 +152,7 @@ class Oracle:
         return known
 
 
-def passages_of_facts(settings: Settings) -> dict[tuple[str, str], set[str]]:
+def passages_of_relations(settings: Settings) -> dict[tuple[str, str], set[str]]:
     """Return the passages in which each relation was found, by the names of its ends."""
     with KnowledgeBase.open(settings=settings) as knowledge:
         graph = knowledge.snapshot.graph
@@ -172,7 +173,7 @@ def compare(console: Console, source: str, questions: Sequence[Mapping[str, Any]
     for mode in MODES:
         without: Values | None = None
         for label, settings in steps.items():
-            if mode == "naive" and "filter_facts" in label:
+            if mode == "naive" and "filter_relations" in label:
                 continue
             found = retrieved(settings, mode, [one["question"] for one in questions])
             values = np.array([metrics(*pair, source) for pair in zip(found, questions, strict=True)])

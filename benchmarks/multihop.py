@@ -45,7 +45,7 @@ from tests.loopback import Loopback, serving
 LEFT_OUT: Mapping[str, dict[str, Any]] = {
     "whole": {},
     "no names": {"names": 0.0},
-    "no facts": {"facts": 0.0},
+    "no relations": {"relations": 0.0},
     "no chunks": {"chunks": 0.0},
     "no lexical ranking": {"lexical": 0.0},
     "no dense ranking": {"dense": 0.0},
@@ -166,7 +166,7 @@ def compared(console: Console, name: str, settings: Settings, questions: Sequenc
         console.print(f"{'fusion, to entities of one chunk':40} {means(ablated(settings, questions, {}))}")
     begin = fusion.start_mass
     with patch.object(fusion, "start_mass", lambda seeds, covered, _, how: begin(seeds, covered, 0.0, how)):
-        console.print(f"{'fusion, facts whatever words are held':40} {means(ablated(settings, questions, {}))}")
+        console.print(f"{'fusion, relations whatever words are held':40} {means(ablated(settings, questions, {}))}")
     with patch.object(linking, "probability", lambda *_: 1.0):
         console.print(f"{'fusion, every name meant':40} {means(ablated(settings, questions, {}))}")
     difference: Values = (found["fusion"] - found["naive"])[:, METRICS.index("recall")]

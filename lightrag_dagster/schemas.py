@@ -92,7 +92,7 @@ EXTRACTIONS = pa.schema(
         column(
             "error_kind",
             pa.string(),
-            "transient: the next run asks again; permanent: only another key does, or llm.retry_failed.",
+            "transient: the next run asks again; permanent: only another key does, or `run --retry-failed`.",
             nullable=True,
         ),
         column("finish_reason", pa.string(), "Of the last response.", nullable=True),
@@ -146,8 +146,7 @@ _PROVENANCE = [
     column(
         "chunk_ids",
         _TEXTS,
-        "Distinct chunks that mention it, in canonical order; at most `merging.max_chunks_per_entity`, "
-        "`…_relation`, taken in turn over sources.",
+        "Distinct chunks that mention it, in canonical order; at most `merging.max_chunks`, in turn over sources.",
     ),
     column("doc_ids", _TEXTS, "Documents that hold a chunk that mentions it, sorted; as many at most, in turn too."),
     column("file_paths", _TEXTS, "source/path of those documents, sorted."),

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 from pydantic import SecretStr
 
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import postgres_engine
 from lightrag_dagster.storage.home import Home
@@ -162,8 +162,9 @@ def pointing_to(server: Loopback) -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture
-def loopback(_server: Loopback, _clean_environment: None) -> Iterator[Loopback]:
-    """Serve the OpenAI API, and point the environment to it."""
+def loopback(_server: Loopback, _clean_environment: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+    """Serve the OpenAI API, and point the environment to it; embedders try once, which no setting says."""
+    monkeypatch.setattr(EmbeddingSettings, "max_retries", 0)
     with pointing_to(_server):
         yield _server
 

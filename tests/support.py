@@ -19,7 +19,6 @@ from lightrag_dagster.pipeline.pending import accept_pending, pending, why_inges
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.settings.sections import GraphSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
@@ -74,8 +73,6 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
     For tests whose subject is the data. Batches are not waited for, and no questions are asked of the snapshot. Its
     graph is built with `graph`, which takes a quarter of the time, and by `snapshot_contents`.
     """
-    if not graph:
-        settings = settings.model_copy(update={"graph": GraphSettings(before_publication_rows=0)})
     home, recipes, outcome = Home.of(settings), Recipes.of(settings), Outcome()
     account = Account(str(uuid4()))
     with building(home, LOCK_SECONDS):
@@ -94,7 +91,7 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
         accept_pending(settings)
         whole = backfill and not names
         if next_publication(recipes, backfill=whole) is not None:
-            outcome.published = publish(settings, backfill=whole, account=account)
+            outcome.published = publish(settings, backfill=whole, account=account, database=graph)
         if graph and without_graph(home):
             build_published_graph(home)
     states = pending(settings)

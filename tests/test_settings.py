@@ -140,7 +140,7 @@ def test_one_language_serves_all_prompts(monkeypatch: pytest.MonkeyPatch) -> Non
             load_settings(**{section: {"language": "French"}})
 
 
-@pytest.mark.parametrize("name", ["query.ppr", "rerank.max_retries", "extraction.language"])
+@pytest.mark.parametrize("name", ["query.ppr", "rerank.max_retries", "extraction.language", "llm.retry_failed"])
 def test_a_setting_that_is_no_longer_there_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("LIGHTRAG_" + name.upper().replace(".", "__"), "1")
     with pytest.raises(SettingsError, match=rf"^setting {name} does not exist"):
@@ -187,7 +187,7 @@ chunking:
   size: 800
   rules:
     - {path: "handbook/**/*.md", method: structure, size: 1200}
-    - {path: "*/logs/*", method: character, separator: "\\n"}
+    - {path: "*/logs/*", method: character, separators: ["\\n"]}
     - {path: "handbook/**", overlap: 0}
 """)
     chunking = load_settings().chunking
@@ -213,6 +213,12 @@ chunking:
         ({"rules": [{"size": 5}]}, r"rules\.0\.path: Field required"),
         ({"rules": [{"path": "a", "encoding": "x"}]}, r"rules\.0\.encoding does not exist"),
         ({"separators": []}, "at least 1 item"),
+        (
+            {"rules": [{"path": "a", "method": "character", "separators": [""]}]},
+            r"the first of `separators` \(rule 'a'\)",
+        ),
+        ({"breakpoints": ["mean", 3]}, "breakpoints"),
+        ({"breakpoints": ["percentile", 0]}, "greater than 0"),
     ],
 )
 def test_settings_of_chunking_are_checked(chunking: dict[str, object], mistake: str) -> None:

@@ -12,7 +12,6 @@ from pydantic_core import PydanticUndefined
 
 from lightrag_dagster.core.text.tables import markdown_table
 from lightrag_dagster.settings import Section, Settings
-from lightrag_dagster.settings.former import FORMER
 
 _INTRODUCTION = """\
 # Settings
@@ -30,11 +29,10 @@ llm:
 ```
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file, or one that
-is written twice, is an error, and so is a `LIGHTRAG_…` variable that names none, except those of LightRAG itself and of
-Kubernetes. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK,
-`COHERE_API_KEY`, `JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME`
-moves the Dagster instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message
-shows its password.
+is written twice, is an error, and so is a `LIGHTRAG_…` variable that is nearly one; LightRAG itself and Kubernetes have
+others. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
+`JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
+instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
 
 Most people change some of these ten, which are **bold** in the tables below:
 """
@@ -89,16 +87,7 @@ def page() -> str:
             if issubclass(section, Section):
                 inside = [leaf for leaf in leaves(Settings) if leaf.name.startswith(f"{name}.")]
                 parts.append(_table(f"`{name}`", (section.__doc__ or "").strip(), inside))
-    return "\n".join([*parts, *_former_names()])
-
-
-def _former_names() -> list[str]:
-    if not FORMER:
-        return []
-    rows = ([_code(one.name.replace("*", "<name>")), one.write, one.until] for one in FORMER)
-    introduction = "They are read with a warning; the version given no longer reads them."
-    table = markdown_table(["name", "instead", "until version"], rows)
-    return ["## Former names", "", introduction, "", table, ""]
+    return "\n".join(parts)
 
 
 def _table(title: str, text: str, settings: list[Leaf]) -> str:

@@ -93,9 +93,8 @@ def run(
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    if retry_failed:
-        overrides["llm"] = {**overrides.get("llm", {}), "retry_failed": True}
-    raise typer.Exit(run_pipeline(console(), source or [], overrides, wait=wait, verify=verify))
+    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify}
+    raise typer.Exit(run_pipeline(console(), source or [], overrides, **options))
 
 
 @app.command()

@@ -20,15 +20,17 @@ def run_pipeline(
     sources: Sequence[str],
     overrides: Mapping[str, Mapping[str, object]],
     *,
+    retry_failed: bool,
     wait: bool,
     verify: bool,
 ) -> int:
     """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
 
-    `overrides` are settings for this run alone, by section; `wait` stays until batches are done; `verify` reads all
-    files of the current snapshot.
+    `overrides` are settings for this run alone, by section; `retry_failed` asks again about chunks that failed for
+    good; `wait` stays until batches are done; `verify` reads all files of the current snapshot.
     """
     settings = load_settings().changed(**overrides)
+    settings = settings.retrying_failed() if retry_failed else settings
     with display(console) as shown:
         account = str(uuid4())
         outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)

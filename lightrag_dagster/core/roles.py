@@ -2,4 +2,6 @@
 
 from typing import Literal
 
-Role = Literal["extract", "summarise", "keywords", "facts", "hops", "answer", "judge", "describe", "resolve", "draft"]
+Role = Literal[
+    "extract", "summarise", "keywords", "relevance", "hops", "answer", "judge", "describe", "resolve", "draft"
+]

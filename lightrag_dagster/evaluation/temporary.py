@@ -34,10 +34,8 @@ class TemporaryHome:
     def __init__(self, home: Home, settings: Settings, folder: Path) -> None:
         """Prepare a home in `folder` by settings of `home`, for builds in this process that wait for no batches."""
         changes = {"home": folder, "database": None, "engine": "local"}
-        # No Cypher is needed.
         self.settings = settings.model_copy(update=changes).changed(
             llm={"mode": "realtime"},
-            graph={"before_publication_rows": 0},
             documents={"max_failed_share": 1.0},
             extraction={"max_rejected_share": 1.0},
         )
@@ -80,7 +78,7 @@ class TemporaryHome:
         usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage
         for table in VECTOR_TABLES:
             usage = usage + embed(self._recipes, table, open_one).usage
-        build_graph(settings)
+        build_graph(settings, database=False)  # no Cypher is needed
         publish_newest(Home.of(settings))
         return usage
 

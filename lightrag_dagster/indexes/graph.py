@@ -31,7 +31,7 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileFacts, Graph
+from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileSum, Graph
 
 NODES = {
     "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",
@@ -126,7 +126,7 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
         chunks=expected["Chunk"],
         entities=expected["Entity"],
         relations=expected["RELATED"],
-        file=FileFacts.of(target),
+        file=FileSum.of(target),
     )
     generation.write_record(GRAPH_RECORD, record)
     return record.counts

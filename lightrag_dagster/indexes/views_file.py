@@ -11,7 +11,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltViews, FileFacts
+from lightrag_dagster.storage.snapshots.manifests import BuiltViews, FileSum
 from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS
 from lightrag_dagster.view_schemas import VIEWS as SCHEMAS
 
@@ -28,14 +28,14 @@ def is_current(generation: Generation, *, verify: bool = False) -> bool:
         found = read_record(generation.path(VIEWS_RECORD), BuiltViews)
     if found is None or (found.folder, found.tables) != (str(path.parent), _tables()):
         return False
-    return FileFacts.of(path) == found.file if verify else path.stat().st_size == found.file.size
+    return FileSum.of(path) == found.file if verify else path.stat().st_size == found.file.size
 
 
 def record(generation: Generation) -> None:
     """Write the record of views that were just written; raises StoreError."""
     if generation.home.keeps_views:
         path = generation.path(VIEWS)
-        found = BuiltViews(folder=str(path.parent), tables=_tables(), file=FileFacts.of(path))
+        found = BuiltViews(folder=str(path.parent), tables=_tables(), file=FileSum.of(path))
         generation.write_record(VIEWS_RECORD, found)
 
 

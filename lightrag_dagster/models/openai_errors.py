@@ -95,7 +95,8 @@ def unusable(target: Target, problem: str) -> FailedCallError:
 def timed_out(target: Target) -> FailedCallError:
     """Return the failure of a call that took too long."""
     message = f"model {target.model} at {target.host} did not answer within {target.timeout:g} s"
-    return _transient(f"{message}; run again, or raise {target.settings}TIMEOUT")
+    remedy = "lower {}BATCH_SIZE" if "EMBEDDING" in target.settings else "raise {}TIMEOUT"
+    return _transient(f"{message}; run again, or {remedy.format(target.settings)}")
 
 
 def _transient(message: str) -> FailedCallError:

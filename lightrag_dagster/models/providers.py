@@ -113,7 +113,7 @@ async def open_plain_chat_model(
     if settings.provider == "offline":
         from lightrag_dagster.models.rules import OfflineChatModel
 
-        yield OfflineChatModel(dates=settings.offline_dates)
+        yield OfflineChatModel()
         return
     from lightrag_dagster.models.openai_chat import OpenAIChatModel
 
@@ -168,7 +168,7 @@ def chat_identity(settings: LLMSettings) -> str:
         return openai_chat_identity(settings)
     from lightrag_dagster.models.rules import OfflineChatModel
 
-    return OfflineChatModel(dates=settings.offline_dates).identity
+    return OfflineChatModel().identity
 
 
 def embedder_identity(settings: EmbeddingSettings) -> str:

@@ -22,9 +22,7 @@ _ENDPOINTS = {
 }
 """The URL of each provider, and the environment variable of its key."""
 
-_FIRST_CHARACTERS = 800
-"""Characters of the first text put before another; cross-encoders read about 2,000, which must include the other."""
-
+_SECONDS = 30.0
 _ATTEMPTS = 3
 _TRANSIENT = {408, 409, 425, 429}
 
@@ -59,16 +57,8 @@ async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
         )
     key = os.environ.get(variable, "").strip()
     headers = {"authorization": f"Bearer {key}"} if key else {}
-    async with httpx2.AsyncClient(timeout=settings.timeout, headers=headers) as client:
+    async with httpx2.AsyncClient(timeout=_SECONDS, headers=headers) as client:
         yield _Endpoint(client, url, settings, variable)
-
-
-def after_first(texts: Sequence[str]) -> list[str]:
-    """Put the start of the first text before each of the others."""
-    if not texts:
-        return []
-    first = texts[0][:_FIRST_CHARACTERS]
-    return [texts[0], *(f"{first}\n\n{text}" for text in texts[1:])]
 
 
 class _Result(BaseModel):

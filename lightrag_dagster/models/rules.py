@@ -40,14 +40,10 @@ _REFERENCE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 class OfflineChatModel:
     """A chat model without network, key or cost; the same request always gets the same answer."""
 
-    def __init__(self, *, dates: bool = False) -> None:
-        """Make entities of dates and amounts as well with `dates`."""
-        self._dates = dates
-
     @property
     def identity(self) -> str:
         """The provider and the version of its rules."""
-        return f"offline/rules-{_RULES_VERSION}{'?dates' if self._dates else ''}"
+        return f"offline/rules-{_RULES_VERSION}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request.
@@ -67,7 +63,7 @@ class OfflineChatModel:
                 f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
             )
         if request.role == "extract":
-            return ChatResponse(_as_rows(extract(_without_marks(body), dates=self._dates, language=request.language)))
+            return ChatResponse(_as_rows(extract(_without_marks(body), language=request.language)))
         if request.role == "keywords":
             return ChatResponse(_keywords(body))
         limit = _LIMIT.search(request.messages[0].content)

@@ -141,7 +141,7 @@ async def _extract_shard(
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
     shard, places = task
-    retry = step.settings.llm.of("extract").retry_failed
+    retry = step.settings.retries_failed
     kept, left = keep_extractions(places, earlier.rows(step, "extractions", shard), retry_failed=retry)
     extractor = todays_extractor(model, step.recipes, conversations)
     made = await extract(step.source, left, extractor, known=kept.num_rows)
@@ -255,7 +255,7 @@ def _places_of(
     now = step.open("chunks", chunks.version)
     spoken = step.open("raw_documents", documents.version) if documents else []
     # Which chunks are asked again about follows from their answers; then all texts are read.
-    retry = step.settings.llm.of("extract").retry_failed
+    retry = step.settings.retries_failed
     before = [] if retry else earlier.open(step, "extractions")
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:

@@ -19,14 +19,18 @@ from lightrag_dagster.storage.snapshots.snapshots import require_current, withou
 LOCK_SECONDS = 3600.0
 """Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
 
+ROWS_BEFORE_PUBLICATION = 2_000_000
+"""Chunks, entities and relations up to which the graph database, which Cypher needs and no question, is built before a
+snapshot is published: that takes about a minute."""
+
 _COUNTED = ("chunks", "entities", "relations")
 
 # Arrays and graph of fewer rows are built before a worker process has started.
 _ROWS_FOR_WORKERS = 200_000
 
 
-def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
-    """Build the adjacency arrays of the newest generation, and its graph database unless that is large.
+def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generation, Graph | None]:
+    """Build the adjacency arrays of the newest generation, and with `database` its graph database unless that is large.
 
     With an engine that has several workers, they are built at once. Return the generation, and the counts of the graph
     database if it is built.
@@ -44,7 +48,8 @@ def build_graph(settings: Settings) -> tuple[Generation, Graph | None]:
         parts: list[_Part] = []
         if not has_adjacency(generation.path(generations.ADJACENCY)):
             parts.append(_build_arrays)
-        if rows <= settings.graph.before_publication_rows and not generation.has(generations.GRAPH_RECORD):
+        small = rows <= ROWS_BEFORE_PUBLICATION
+        if database and small and not generation.has(generations.GRAPH_RECORD):
             parts.append(_build_database)
         name = settings.engine if rows >= _ROWS_FOR_WORKERS else "local"
         with open_engine(name) as engine:

@@ -1,7 +1,7 @@
 """Pending work: the one answer that `run`, sensors, schedules, `status` and the report share.
 
 Decided from the files of each source and from records in the home, never from Dagster's event log. No table is read
-(one is with `llm.retry_failed`), nothing is chunked or merged: the cost is that of listing the sources.
+(one is with `run --retry-failed`), nothing is chunked or merged: the cost is that of listing the sources.
 """
 
 from collections.abc import Mapping, Sequence
@@ -319,7 +319,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if tables.has_lost(current):
         return "a file of it is missing"
     failed = current.count("error_kind", "transient")
-    if recipes.settings.llm.of("extract").retry_failed:
+    if recipes.settings.retries_failed:
         failed += current.count("error_kind", "permanent")
         failed += _unreadable(tables, current.source) if table == "extractions" else 0
     if failed:

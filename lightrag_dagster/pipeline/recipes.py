@@ -26,7 +26,7 @@ from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, Pinne
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
 
-_NOT_OF_SUMMARIES = {"max_chunks_per_entity", "max_chunks_per_relation", "chunk_limit_method", "types"}
+_NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # The settings that recipes of chunks always named; others are named where they are not the default, so that a new
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
@@ -202,9 +202,9 @@ class Recipes:
         """Hash of query settings, prompts and model."""
         return digest(
             self.settings.query.model_dump(),
-            self.settings.rerank.model_dump(include={"provider", "model", "with_first"}),
-            [self.prompts.fingerprint(group) for group in ("keywords", "facts", "hops", "answer")],
-            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "facts", "hops", "answer")],
+            self.settings.rerank.model_dump(include={"provider", "model"}),
+            [self.prompts.fingerprint(group) for group in ("keywords", "relevance", "hops", "answer")],
+            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "relevance", "hops", "answer")],
         )
 
     @cached_property

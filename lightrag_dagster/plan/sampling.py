@@ -59,7 +59,7 @@ def sampled_questions(
         store, and only all of them can show that nothing is left to pay; or their questions cannot be told by SQL.
     """
     recipes = recipes.of_source(source)
-    if recipes.name_finder or recipes.settings.llm.of("extract").retry_failed:
+    if recipes.name_finder or recipes.settings.retries_failed:
         return None
     step = IngestionStep.of(source, tables, recipes)
     with ingestion(tables, source) as scratch:

@@ -13,7 +13,8 @@ from lightrag_dagster.stages.prompts.requests import keyword_request
 
 Read = TypeVar("Read")
 
-_STEPS = ("filter_facts", "decompose")
+_STEPS = {"filter_relations": "false", "hops": "0"}
+"""Settings that have a model asked, and the value by which none is."""
 
 
 class Asking(NamedTuple):
@@ -57,5 +58,5 @@ def require_model(query: QuerySettings, llm: LLMSettings) -> None:
     if wanted and llm.provider == "offline":
         raise SettingsError(
             f"query.{wanted[0]} asks a language model, and llm.provider is offline; name a provider, such as openai,"
-            f" or set query.{wanted[0]} to false"
+            f" or set query.{wanted[0]} to {_STEPS[wanted[0]]}"
         )

@@ -141,7 +141,7 @@ class KnowledgeBase(GraphQuestions):
                 value is of another kind or out of bounds.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
-            SettingsError: `filter_facts` or `decompose` asks a model, and none is configured.
+            SettingsError: `filter_relations` or `hops` asks a model, and none is configured.
         """
         with self._opened.in_use():
             return self._opened.retriever.retrieve(self._question(query, options))

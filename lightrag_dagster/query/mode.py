@@ -39,10 +39,10 @@ _KEYWORDS = frozenset({"keywords"})
 _RELATED = frozenset({"related_chunk_number", "related_chunk_method"})
 _GRAPH = frozenset({"top_k", "max_entity_tokens", "max_relation_tokens"})
 _NEAR = frozenset({"cosine_threshold"})
-_WALK = frozenset({"filter_facts"})
+_WALK = frozenset({"filter_relations"})
 _CONTEXT = frozenset({"response_type", "user_prompt", "system_prompt"})
 _ALL = frozenset({"filters", "chunk_top_k", "max_total_tokens", "rerank", "min_rerank_score", "prefer"})
-_HOPS = frozenset({"decompose", "max_hops"})
+_HOPS = frozenset({"hops"})
 
 _EVERYTHING = _KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _HOPS | _ALL
 

@@ -84,10 +84,9 @@ class Models:
 
     def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return positions of the best texts and their scores; raises as `Reranker.rerank` and `open_reranker`."""
-        from lightrag_dagster.models.rerankers import after_first, open_reranker
+        from lightrag_dagster.models.rerankers import open_reranker
 
         reranker = self._open("reranker", lambda: open_reranker(self._rerank))
-        texts = after_first(texts) if self._rerank.with_first else texts
         return self._run(reranker.rerank(query, texts, limit))
 
     def stream(self, request: ChatRequest) -> Iterator[str]:

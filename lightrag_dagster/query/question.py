@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 20_000
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
-_SAYS_NOTHING: Mapping[str, object] = {"keywords": Keywords(), "history": (), "filters": Filters()}
+_SAYS_NOTHING: Mapping[str, object] = {"keywords": Keywords(), "history": (), "filters": Filters(), "hops": 0}
 _INSTRUCTIONS = frozenset({"history", "response_type", "system_prompt", "user_prompt"})
 _ROLES = get_args(Message.__annotations__["role"])
 
@@ -59,9 +59,8 @@ class QueryOptions(TypedDict, total=False):
     system_prompt: str | None
     rerank: bool | None
     min_rerank_score: float | None
-    filter_facts: bool | None
-    decompose: bool | None
-    max_hops: int | None
+    filter_relations: bool | None
+    hops: int | None
     prefer: Literal["best", "newest"] | None
 
 
@@ -194,8 +193,6 @@ def _unused(
     notes = []
     if ignored := sorted(said & mode.ignores):
         notes.append(f"mode {settings.mode} does not use {', '.join(ignored)}")
-    if "max_hops" in said - mode.ignores and not settings.decompose:
-        notes.append("max_hops does nothing without decompose")
     if unranked := sorted(said & {"rerank", "min_rerank_score"} - mode.ignores):
         if not reranks:
             notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -23,10 +23,8 @@ from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
-from lightrag_dagster.settings.former import former_variables, with_todays_names
 from lightrag_dagster.settings.models import (
     MOST_OUTPUT_TOKENS,
-    BatchSettings,
     EmbeddingProvider,
     EmbeddingSettings,
     EndpointSettings,
@@ -45,7 +43,6 @@ from lightrag_dagster.settings.sections import (
     EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
-    GraphSettings,
     MergingSettings,
     QuerySettings,
     RetentionSettings,
@@ -63,7 +60,6 @@ __all__ = [
     "CONFIG_VARIABLE",
     "MOST_OUTPUT_TOKENS",
     "AnswerFormat",
-    "BatchSettings",
     "CacheSettings",
     "Chosen",
     "ChunkerSettings",
@@ -79,7 +75,6 @@ __all__ = [
     "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
-    "GraphSettings",
     "LLMSettings",
     "MergingSettings",
     "PriceSettings",
@@ -147,7 +142,6 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     merging: MergingSettings = MergingSettings()
-    graph: GraphSettings = GraphSettings()
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
@@ -179,11 +173,6 @@ class Settings(BaseSettings):
         "or `chunks` are evaluated as well.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_todays_names(cls, values: dict[str, object]) -> dict[str, object]:
-        return with_todays_names(values)
-
     @field_validator("curation", mode="before")
     @classmethod
     def _is_unset_if_empty(cls, place: object) -> object:
@@ -198,6 +187,19 @@ class Settings(BaseSettings):
             raise ValueError("write a URL that begins with postgresql://, or leave it unset for SQLite in the home")
         return url
 
+    _retries_failed: bool = PrivateAttr(default=False)
+
+    @property
+    def retries_failed(self) -> bool:
+        """True if chunks that failed for good are asked about again, which is an option of one run alone."""
+        return self._retries_failed
+
+    def retrying_failed(self) -> "Settings":
+        """Return a copy for a run that asks again about chunks that failed for good."""
+        copy = self.model_copy()
+        copy._retries_failed = True
+        return copy
+
     def changed(self, **changes: object) -> "Settings":
         """Return a copy with other values; a mapping changes only the named values of a section.
 
@@ -208,7 +210,7 @@ class Settings(BaseSettings):
         """
         values: dict[str, object] = {}
         try:
-            for name, value in with_todays_names(changes).items():
+            for name, value in changes.items():
                 section = getattr(self, name)
                 if isinstance(section, Section) and isinstance(value, Mapping):
                     value = type(section).model_validate(section.model_dump() | dict(value))
@@ -229,9 +231,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the YAML file below the environment."""
-        file = _file()
-        former = InitSettingsSource(settings_cls, former_variables())
-        return (init_settings, env_settings, former, InitSettingsSource(settings_cls, read_settings(file)))
+        return (init_settings, env_settings, InitSettingsSource(settings_cls, read_settings(_file())))
 
 
 class Chosen(NamedTuple):

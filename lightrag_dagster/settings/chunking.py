@@ -2,13 +2,13 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, PositiveFloat, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from lightrag_dagster.core.globs import matches
 from lightrag_dagster.settings.sections import Section
 
 ChunkingMethod = Literal["token", "character", "recursive", "structure", "sentence", "semantic", "adaptive", "custom"]
-Breakpoints = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
+Breakpoint = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
 
 SEPARATORS = ("\n\n", "\n", "。", "！", "？", "；", "，", " ", "")
 """LightRAG's cascade: each cuts pieces that are still too long after those before it; the empty one is a token."""
@@ -35,28 +35,18 @@ class ChunkerSettings(Section):
         description="`token`: by how much a window may be shorter, so that its text decides its end and an edit "
         "moves few later windows; 0: every window is full. Tokens.",
     )
-    separator: str = Field(
-        default="\n\n", min_length=1, max_length=256, description="`character`: where the text is cut."
-    )
-    separator_only: bool = Field(
-        default=False, description="`character`: a part longer than `size` stays whole, and is not cut into windows."
-    )
     separators: tuple[str, ...] = Field(
         default=SEPARATORS,
         min_length=1,
         max_length=64,
-        description="`recursive`: where the text is cut; each where pieces between those before it are too long.",
+        description="`recursive`: where the text is cut; each where pieces between those before it are too long. "
+        "`character`: the first alone, at every place.",
     )
-    breakpoints: Breakpoints = Field(
-        default="percentile",
-        description="`semantic`: how far apart in meaning neighbouring sentences are where the text is cut: by "
-        "`percentile`, `standard_deviation`, `interquartile` or `gradient`.",
-    )
-    threshold: float | None = Field(
-        default=None,
-        gt=0,
-        description="`semantic`: the percentile, or how many deviations or ranges above the mean; unset: 95 of "
-        "`percentile` and `gradient`, 3 of `standard_deviation`, 1.5 of `interquartile`.",
+    breakpoints: tuple[Breakpoint, PositiveFloat] = Field(
+        default=("percentile", 95.0),
+        description="`semantic`: how far apart in meaning neighbouring sentences are where the text is cut: more than "
+        "a `percentile`, one of the `gradient`, or a number of times the `standard_deviation` or the `interquartile` "
+        "range above the mean, such as 3 and 1.5.",
     )
     function: str | None = Field(
         default=None, description="`custom`: dotted path of a function, `package.module.function`."
@@ -117,5 +107,7 @@ def _check(settings: ChunkerSettings, where: str) -> None:
         raise ValueError(f"overlap {overlap} must be smaller than size {size}{where}")
     if tolerance >= size - overlap:
         raise ValueError(f"tolerance {tolerance} must be smaller than size - overlap = {size - overlap}{where}")
+    if settings.method == "character" and not settings.separators[0]:
+        raise ValueError(f"method character needs a text as the first of `separators`{where}")
     if settings.method == "custom" and not settings.function:
         raise ValueError(f"method custom needs `function`, a dotted path such as package.module.function{where}")

@@ -1,8 +1,8 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -23,27 +23,13 @@ class PriceSettings(Section):
 
 
 class EndpointSettings(Section):
-    """The calls of an endpoint, for language and embedding models alike."""
+    """The requests to an endpoint, for language and embedding models alike."""
 
     max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
     requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
     tokens_per_minute: int | None = Field(
         default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes of text for one."
     )
-    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
-    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
-    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
-
-
-class BatchSettings(Section):
-    """Extraction by the provider's Batch API."""
-
-    enqueued_tokens: int | None = Field(
-        default=None,
-        gt=0,
-        description="Input of all submitted batches together, and of one. Tokens, 3 bytes for one.",
-    )
-    endpoint: str = Field(default="/v1/chat/completions", description="Its path in the provider's batches.")
 
 
 class RoleSettings(Section):
@@ -61,6 +47,9 @@ class LLMSettings(EndpointSettings):
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
     model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
+    prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
+    timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
+    max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
     temperature: float = Field(default=0.0, ge=0, description="Sampling temperature.")
     max_output_tokens: int = Field(
         default=8192,
@@ -69,9 +58,6 @@ class LLMSettings(EndpointSettings):
         "Tokens.",
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
-    offline_dates: bool = Field(
-        default=False, description="The rules of the offline provider make entities of dates and amounts, too."
-    )
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
@@ -88,16 +74,19 @@ class LLMSettings(EndpointSettings):
         ge=0,
         description="Limit of what all runs together may spend on one source in a calendar month, UTC. US dollars.",
     )
-    retry_failed: bool = Field(default=False, description="Ask again about chunks that failed for good.")
     mode: Literal["realtime", "batch"] = Field(
         default="realtime",
         description="realtime: extraction is answered at once. batch: within a day, at half the price.",
     )
-    batch: BatchSettings = BatchSettings()
+    enqueued_tokens: int | None = Field(
+        default=None,
+        gt=0,
+        description="With batch, input of all submitted batches together, and of one. Tokens, 3 bytes for one.",
+    )
     roles: dict[Role, RoleSettings] = Field(
         default={},
-        description="Exceptions, by role: extract, summarise, keywords, facts, hops, answer, judge, describe, resolve, "
-        "draft.",
+        description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
+        "resolve, draft.",
     )
 
     @property
@@ -125,6 +114,12 @@ class LLMSettings(EndpointSettings):
 class EmbeddingSettings(EndpointSettings):
     """The embedding model."""
 
+    timeout: ClassVar[float] = 120.0
+    """Time of a request, which `batch_size` makes short enough. Seconds."""
+
+    max_retries: ClassVar[int] = 8
+    """Further attempts after a transient failure."""
+
     provider: EmbeddingProvider = Field(
         default="offline",
         description="offline: no model. openai: any compatible endpoint. local: a model on this machine, with the "
@@ -138,7 +133,9 @@ class EmbeddingSettings(EndpointSettings):
     dimensions: int = Field(default=1024, gt=0, description="Length of every vector.")
     batch_size: int = Field(default=64, gt=0, description="Texts in one request.")
     max_concurrency: int = Field(default=8, gt=0, description="Requests in flight at once.")
-    timeout: float = Field(default=60.0, gt=0, description="Per request. Seconds.")
+    prices: dict[str, NonNegativeFloat] = Field(
+        default={}, description="By model; wins over the published price. US dollars per million input tokens."
+    )
     max_input_tokens: int = Field(
         default=8191,
         gt=0,
@@ -156,9 +153,3 @@ class RerankSettings(Section):
     )
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
     url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")
-    timeout: float = Field(default=30.0, gt=0, description="Per request. Seconds.")
-    with_first: bool = Field(
-        default=False,
-        description="The reranker is given the start of the top chunk together with each of the others, so that it can "
-        "recognise a chunk that continues from it.",
-    )

@@ -65,13 +65,6 @@ class DocumentSettings(Section):
         le=1,
         description="A source that lost more than this share of its documents at once needs accept_deletes.",
     )
-    shrunk_share: float = Field(
-        default=0.1,
-        ge=0,
-        le=1,
-        description="A document that has less than this share of the characters it had counts as lost. One without any "
-        "text always does.",
-    )
     accept_deletes: bool | tuple[Annotated[str, AfterValidator(composed)], ...] = Field(
         default=False,
         description="Accept any number of deleted and emptied documents, and sources that are gone: of all sources, or "
@@ -144,12 +137,6 @@ class ExtractionSettings(Section):
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
     gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for missed entities and relations.")
-    max_gleaning_tokens: int = Field(
-        default=20_480,
-        ge=0,
-        description="Gleaning is skipped when its input would be longer; 0 for no limit. Tokens.",
-    )
-
     max_rejected_share: float = Field(
         default=0.1,
         ge=0,
@@ -192,15 +179,10 @@ class MergingSettings(Section):
     Counts, sources, votes, weights and the graph are of all mentions, and the evidence tables hold them all.
     """
 
-    max_chunks_per_entity: int = Field(
+    max_chunks: int = Field(
         default=200,
         gt=0,
-        description="Chunks and documents that an entity's row lists, in turn over sources; descriptions are theirs.",
-    )
-    max_chunks_per_relation: int = Field(
-        default=200,
-        gt=0,
-        description="Chunks and documents that a relation's row lists likewise; descriptions and keywords are theirs.",
+        description="Chunks and documents that a row lists, in turn over sources; descriptions, keywords are theirs.",
     )
     chunk_limit_method: Literal["KEEP", "FIFO"] = Field(
         default="KEEP",
@@ -212,17 +194,6 @@ class MergingSettings(Section):
     summary_min_tokens: int = Field(default=1200, gt=0, description="Summarise from this number of tokens in all.")
     summary_max_tokens: int = Field(default=600, gt=0, description="Length asked of a summary. Tokens.")
     summary_context_tokens: int = Field(default=12_000, gt=0, description="Descriptions in one call. Tokens.")
-
-
-class GraphSettings(Section):
-    """The graph database, which answers Cypher; questions do not need it."""
-
-    before_publication_rows: int = Field(
-        default=2_000_000,
-        ge=0,
-        description="With up to this number of chunks, entities and relations it is built before a snapshot is "
-        "published, which takes up to about a minute; with more of them, after it.",
-    )
 
 
 class QuerySettings(Section):
@@ -249,17 +220,19 @@ class QuerySettings(Section):
     min_rerank_score: float = Field(
         default=0.0, allow_inf_nan=False, description="Chunks that the reranker scores lower are dropped."
     )
-    filter_facts: bool = Field(
+    filter_relations: bool = Field(
         default=False,
-        description="In modes `fusion` and `ppr`, ask the language model, in its role `facts`, which of the 20 "
-        "relations nearest to the question help to answer it; the walk starts at these. One call a search.",
+        description="In modes `fusion` and `ppr`, ask the language model, in its role `relevance`, which of the "
+        "20 relations nearest to the question help to answer it; the walk starts at these. One call a search.",
     )
-    decompose: bool = Field(
-        default=False,
+    hops: int = Field(
+        default=0,
+        ge=0,
+        le=10,
         description="After the first search, ask the language model, in its role `hops`, what to look up next, and "
-        "search for that too, until it says that nothing is missing. One call, and one search, a hop.",
+        "search for that too, until it says that nothing is missing, at most this number of times; 0: never. One call, "
+        "and one search, a hop.",
     )
-    max_hops: int = Field(default=3, ge=1, le=10, description="With decompose, most calls, and further searches.")
     prefer: Literal["best", "newest"] = Field(
         default="best",
         description="Order of the chunks found: best first, or those of the newest documents first, undated ones last; "

@@ -55,6 +55,8 @@ def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
     for name in (model, _DATED.sub("", model), bare, _DATED.sub("", bare)):
         if name in own:
             price = own[name]
+            if isinstance(price, float):
+                return Price(price, price, 0.0)
             cached = price.input if price.cached_input is None else price.cached_input
             return Price(price.input, cached, price.output)
     return _published(bare) or _published(_DATED.sub("", bare)) or UNKNOWN

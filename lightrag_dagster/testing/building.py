@@ -99,8 +99,13 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     return parse_and_accept(name, tables, recipes)[1]
 
 
-def publish(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
-    """Merge what is accepted, and publish it; a large graph is still to be built. Raises as the steps do."""
+def publish(
+    settings: Settings, *, backfill: bool = False, account: Account | None = None, database: bool = True
+) -> Manifest:
+    """Merge what is accepted, and publish it; without `database`, or if it is large, the graph is still to be built.
+
+    Raises as the steps do.
+    """
     home, recipes = Home.of(settings), Recipes.of(settings)
     merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
@@ -109,7 +114,7 @@ def publish(settings: Settings, *, backfill: bool = False, account: Account | No
             table,
             lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
         )
-    build_graph(settings)
+    build_graph(settings, database=database)
     manifest = publish_newest(home)
     collect_after_publication(home, settings.retention)
     return manifest

@@ -14,6 +14,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.pipeline import graph
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
@@ -39,6 +40,7 @@ class Scene(NamedTuple):
     writes: list[str]
     first: str
     second: str
+    most_rows: int = graph.ROWS_BEFORE_PUBLICATION
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +83,8 @@ def test_a_killed_run_leaves_nothing_to_mend(scene: Scene, tmp_path: Path, seed:
 @pytest.fixture(scope="module")
 def large(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     """The same with a graph that is built after publication."""
-    before = scene.before.changed(graph={"before_publication_rows": 0})
-    undisturbed = _copy(before, tmp_path_factory.mktemp("large") / "home")
-    return scene._replace(before=before, writes=_writes(undisturbed, "build"))
+    undisturbed = _copy(scene.before, tmp_path_factory.mktemp("large") / "home")
+    return scene._replace(writes=_writes(undisturbed, "build", most_rows=0), most_rows=0)
 
 
 @pytest.mark.long  # test_large_graphs.py holds the rule: there the kill is between the pointer and the graph
@@ -134,7 +135,7 @@ def _kill_and_run_again(
 ) -> None:
     settings = _copy(scene.before, folder / "home")
 
-    killed = _victim(settings, step, moment, way)
+    killed = _victim(settings, step, moment, way, scene.most_rows)
 
     assert killed.returncode == -signal.SIGKILL, f"{step} {moment}: {killed.stderr}"
     manifest = current_snapshot(Home(settings.home))
@@ -148,18 +149,18 @@ def _kill_and_run_again(
     assert snapshot_contents(settings) == scene.after
 
 
-def _writes(settings: Settings, way: str) -> list[str]:
+def _writes(settings: Settings, way: str, most_rows: int = graph.ROWS_BEFORE_PUBLICATION) -> list[str]:
     """Run undisturbed, and return what was written, in order."""
-    ended = _victim(settings, 0, "after", way)
+    ended = _victim(settings, 0, "after", way, most_rows)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.split()
 
 
-def _victim(settings: Settings, step: int, moment: str, way: str) -> subprocess.CompletedProcess[str]:
+def _victim(settings: Settings, step: int, moment: str, way: str, most_rows: int) -> subprocess.CompletedProcess[str]:
     arguments = [str(settings.home), str(settings.sources), str(step), moment, way]
     command = [sys.executable, "-m", "tests.end_to_end.victim", *arguments]
     environment = os.environ | {
-        "LIGHTRAG_GRAPH__BEFORE_PUBLICATION_ROWS": str(settings.graph.before_publication_rows),
+        "ROWS_BEFORE_PUBLICATION": str(most_rows),
         "ROWS_A_SHARD": str(shards.ROWS),
     }
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline import graph
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import pending
@@ -28,7 +29,11 @@ from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_
 
 QUESTION = "Who maintains the gauge at Halden Weir?"
 CYPHER = "MATCH (c:Chunk) RETURN count(c) AS chunks"
-LARGE = {"before_publication_rows": 0}
+
+
+@pytest.fixture(autouse=True)
+def every_graph_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "ROWS_BEFORE_PUBLICATION", 0)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +48,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 def publish_without_graph(settings: Settings) -> Settings:
-    """Publish as a run that is killed between the pointer and the graph; return the settings of large graphs."""
-    settings = settings.changed(graph=LARGE)
+    """Publish as a run that is killed between the pointer and the graph; return the settings."""
     assert build(settings).published is not None
     return settings
 
@@ -95,7 +99,6 @@ def test_commands_say_that_the_graph_is_not_built(
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
-    monkeypatch.setenv("LIGHTRAG_GRAPH__BEFORE_PUBLICATION_ROWS", "0")
     assert "\ngraph: not built yet" in command(capfd, monkeypatch, "status")[1]
     status = json.loads(command(capfd, monkeypatch, "status", "--json")[1])
     assert (status["graph"], status["snapshot_id"]) == ("not built yet", published(settings).snapshot_id)

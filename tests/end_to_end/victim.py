@@ -21,6 +21,7 @@ import lancedb.table
 import pyarrow.parquet as pq
 
 from lightrag_dagster.indexes import graph
+from lightrag_dagster.pipeline import graph as pipeline_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
@@ -86,6 +87,7 @@ def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     executioner = Executioner(int(step), moment)
     for owner, name in WRITES:
         executioner.watch(owner, name)
+    pipeline_graph.ROWS_BEFORE_PUBLICATION = int(os.environ["ROWS_BEFORE_PUBLICATION"])
     shards.ROWS = int(os.environ.get("ROWS_A_SHARD", shards.ROWS))
     settings = load_settings(home=Path(home), sources=Path(sources))
     build(settings, graph=True) if way == "build" else run(settings)

@@ -49,7 +49,7 @@ def chat(request: ChatRequest = REQUEST, **settings: Any) -> ChatResponse:
 
 def embed(texts: list[str], usage: Usage | None = None, **settings: Any) -> Vectors:
     async def run() -> Vectors:
-        chosen: dict[str, Any] = {"model": "small-model", "dimensions": 8, "max_retries": 0} | settings
+        chosen: dict[str, Any] = {"model": "small-model", "dimensions": 8} | settings
         embedder = OpenAIEmbedder(EmbeddingSettings(provider="openai", **chosen), usage or Usage())
         async with _closing(embedder):
             return await embedder.embed_documents(texts)
@@ -188,6 +188,15 @@ def test_a_timeout_names_the_setting(loopback: Loopback) -> None:
     loopback.delay = 1.0
     with pytest.raises(TransientProviderError, match=r"within 0.3 s; .*LIGHTRAG_LLM__TIMEOUT"):
         chat(timeout=0.3)
+
+
+def test_a_timeout_of_an_embedder_names_the_size_of_its_batches(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loopback.delay = 1.0
+    monkeypatch.setattr(EmbeddingSettings, "timeout", 0.3)
+    with pytest.raises(TransientProviderError, match=r"within 0.3 s; .*lower LIGHTRAG_EMBEDDING__BATCH_SIZE"):
+        embed(["text"])
 
 
 def test_a_reply_that_drips_is_not_waited_for_longer_than_one_that_does_not_come(loopback: Loopback) -> None:

@@ -204,7 +204,7 @@ def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, se
 
 def embedded(settings: Settings) -> list[list[float]]:
     """Embed two texts and return the vectors, as the vector store gives them back."""
-    chosen = {"provider": "openai", "model": "e", "dimensions": 2, "max_retries": 0, "prices": {"e": {"input": 1e6}}}
+    chosen = {"provider": "openai", "model": "e", "dimensions": 2, "prices": {"e": 1e6}}
     embedding = settings.changed(embedding=chosen).embedding
 
     async def run() -> list[list[float]]:

@@ -21,7 +21,7 @@ from tests.conftest import API_KEY
 from tests.loopback import Loopback, Received, Reply
 
 LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
-EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8, max_retries=0)
+EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8)
 REQUEST = ChatRequest("answer", (Message("user", "Hi"),))
 
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
 from lightrag_dagster.models import rerankers
-from lightrag_dagster.models.rerankers import after_first, open_reranker
+from lightrag_dagster.models.rerankers import open_reranker
 from lightrag_dagster.settings import RerankSettings, load_settings
 from tests.loopback import Loopback, unused_port
 
@@ -156,30 +156,6 @@ def knowledge(published_home: Path, endpoint: Endpoint) -> Iterator[KnowledgeBas
     settings = load_settings(home=published_home, rerank=of(endpoint))
     with KnowledgeBase.open(settings=settings) as opened:
         yield opened
-
-
-@pytest.mark.parametrize(
-    ("texts", "read"),
-    [
-        ([], []),
-        (["one"], ["one"]),
-        (["one", "two", "three"], ["one", "one\n\ntwo", "one\n\nthree"]),
-        (["x" * 2000, "two"], ["x" * 2000, "x" * 800 + "\n\ntwo"]),
-    ],
-)
-def test_the_start_of_the_first_text_comes_before_the_others(texts: list[str], read: list[str]) -> None:
-    assert after_first(texts) == read
-
-
-def test_a_reranker_reads_the_first_passage_before_each_candidate(published_home: Path, endpoint: Endpoint) -> None:
-    settings = load_settings(home=published_home, rerank=of(endpoint).model_copy(update={"with_first": True}))
-    with KnowledgeBase.open(settings=settings) as opened:
-        found = opened.retrieve("Who closed Station 14 in the flood?", mode="bm25", min_rerank_score=-1)
-    (body, _) = endpoint.received[0]
-    first, *others = body["documents"]
-    assert others
-    assert all(one.startswith(f"{first}\n\n") for one in others)
-    assert {chunk.content for chunk in found.chunks} <= {first, *(one.removeprefix(f"{first}\n\n") for one in others)}
 
 
 def test_chunks_come_in_the_order_of_the_reranker(knowledge: KnowledgeBase, endpoint: Endpoint) -> None:

@@ -135,7 +135,7 @@ def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: S
     assert refused.endswith("and run again, with `--retry-failed` to ask again about chunks that failed for good")
     loopback.fault = lambda received: None
     assert run(asking).rejected["letters"] == refused
-    assert run(asking.changed(llm={"retry_failed": True})).rejected == {}
+    assert run(asking.retrying_failed()).rejected == {}
 
 
 def test_a_home_that_holds_counts_that_are_none_is_built_again(

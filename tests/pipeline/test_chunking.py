@@ -36,7 +36,7 @@ TABLE = f"# Levels\n\n## Stations\n\n| name | what happened |\n| --- | --- |\n{S
 HEADER = "| name | what happened |\n| --- | --- |"
 RULES: list[dict[str, Any]] = [
     {"path": "notes/tables/**", "method": "structure"},
-    {"path": "*/lines/*.txt", "method": "character", "separator": "\n"},
+    {"path": "*/lines/*.txt", "method": "character", "separators": ["\n"]},
 ]
 
 

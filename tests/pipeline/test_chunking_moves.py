@@ -23,7 +23,7 @@ TEXTS = [
 PATHS = ["a.md", "b.txt", "x/a.md", "x/b.md", "y/a.txt", "y/c.md", "z.md", "q/d.md"]
 RULES = [
     {"path": "notes/x/**", "method": "structure"},
-    {"path": "notes/y/*", "method": "character", "separator": "\n"},
+    {"path": "notes/y/*", "method": "character", "separators": ["\n"]},
     {"path": "notes/q/**", "method": "recursive", "size": 9},
 ]
 

@@ -64,7 +64,7 @@ def settings_in(
         documents={"accept_deletes": True},
         merging={"summary_min_descriptions": summarised} | changes.pop("merging", {}),
         **({"llm": {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}} | changes),
-        embedding={"provider": "openai", "model": embedder, "dimensions": 8, "max_retries": 0},
+        embedding={"provider": "openai", "model": embedder, "dimensions": 8},
     )
 
 
@@ -341,7 +341,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         ({}, False, []),
         ({"llm": {"roles": {"summarise": RoleSettings(temperature=0.7)}, "provider": "openai"}}, False, ["summaries"]),
         ({"merging": {"summary_max_tokens": 99}}, True, ["summaries"]),
-        ({"merging": {"max_chunks_per_entity": 5}}, True, []),
+        ({"merging": {"max_chunks": 5}}, True, []),
         ({"chunking": {"encoding": "cl100k_base"}}, True, ["summaries"]),
         ({"embedding": {"dimensions": 512}}, False, ["vectors"]),
         ({"embedding": {"provider": "openai"}, "language": "German"}, False, ["summaries", "vectors"]),

@@ -151,7 +151,7 @@ def test_retrying_asks_again_about_chunks_of_which_no_row_can_be_used(
     shards.ROWS = rows
     assert upgrade(older).accepted
     assert ingest(older) == []
-    retrying = older.changed(llm={"retry_failed": True})
+    retrying = older.retrying_failed()
     assert pending(retrying).sources["notes"].ingest == "extractions, 1 chunks failed that may succeed now"
     assert ingest(retrying) == ["notes"]
     assert asked(loopback) == 1  # the second attempt, since the first answer is stored

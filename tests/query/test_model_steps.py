@@ -14,7 +14,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.decompose import fuse, parse_next
-from lightrag_dagster.query.steps.fact_filter import fact_lines, parse_numbers
+from lightrag_dagster.query.steps.relation_filter import parse_numbers, relation_lines
 from lightrag_dagster.query.types import Relation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
@@ -41,9 +41,9 @@ def opened(published_home: Path, tmp_path: Path, loopback: Loopback) -> Iterator
         yield open_one
 
 
-def facts_of(body: dict[str, Any]) -> list[dict[str, Any]]:
-    _, _, facts = body["messages"][-1]["content"].partition("Facts:\n\n")
-    return [json.loads(line) for line in (last_fenced(facts) or "").splitlines()]
+def relations_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    _, _, relations = body["messages"][-1]["content"].partition("Relations:\n\n")
+    return [json.loads(line) for line in (last_fenced(relations) or "").splitlines()]
 
 
 def notes(found: Retrieval, name: str) -> dict[str, Any]:
@@ -53,18 +53,18 @@ def notes(found: Retrieval, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ('{"facts": [3, 1]}', [0, 2]),
-        ('<think>{"facts": [2]}</think>```json\n{"facts": ["1", 1, 9]}\n```', [0]),
-        ('{"facts": []}', []),
-        ('{"facts": [0, 4]}', None),
-        ('{"facts": "none"}', None),
+        ('{"relations": [3, 1]}', [0, 2]),
+        ('<think>{"relations": [2]}</think>```json\n{"relations": ["1", 1, 9]}\n```', [0]),
+        ('{"relations": []}', []),
+        ('{"relations": [0, 4]}', None),
+        ('{"relations": "none"}', None),
         ('{"kept": [1]}', None),
-        ('{"facts": [1', None),
-        ("The first fact.", None),
-        ('{"facts": [null]}', None),
+        ('{"relations": [1', None),
+        ("The first relation.", None),
+        ('{"relations": [null]}', None),
     ],
 )
-def test_the_numbers_of_facts_are_read(text: str, places: list[int] | None) -> None:
+def test_the_numbers_of_relations_are_read(text: str, places: list[int] | None) -> None:
     assert parse_numbers(text, 3) == places
 
 
@@ -85,9 +85,9 @@ def test_what_to_look_up_next_is_read(text: str, question: str | None) -> None:
     assert parse_next(text) == question
 
 
-def test_a_fact_is_a_line_with_the_start_of_its_description() -> None:
+def test_a_relation_is_a_line_with_the_start_of_its_description() -> None:
     one = Relation("rel-1", "ent-1", "ent-2", "Ida", "Gauge", "", "x" * 1000, 1.0, 1, None)
-    first, second = map(json.loads, fact_lines([one, one]))
+    first, second = map(json.loads, relation_lines([one, one]))
     assert first == {"number": 1, "entity1": "Ida", "entity2": "Gauge", "description": "x" * 300}
     assert second["number"] == 2
 
@@ -108,11 +108,13 @@ def test_fused_chunks_keep_the_paths_of_the_search_that_found_them_first() -> No
 
 
 @pytest.mark.parametrize("mode", ["fusion", "ppr"])
-def test_the_walk_starts_at_the_facts_that_the_model_keeps(opened: Open, loopback: Loopback, mode: str) -> None:
+def test_the_walk_starts_at_the_relations_that_the_model_keeps(opened: Open, loopback: Loopback, mode: str) -> None:
     def keep(name: str) -> Callable[[dict[str, Any]], str]:
-        return lambda body: json.dumps({"facts": [one["number"] for one in facts_of(body) if name in one.values()]})
+        return lambda body: json.dumps(
+            {"relations": [one["number"] for one in relations_of(body) if name in one.values()]}
+        )
 
-    knowledge = opened(mode=mode, filter_facts=True)
+    knowledge = opened(mode=mode, filter_relations=True)
     first: dict[str, str] = {}
     for name, question in (
         ("Bergen", "Which office was opened and who repaired it?"),
@@ -120,8 +122,8 @@ def test_the_walk_starts_at_the_facts_that_the_model_keeps(opened: Open, loopbac
     ):
         loopback.chat = keep(name)
         found = knowledge.retrieve(question)
-        assert all(name in one for one in notes(found, "find")["facts that count"])
-        assert notes(found, "find")["facts input tokens"] == 100
+        assert all(name in one for one in notes(found, "find")["relations that count"])
+        assert notes(found, "find")["relations input tokens"] == 100
         first[name] = found.entities[0].name
     assert first["Bergen"] != first["Priya Nair"]
     assert len(loopback.requests) == 2
@@ -129,22 +131,24 @@ def test_the_walk_starts_at_the_facts_that_the_model_keeps(opened: Open, loopbac
 
 @pytest.mark.parametrize("mode", ["fusion", "ppr"])
 @pytest.mark.parametrize("reply", ["I cannot say.", Reply.error(400)])
-def test_an_unusable_answer_keeps_all_facts(opened: Open, loopback: Loopback, mode: str, reply: str | Reply) -> None:
+def test_an_unusable_answer_keeps_all_relations(
+    opened: Open, loopback: Loopback, mode: str, reply: str | Reply
+) -> None:
     if isinstance(reply, Reply):
         loopback.script.append(reply)
     else:
         loopback.chat = lambda body: reply
-    found = opened(mode=mode).retrieve(OFFICE, filter_facts=True)
+    found = opened(mode=mode).retrieve(OFFICE, filter_relations=True)
     assert found == opened(mode=mode).retrieve(OFFICE)
-    assert notes(found, "find")["facts kept"] == "all"
-    assert notes(found, "find")["facts error"]
+    assert notes(found, "find")["relations kept"] == "all"
+    assert notes(found, "find")["relations error"]
     assert len(loopback.requests) == 1
 
 
 def test_a_question_is_looked_up_hop_by_hop_within_the_bound(opened: Open, loopback: Loopback) -> None:
     answers = iter(["Who repaired the sensor?", "Who leads the office in Bergen?", "Where is it?"])
     loopback.chat = lambda body: json.dumps({"next": next(answers)})
-    knowledge = opened(mode="naive", decompose=True, max_hops=2, chunk_top_k=2)
+    knowledge = opened(mode="naive", hops=2, chunk_top_k=2)
     found = knowledge.retrieve(OFFICE)
     assert len(loopback.requests) == 2
     first, second = (received.body["messages"][-1]["content"] for received in loopback.requests)
@@ -153,7 +157,7 @@ def test_a_question_is_looked_up_hop_by_hop_within_the_bound(opened: Open, loopb
     assert len(found.chunks) == 2
     assert notes(found, "hop 2")["question"] == "Who leads the office in Bergen?"
     assert [chunk.path for chunk in found.chunks] == ["weir.md", "shared.md"]
-    single = knowledge.retrieve(OFFICE, decompose=False)
+    single = knowledge.retrieve(OFFICE, hops=0)
     assert [chunk.path for chunk in single.chunks] == ["weir.md", "bergen/notes.txt"]
 
     assert knowledge.retrieve(OFFICE) == found
@@ -163,23 +167,24 @@ def test_a_question_is_looked_up_hop_by_hop_within_the_bound(opened: Open, loopb
 @pytest.mark.parametrize("answer", ['{"done": true}', "Nothing.", json.dumps({"next": OFFICE})])
 def test_what_ends_the_hops_leaves_what_was_found(opened: Open, loopback: Loopback, answer: str) -> None:
     loopback.chat = lambda body: answer
-    knowledge = opened(decompose=True)
-    assert knowledge.retrieve(OFFICE) == knowledge.retrieve(OFFICE, decompose=False)
+    knowledge = opened(hops=3)
+    assert knowledge.retrieve(OFFICE) == knowledge.retrieve(OFFICE, hops=0)
     assert len(loopback.requests) == 1
 
 
 def test_calls_are_booked_under_their_roles(opened: Open, loopback: Loopback, tmp_path: Path) -> None:
-    loopback.chat = lambda body: json.dumps({"facts": [1], "next": "Who leads the office in Bergen?"})
-    knowledge = opened(Account("run-1"), filter_facts=True, decompose=True, max_hops=1)
+    loopback.chat = lambda body: json.dumps({"relations": [1], "next": "Who leads the office in Bergen?"})
+    knowledge = opened(Account("run-1"), filter_relations=True, hops=1)
     knowledge.retrieve(OFFICE)
     knowledge.close()
     booked = Ledger(Home(tmp_path / "home").ledger).by_purpose()
-    assert {purpose: entry.calls for purpose, entry in booked.items() if purpose != "embed"} == {"facts": 2, "hops": 1}
+    assert {purpose: entry.calls for purpose, entry in booked.items() if purpose != "embed"} == {
+        "relevance": 2,
+        "hops": 1,
+    }
 
 
-@pytest.mark.parametrize(
-    ("step", "options"), [("filter_facts", {"filter_facts": True}), ("decompose", {"decompose": True})]
-)
+@pytest.mark.parametrize(("step", "options"), [("filter_relations", {"filter_relations": True}), ("hops", {"hops": 1})])
 def test_without_a_model_the_steps_are_refused(published_home: Path, step: str, options: QueryOptions) -> None:
     with (
         KnowledgeBase.open(published_home) as knowledge,

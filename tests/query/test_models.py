@@ -18,7 +18,7 @@ from tests.loopback import Loopback, Reply
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
 LLM = LLMSettings(provider="openai", max_retries=0)
 OFFLINE = Vectors(provider="offline", model="", dimensions=8, identity="", tables={})
-EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8, max_retries=0)
+EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8)
 
 
 @pytest.fixture

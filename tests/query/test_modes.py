@@ -35,7 +35,7 @@ QUIET: dict[str, Any] = {
     "min_rerank_score": 0.5,
     "prefer": "newest",
 }
-NEED_A_MODEL = {"filter_facts", "decompose", "max_hops", "rerank"}
+NEED_A_MODEL = {"filter_relations", "hops", "rerank"}
 
 
 @pytest.fixture(scope="module")

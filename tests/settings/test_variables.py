@@ -13,7 +13,7 @@ from lightrag_dagster.settings import load_settings
         ("LIGHTRAG_SOURCE", "did you mean LIGHTRAG_SOURCES?"),
         ("LIGHTRAG_HOMES", "did you mean LIGHTRAG_HOME?"),
         ("lightrag_source", "did you mean LIGHTRAG_SOURCES?"),
-        ("LIGHTRAG_", "names no setting"),
+        ("LIGHTRAG_MAX_COST_USD", "did you mean LIGHTRAG_LLM__MAX_COST_USD?"),
         ("LIGHTRAG_EXTRACTON__METHOD", "'extracton', which does not exist; did you mean 'extraction'?"),
         ("LIGHTRAG_EMBEDING__X", "'embeding', which does not exist; did you mean 'embedding'?"),
     ],
@@ -36,12 +36,14 @@ def test_a_variable_that_is_no_setting_is_refused(monkeypatch: pytest.MonkeyPatc
         "LIGHTRAG_IMAGE",  # of deploy/compose.yaml
         "LIGHTRAG_KV_STORAGE",  # of LightRAG itself
         "LIGHTRAG_API_KEY",
-        "LIGHTRAG_SETUP_REDIS_DEPLOYMENT",
+        "LIGHTRAG_GRAPH_STORAGE",
         "LIGHTRAG_DAGSTER_WEBSERVER_SERVICE_HOST",  # of Kubernetes
         "LIGHTRAG_DAGSTER_WEBSERVER_SERVICE_PORT_HTTP",
         "LIGHTRAG_DAGSTER_WEBSERVER_PORT",
         "LIGHTRAG_DAGSTER_WEBSERVER_PORT_80_TCP_ADDR",
         "LIGHTRAG_PORT_80_TCP",
+        "LIGHTRAG_EMBEDDING_PORT",
+        "LIGHTRAG_DATABASE_PORT",
         "LIGHTRAGS",
         "OTHER_LIGHTRAG_SOURCE",
     ],

@@ -17,7 +17,7 @@ def test_every_setting_says_what_it_means() -> None:
 def test_names_and_variables() -> None:
     variables = {leaf.name: leaf.variable for leaf in leaves(Settings)}
     assert variables["home"] == "LIGHTRAG_HOME"
-    assert variables["llm.batch.endpoint"] == "LIGHTRAG_LLM__BATCH__ENDPOINT"
+    assert variables["documents.max_bytes"] == "LIGHTRAG_DOCUMENTS__MAX_BYTES"
     assert variables["named_sources.<name>.uri"] == ""
     assert "llm" not in variables
 

@@ -92,9 +92,9 @@ def require_graph(generation: Generation) -> Path:
             f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
             "snapshot"
         )
-    path, facts = generation.path(GRAPH), generation.read_record(GRAPH_RECORD, BuiltGraph).file
-    generation.home.files.open([path], {path: facts.size} if facts else None)
-    if not path.exists() or (facts and path.stat().st_size != facts.size):
+    path, written = generation.path(GRAPH), generation.read_record(GRAPH_RECORD, BuiltGraph).file
+    generation.home.files.open([path], {path: written.size} if written else None)
+    if not path.exists() or (written and path.stat().st_size != written.size):
         what = "damaged" if path.exists() else "missing"
         raise StoreError(f"the graph {path} is {what}; `lightrag-dagster run --verify` builds it again")
     return path

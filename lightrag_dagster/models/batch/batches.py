@@ -39,6 +39,7 @@ class Batches:
         self.ledger = ledger
         self.responses = responses
         self.host = provider.target.host
+        self.path = provider.path
         self.price = price_of(settings)
         self._provider = provider
 
@@ -73,7 +74,7 @@ class Batches:
         Raises:
             ProviderAccessError: the queue is full, and no batch of this home is in it.
         """
-        quota = self.settings.batch.enqueued_tokens
+        quota = self.settings.enqueued_tokens
         for batch in self.at_this_host(PREPARED):
             under_way = self.at_this_host(UNDER_WAY)
             busy = sum(other.tokens for other in under_way if other.model == batch.model)
@@ -89,7 +90,7 @@ class Batches:
                 raise ProviderAccessError(
                     f"the queue of {self.host} has no room for batch {batch.name} of about {batch.tokens:,} tokens, "
                     "and no other batch of this home is in it; run again later, or cancel the batch, set "
-                    f"llm.batch.enqueued_tokens to your limit for model {batch.model}, and run again"
+                    f"llm.enqueued_tokens to your limit for model {batch.model}, and run again"
                 )
 
     async def cancel(self, batch: Batch) -> bool:

@@ -95,8 +95,8 @@ class BatchedChatModel:
             self._refused = exceeded[0].exceeded(worst)
             return
         self._limits = [limit._replace(spent=limit.spent + worst) for limit in self._limits]
-        line = request_line(key, settings.batch.endpoint, request_body(settings, request))
-        quota = settings.batch.enqueued_tokens
+        line = request_line(key, self._batches.path, request_body(settings, request))
+        quota = settings.enqueued_tokens
         if (
             self._new.requests == MAX_REQUESTS
             or self._bytes + len(line) > MAX_BYTES

@@ -39,8 +39,8 @@ class BatchProvider:
         timeout = max(settings.timeout, _TRANSFER_SECONDS)
         unlimited = {"timeout": timeout, "requests_per_minute": None, "tokens_per_minute": None}
         self._endpoint = Endpoint(settings.model_copy(update=unlimited))
-        self._path = settings.batch.endpoint
         self.target = self._endpoint.target
+        self.path = path_of_requests(self.target.host)
         self.close = self._endpoint.close
 
     async def upload(self, path: Path) -> str:
@@ -66,7 +66,7 @@ class BatchProvider:
             try:
                 created = await client.batches.create(
                     input_file_id=file_id,
-                    endpoint=self._path,  # type: ignore[arg-type]  # some providers have names of their own
+                    endpoint=self.path,  # type: ignore[arg-type]  # some providers have names of their own
                     completion_window="24h",
                     metadata={_NAME: batch.name},
                 )
@@ -137,6 +137,11 @@ class BatchProvider:
         if answer is None:
             raise ProviderAccessError(f"{self.target.host} has no {what}")
         return answer
+
+
+def path_of_requests(host: str) -> str:
+    """Return the path of the endpoint that batches name at a host; Azure has another than OpenAI and others."""
+    return "/chat/completions" if host.endswith(".azure.com") else "/v1/chat/completions"
 
 
 async def _find(client: AsyncOpenAI, batch: Batch) -> Batch | None:

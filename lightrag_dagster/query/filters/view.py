@@ -102,10 +102,9 @@ def _restricted(
     by_people, by_people_too = (_among(table, written) for table in (whole.entities, whole.relations))
     same_names = _all_in(whole.entity_chunks, chunks) & ~by_people
     same_ends: Mask = np.all(same_names[whole.endpoints], axis=1)
-    described = _all_in(_first(whole.entity_chunks, evidence.settings.max_chunks_per_entity), chunks) & ~by_people
-    described_here = (
-        _all_in(_first(whole.relation_chunks, evidence.settings.max_chunks_per_relation), chunks) & ~by_people_too
-    )
+    listed = evidence.settings.max_chunks
+    described = _all_in(_first(whole.entity_chunks, listed), chunks) & ~by_people
+    described_here = _all_in(_first(whole.relation_chunks, listed), chunks) & ~by_people_too
     same, same_too = described & same_names, described_here & same_ends
     others, others_too = _highest(entities & ~same, degree), _highest(relations & ~same_too, rank)
 

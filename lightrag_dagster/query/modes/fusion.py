@@ -1,10 +1,10 @@
-"""Mode `fusion`: names, facts, words and meaning together decide the start of a walk over the graph.
+"""Mode `fusion`: names, relations, words and meaning together decide the start of a walk over the graph.
 
 The walk is that of `ppr`. It starts at entities that the question names, at the ends of the relations that resemble it,
 and at the chunks that resemble it by words (BM25) and by vectors. Two numbers calibrate it: the part of the question
 that is names, and the part of its words that one chunk has. A question without names, or one that a single chunk
 answers, needs no walk: then chunks are ranked by their similarity to the question. The embedder is the only model that
-is called, unless `query.filter_facts` has a language model choose the relations. docs/measurements/retrieval.md has
+is called, unless `query.filter_relations` has a language model choose the relations. docs/measurements/retrieval.md has
 the gains.
 """
 
@@ -18,10 +18,10 @@ from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.linking import Mask, Names, coverage, link_names
 from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
 from lightrag_dagster.query.modes.ppr import pagerank
-from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_facts, seeds_of_names, share
+from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_names, seeds_of_relations, share
 from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.fact_filter import filter_facts
+from lightrag_dagster.query.steps.relation_filter import filter_relations
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Fusion:
     """The weights of the parts; the values are measured in docs/measurements/retrieval.md.
 
     With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
-    score has, the walk starts at names, facts and chunks in the ratio of `names` times c, `facts` times 1 − c times
-    1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the probability of
-    a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1 − c)⁴ of its mass
-    by its similarity to the question, and the rest by the walk, which always keeps a part so that chunks linked to the
-    best one are found as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical
-    one, with weight `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says
-    little that they do not.
+    score has, the walk starts at names, relations and chunks in the ratio of `names` times c, `relations` times 1 −
+    c times 1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the
+    probability of a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1
+    − c)⁴ of its mass by its similarity to the question, and the rest by the walk, which always keeps a part so that
+    chunks linked to the best one are found as well. The similarity is that of the dense ranking, with weight
+    `dense`, and of the lexical one, with weight `lexical` times h²; times `beside_words` where the embedder
+    compares words as well, and so says little that they do not.
     """
 
     names: float = 1.0
-    facts: float = 0.1
+    relations: float = 0.1
     chunks: float = 0.1
     direct: float = 0.9
     dense: float = 1.0
@@ -47,7 +47,7 @@ class Fusion:
     beside_words: float = 3.0
     damping: float = 0.8
     steps: int = 6
-    compared_facts: int = 50
+    compared_relations: int = 50
     compared_chunks: int = 200
 
 
@@ -57,14 +57,14 @@ FUSION = Fusion()
 def find_by_fusion(search: Search) -> Found:
     """Find entities, relations and chunks for a question, best first, by the mass of the walk.
 
-    Relations are the facts that resemble the question, with their similarity.
+    Relations are those that resemble the question, with their similarity.
     """
     snapshot, settings, how = search.snapshot, search.settings, FUSION
     graph = snapshot.graph
     nearest = search.begin_nearest(
-        relations=search.query if how.facts else "",
+        relations=search.query if how.relations else "",
         chunks=search.query if how.dense else "",
-        most_relations=max(how.compared_facts, settings.top_k),
+        most_relations=max(how.compared_relations, settings.top_k),
         most_chunks=how.compared_chunks,
         threshold=-1.0,
     )
@@ -77,8 +77,9 @@ def find_by_fusion(search: Search) -> Found:
     near = nearest()
     direct = direct_scores(near.chunks, lexical, (how.dense, by_words * held**2), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
-    filtered = filter_facts(search, near.relations)
-    seeds = Seeds(seeds_of_names(links, spread), seeds_of_facts(graph, filtered.facts, spread), share(direct**3))
+    filtered = filter_relations(search, near.relations)
+    related = seeds_of_relations(graph, filtered.relations, spread)
+    seeds = Seeds(seeds_of_names(links, spread), related, share(direct**3))
     found = dict(list(near.relations.items())[: settings.top_k])
     calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
@@ -99,10 +100,10 @@ def find_by_fusion(search: Search) -> Found:
 
 
 class Seeds(NamedTuple):
-    """Shares of entities that are named, of entities in facts, and of chunks; each sums to 1, or to 0."""
+    """Shares of entities that are named, of entities in relations, and of chunks; each sums to 1, or to 0."""
 
     names: Mass
-    facts: Mass
+    relations: Mass
     chunks: Mass
 
 
@@ -127,11 +128,11 @@ def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:
     """Return the start of the walk: one number per node, entities first, then chunks; they sum to 1, or to 0.
 
     Args:
-        seeds: the shares of names, facts and chunks.
+        seeds: the shares of names, relations and chunks.
         covered: the part of the question that is names, 0 to 1.
         held: the part of its words that one chunk has, 0 to 1.
         how: the weights.
     """
-    facts = how.facts * (1 - covered) * (1 - held)
-    entities = how.names * covered * seeds.names + facts * seeds.facts
+    relations = how.relations * (1 - covered) * (1 - held)
+    entities = how.names * covered * seeds.names + relations * seeds.relations
     return share(np.concatenate([entities, how.chunks * (1 - covered) * seeds.chunks]).astype(np.float32))

@@ -1,10 +1,10 @@
 """Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
 
 After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), with its parameters. A random walk starts at the rows
-that resemble the question: the ends of the few relations (facts) nearest to it, or the nearest entities if there are
+that resemble the question: the ends of the few relations nearest to it, or the nearest entities if there are
 none, and with a small share the nearest chunks. It follows relations, and the links between entities and the chunks
 that mention them, and restarts with probability 1 − damping. Chunks are ranked by the number of visits. The embedder
-is the only model that is called, unless `query.filter_facts` has a language model choose the facts.
+is the only model that is called, unless `query.filter_relations` has a language model choose the relations.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.modes.seeds import largest
 from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.fact_filter import filter_facts
+from lightrag_dagster.query.steps.relation_filter import filter_relations
 
 Mass = npt.NDArray[np.float32]
 
@@ -29,13 +29,13 @@ _TOLERANCE = 1e-5
 class Walk:
     """The parameters of the walk; the defaults are measured in docs/measurements/retrieval.md.
 
-    `damping` is the probability of a further step. The walk starts at the ends of `facts` relations, or else at the
+    `damping` is the probability of a further step. The walk starts at the ends of `relations` relations, or else at the
     same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an
     entity's share is divided by the number of its chunks.
     """
 
     damping: float = 0.5
-    facts: int = 5
+    relations: int = 5
     start_chunks: int = 200
     chunk_share: float = 0.05
     specificity: bool = True
@@ -48,15 +48,15 @@ def find_by_pagerank(search: Search) -> Found:
     """Find entities, relations and chunks for a question, best first.
 
     Entities and chunks are ranked by the mass of the walk. An entity's score is its similarity to the question, if that
-    was compared, a chunk's score its mass. Relations are the facts that the walk started from.
+    was compared, a chunk's score its mass. Relations are those that the walk started from.
     """
     graph, settings = search.snapshot.graph, search.settings
     nearest = search.begin_nearest(
         entities=search.query, relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks
     )
     near = nearest()
-    filtered = filter_facts(search, near.relations)
-    start = start_mass(graph, replace(near, relations=filtered.facts), WALK)
+    filtered = filter_relations(search, near.relations)
+    start = start_mass(graph, replace(near, relations=filtered.relations), WALK)
     if not start.any():
         return Found({}, near.relations, near.chunks, filtered.notes)
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
@@ -75,10 +75,10 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
     """
     start = np.zeros(len(graph.entities.ids) + len(graph.chunks.ids), dtype=np.float32)
     named = np.zeros(len(graph.entities.ids), dtype=np.float32)
-    for row, score in list(near.relations.items())[: walk.facts]:
+    for row, score in list(near.relations.items())[: walk.relations]:
         named[graph.endpoints[row]] += score or 0.0
     if not named.any():
-        for row, score in list(near.entities.items())[: walk.facts]:
+        for row, score in list(near.entities.items())[: walk.relations]:
             named[row] += score or 0.0
     seeds = np.flatnonzero(named)
     if walk.specificity:

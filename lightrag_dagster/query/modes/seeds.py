@@ -53,11 +53,11 @@ def seeds_of_names(links: Iterable[Link], spread: npt.NDArray[np.int64]) -> Mass
     return share(mass)
 
 
-def seeds_of_facts(graph: Adjacency, facts: Hits, spread: npt.NDArray[np.int64]) -> Mass:
+def seeds_of_relations(graph: Adjacency, relations: Hits, spread: npt.NDArray[np.int64]) -> Mass:
     """Return the share of each entity at an end of relations that resemble the question, by the squares of `peaks`."""
     mass = np.zeros(len(spread), dtype=np.float32)
-    weights = peaks(scores_of(facts)) ** 2
-    np.add.at(mass, graph.endpoints[np.array(list(facts), dtype=np.int32)], weights[:, None])
+    weights = peaks(scores_of(relations)) ** 2
+    np.add.at(mass, graph.endpoints[np.array(list(relations), dtype=np.int32)], weights[:, None])
     seeds = np.flatnonzero(mass)
     mass[seeds] /= np.maximum(spread[seeds], 1)
     return share(mass)

@@ -25,10 +25,9 @@ def follow_hops(
     passages_of: Callable[[Hits], Sequence[str]],
     step: Callable[[str], AbstractContextManager[dict[str, Any]]],
 ) -> Found:
-    """Search for the parts that the model says are missing, at most `max_hops` times, and return all hits, fused.
+    """Search for the parts that the model says are missing, at most `hops` times, and return all hits, fused.
 
-    The model is asked at most `max_hops` times. The search ends when it is done, or gives an unusable or repeated
-    question.
+    The search ends when the model is done, or gives an unusable or repeated question.
 
     Args:
         search: the question.
@@ -41,7 +40,7 @@ def follow_hops(
     """
     asked: list[str] = []
     rankings = [found]
-    while search.asking and len(asked) < search.settings.max_hops:
+    while search.asking and len(asked) < search.settings.hops:
         with step(f"hop {len(rankings)}") as notes:
             request = hop_request(search.asking.prompts, search.query, asked, passages_of(fuse(rankings).chunks))
             further = search.asking.optional(request, parse_next, notes)

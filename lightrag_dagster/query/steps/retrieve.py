@@ -113,7 +113,7 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         found = mode.find(search)
         notes |= {"entities": len(found.entities), "relations": len(found.relations), "chunks": len(found.chunks)}
         notes |= found.notes
-    if settings.decompose:
+    if settings.hops:
         found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
     entities, of_entities = _entities(search, found.entities, count, trace)
     relations, of_relations = _relations(search, found.relations, count, trace)

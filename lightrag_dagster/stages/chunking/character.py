@@ -7,16 +7,12 @@ from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
 
 
 def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-    """Cut at every `separator`, which is left out, and a part longer than `size` into windows.
-
-    With `separator_only`, LightRAG's `split_by_character_only`, a long part stays whole. (There it is an error, which
-    would cost the document.)
-    """
+    """Cut at each of the first of `separators`, which is left out, and a part longer than `size` into windows."""
     text, tokenizer = document.text, tools.tokenizer
-    parts = list(_parts(text, settings.separator))
+    parts = list(_parts(text, settings.separators[0]))
     cuts: list[Cut] = []
     for (start, end), tokens in zip(parts, tokenizer.measure(text).counts(parts), strict=True):
-        if tokens <= settings.size or settings.separator_only:
+        if tokens <= settings.size:
             cuts.append(Cut(start, end, tokens))
         else:
             windows = tokenizer.windows(text[start:end], settings.size, settings.overlap)

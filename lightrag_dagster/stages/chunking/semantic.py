@@ -13,7 +13,6 @@ from lightrag_dagster.stages.chunking.splitter import Divider, cuts_of
 
 Distances = npt.NDArray[np.float64]
 
-_THRESHOLDS = {"percentile": 95.0, "standard_deviation": 3.0, "interquartile": 1.5, "gradient": 95.0}
 _SENTENCES_AT_ONCE = 4_096
 
 
@@ -51,15 +50,15 @@ def _stands_out(distances: Distances, settings: ChunkerSettings) -> npt.NDArray[
     """Return for each distance True if it is above the threshold of the document."""
     if len(distances) < 2:
         return np.zeros(len(distances), np.bool_)
-    given = settings.threshold or _THRESHOLDS[settings.breakpoints]
+    how, given = settings.breakpoints
     compared = distances
-    if settings.breakpoints == "standard_deviation":
+    if how == "standard_deviation":
         threshold = distances.mean() + given * distances.std()
-    elif settings.breakpoints == "interquartile":
+    elif how == "interquartile":
         lower, upper = np.percentile(distances, [25, 75])
         threshold = distances.mean() + given * (upper - lower)
     else:
-        compared = np.gradient(distances) if settings.breakpoints == "gradient" else distances
+        compared = np.gradient(distances) if how == "gradient" else distances
         threshold = np.percentile(compared, given)
     above: npt.NDArray[np.bool_] = compared > threshold
     return above

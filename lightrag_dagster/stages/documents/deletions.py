@@ -50,7 +50,7 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     """Count the documents that a version of RAW_DOCUMENTS lost, and refuse a loss of all or too large a share.
 
     A document is lost when its text is not in any document now, and its path is gone, or has no text or under
-    `documents.shrunk_share` of it. A renamed file is not lost, nor is one that exists and can no longer be read.
+    a tenth of it. A renamed file is not lost, nor is one that exists and can no longer be read.
 
     Args:
         source: The source of the documents.
@@ -61,7 +61,7 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
         SourceError: too much was lost, and `documents.accept_deletes` is off.
     """
     statement = files(__package__).joinpath("sql/lost.sql").read_text(encoding="utf-8")
-    found = connection.execute(statement, {"shrunk_share": settings.shrunk_share}).fetchall()[0]
+    found = connection.execute(statement).fetchall()[0]
     before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
     all_of_it = before > 0 and now == 0 and sum(losses) == before
     if settings.lets_go(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):

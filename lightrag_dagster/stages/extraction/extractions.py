@@ -20,6 +20,9 @@ from lightrag_dagster.stages.extraction.parsing import Records, merge_rounds, pa
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, gleaning_request
 
+MAX_GLEANING_TOKENS = 20_480
+"""Input of a further round, which is skipped when it would be longer; as in LightRAG. Tokens."""
+
 _ROWS_PER_BATCH = 10_000
 
 Failure = PermanentProviderError | TransientProviderError
@@ -28,7 +31,7 @@ Failure = PermanentProviderError | TransientProviderError
 
 def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
     """Return a hash of everything that shapes an extraction by a language model, except the chunk."""
-    rules = settings.model_dump(include={"answer_format", "gleaning", "max_gleaning_tokens"})
+    rules = settings.model_dump(include={"answer_format", "gleaning"})
     rules |= {"language": prompts.language}
     rules |= {"document_language": True} if settings.document_language else {}
     return digest(prompts.fingerprint("extraction"), rules, model_identity)
@@ -196,12 +199,11 @@ class _Conversation:
         return answer
 
     def _fits(self, request: ChatRequest) -> bool:
-        limit = self.extractor.settings.max_gleaning_tokens
         texts = [message.content for message in request.messages]
         # A token is at least one byte, so that most conversations need no counting.
-        if limit == 0 or sum(len(text.encode()) for text in texts) <= limit:
+        if sum(len(text.encode()) for text in texts) <= MAX_GLEANING_TOKENS:
             return True
-        return sum(self.extractor.count_tokens(text) for text in texts) <= limit
+        return sum(self.extractor.count_tokens(text) for text in texts) <= MAX_GLEANING_TOKENS
 
     def _unusable(self, records: Records) -> str:
         what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"

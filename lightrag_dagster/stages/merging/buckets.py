@@ -302,7 +302,7 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
     connection.execute(f"CREATE TEMP TABLE {kind}_document AS FROM documents_of('{kind}_chunk')")
     return (
         f"SELECT g.*, p.* EXCLUDE (id) FROM {kind}_group g JOIN"
-        f" provenance('{kind}_chunk', '{kind}_unlisted', '{kind}_document', getvariable('{kind}_chunks')) p"
+        f" provenance('{kind}_chunk', '{kind}_unlisted', '{kind}_document', getvariable('listed_chunks')) p"
         f" ON p.id = g.{kind}_id"
     )
 

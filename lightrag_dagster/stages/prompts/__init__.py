@@ -18,7 +18,7 @@ NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question
 """The reply to a question without hits; programs look for its last word."""
 
 Group = Literal[
-    "extraction", "summary", "keywords", "facts", "hops", "answer", "judge", "description", "resolve", "draft"
+    "extraction", "summary", "keywords", "relevance", "hops", "answer", "judge", "description", "resolve", "draft"
 ]
 
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
@@ -31,7 +31,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     },
     "summary": {"summary_system": frozenset({"language", "max_tokens"})},
     "keywords": {"keywords_system": frozenset({"language"})},
-    "facts": {"facts_system": frozenset()},
+    "relevance": {"relevance_system": frozenset()},
     "hops": {"hops_system": frozenset()},
     "answer": {"answer_system": frozenset({"response_type"})},
     "judge": {"judge_system": frozenset()},

@@ -99,11 +99,11 @@ def keyword_request(prompts: Prompts, query: str) -> ChatRequest:
     return ChatRequest("keywords", (Message("system", system), Message("user", f"Question:\n\n{fence(query)}")))
 
 
-def facts_request(prompts: Prompts, query: str, facts: Sequence[str]) -> ChatRequest:
-    """Ask for the facts, numbered one per line, that help to answer a question, as JSON with their numbers, `facts`."""
-    lines = "\n".join(facts)
-    user = f"Question:\n\n{fence(query)}\n\nFacts:\n\n{fence(lines, 'json')}"
-    return ChatRequest("facts", (Message("system", prompts.render("facts_system")), Message("user", user)))
+def relevance_request(prompts: Prompts, query: str, relations: Sequence[str]) -> ChatRequest:
+    """Ask which relations, numbered one per line, help to answer a question, as JSON with `relations`."""
+    lines = "\n".join(relations)
+    user = f"Question:\n\n{fence(query)}\n\nRelations:\n\n{fence(lines, 'json')}"
+    return ChatRequest("relevance", (Message("system", prompts.render("relevance_system")), Message("user", user)))
 
 
 def hop_request(prompts: Prompts, query: str, asked: Sequence[str], passages: Sequence[str]) -> ChatRequest:

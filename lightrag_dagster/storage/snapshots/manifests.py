@@ -144,7 +144,7 @@ class Vectors(PinnedEmbedder):
     tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
 
 
-class FileFacts(Record):
+class FileSum(Record):
     """Size in bytes and SHA-256 of a file; of LanceDB files that were written in a bucket, the size alone."""
 
     size: int
@@ -171,7 +171,7 @@ class BuiltGraph(Graph):
 
     mended_by = MADE_AGAIN
 
-    file: FileFacts | None = Field(default=None, description="None in records of older versions")
+    file: FileSum | None = Field(default=None, description="None in records of older versions")
 
     @property
     def counts(self) -> Graph:
@@ -184,7 +184,7 @@ class BuiltViews(Record):
 
     folder: str
     tables: str = Field(description="Hash of the views, their columns and their comments")
-    file: FileFacts
+    file: FileSum
 
 
 class Manifest(Record):

@@ -25,7 +25,7 @@ from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
-from lightrag_dagster.storage.snapshots.manifests import MADE_AGAIN, BuiltGraph, FileFacts, Manifest
+from lightrag_dagster.storage.snapshots.manifests import MADE_AGAIN, BuiltGraph, FileSum, Manifest
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ _NAMED_AGAIN = (".manifest", ".json")
 
 
 class PublishedFiles(Record):
-    """`files.json`: path below the home → facts."""
+    """`files.json`: path below the home → size and SHA-256."""
 
     mended_by = MADE_AGAIN
 
-    files: dict[str, FileFacts] = Field(
+    files: dict[str, FileSum] = Field(
         description="Every file that the snapshot reads, except this one, the graph and the views; older versions list "
         "them too"
     )
@@ -72,15 +72,15 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
     try:
         for path in _own_files(home, manifest):
             name, size = str(path.relative_to(home.root)), path.stat().st_size
-            facts = known.files.get(name) if known else None
-            found[name] = facts if facts and facts.size == size else FileFacts.of(path)
+            written = known.files.get(name) if known else None
+            found[name] = written if written and written.size == size else FileSum.of(path)
         for sizes in each(partial(files_of_version, home), manifest.vectors.tables.values()):
             for path, size in sizes.items():
                 name = str(path.relative_to(home.root))
                 # Names of data are random; those of versions and tags are those of a table that was written again.
-                facts = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
-                new = FileFacts(size=size, sha256=None) if home.bucket else FileFacts.of(path)
-                found[name] = facts if facts and facts.size == size else new
+                written = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
+                new = FileSum(size=size, sha256=None) if home.bucket else FileSum.of(path)
+                found[name] = written if written and written.size == size else new
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
     path = home.generation(manifest.snapshot_id) / FILES
@@ -90,7 +90,7 @@ def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
 def portable_files(content: bytes) -> bytes:
     """Return `files.json` as a home in a bucket has it: without records."""
     found = PublishedFiles.model_validate_json(content).files
-    kept = {name: facts for name, facts in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
+    kept = {name: one for name, one in found.items() if not is_record(name) and Path(name).name not in OF_THIS_HOME}
     return PublishedFiles(files=kept).model_dump_json().encode()
 
 
@@ -111,16 +111,16 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
     if record is None:
         return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
     try:
-        checks = _graph_facts(Generation(home, snapshot_id), record)
+        checks = _graph_sum(Generation(home, snapshot_id), record)
     except StoreError as error:
         return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
     left_out = (*_OF_GRAPH, *OF_THIS_HOME)
-    checks |= {home.root / name: facts for name, facts in record.files.items() if Path(name).name not in left_out}
+    checks |= {home.root / name: written for name, written in record.files.items() if Path(name).name not in left_out}
     return [
         Damage(path, reason)
-        for path, facts in checks.items()
-        if (reason := _difference(home, path, facts, listed.get(path), verify=verify))
+        for path, written in checks.items()
+        if (reason := _difference(home, path, written, listed.get(path), verify=verify))
     ]
 
 
@@ -129,12 +129,12 @@ def is_of_graph(damage: Damage) -> bool:
     return damage.path.name in _OF_GRAPH
 
 
-def _graph_facts(generation: Generation, record: PublishedFiles) -> dict[Path, FileFacts]:
-    """Return the facts of the graph if it is built; raises StoreError when its record is damaged."""
+def _graph_sum(generation: Generation, record: PublishedFiles) -> dict[Path, FileSum]:
+    """Return the size and SHA-256 of the graph if it is built; raises StoreError when its record is damaged."""
     path = generation.path(generations.GRAPH)
     built = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
-    facts = built and (built.file or record.files.get(str(path.relative_to(generation.home.root))))
-    return {path: facts} if facts else {}
+    written = built and (built.file or record.files.get(str(path.relative_to(generation.home.root))))
+    return {path: written} if written else {}
 
 
 def _own_files(home: Home, manifest: Manifest) -> list[Path]:
@@ -166,15 +166,15 @@ def _required(home: Home, manifest: Manifest) -> list[Path]:
     return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
 
 
-def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None, *, verify: bool) -> str | None:
+def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None, *, verify: bool) -> str | None:
     try:
         if home.bucket and listed is None:
             return f"is missing in {home.bucket}"
         size = listed.size if listed else path.stat().st_size
-        if size != facts.size and not (home.bucket and packed.is_packed(str(path.relative_to(home.root)))):
-            return f"has {size} bytes, and was published with {facts.size}"
+        if size != written.size and not (home.bucket and packed.is_packed(str(path.relative_to(home.root)))):
+            return f"has {size} bytes, and was published with {written.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
-        if read and facts.sha256 and _hash_stored(home, path, facts) != facts.sha256:
+        if read and written.sha256 and _hash_stored(home, path, written) != written.sha256:
             return "has other content than when it was published"
     except FileNotFoundError:
         return "is missing"
@@ -187,11 +187,11 @@ def _difference(home: Home, path: Path, facts: FileFacts, listed: Stored | None,
     return None
 
 
-def _hash_stored(home: Home, path: Path, facts: FileFacts) -> str:
+def _hash_stored(home: Home, path: Path, written: FileSum) -> str:
     """Return the hash of a file. A copy of other content in the cache of a bucket is removed, and so fetched again."""
     if home.bucket and path.exists():
         with suppress(OSError):  # the bucket counts, and another process may have removed the copy
-            if FileFacts.of(path).sha256 != facts.sha256:
+            if FileSum.of(path).sha256 != written.sha256:
                 _log.warning("%s is not as it was published; it is fetched again", path)
                 path.unlink()
     return home.files.hash(path)

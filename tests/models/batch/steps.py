@@ -13,7 +13,7 @@ from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.models.batch.model import open_batched_chat_model
 from lightrag_dagster.models.providers import open_chat_model
-from lightrag_dagster.settings import BatchSettings, ExtractionSettings, LLMSettings
+from lightrag_dagster.settings import ExtractionSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.prompts import load_prompts
@@ -25,7 +25,7 @@ CONTENTS = [f"Chunk number {number}." for number in range(10)]
 
 
 def llm(**batch: Any) -> LLMSettings:
-    return LLMSettings(provider="openai", mode="batch", max_output_tokens=100, batch=BatchSettings(**batch))
+    return LLMSettings(provider="openai", mode="batch", max_output_tokens=100, **batch)
 
 
 async def step(

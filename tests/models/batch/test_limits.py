@@ -7,7 +7,7 @@ import pytest
 from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
-from lightrag_dagster.models.batch.provider import QUEUE_FULL
+from lightrag_dagster.models.batch.provider import QUEUE_FULL, path_of_requests
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
@@ -98,7 +98,7 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
     refuse(loopback, 0, at_once=at_once)
     if not at_once:
         assert asyncio.run(step(home, llm())) is None
-    with pytest.raises(ProviderAccessError, match=r"has no room for batch .* set llm\.batch\.enqueued_tokens"):
+    with pytest.raises(ProviderAccessError, match=r"has no room for batch .* set llm\.enqueued_tokens"):
         asyncio.run(step(home, llm()))
     refuse(loopback, 1, at_once=at_once)
 
@@ -133,3 +133,15 @@ def test_a_budget_is_kept_also_by_what_is_under_way(
     spent = Ledger(any_home.ledger).spent("run")
     assert 0.00018 - max(batch.worst_usd for batch in ledger_of(any_home)) <= spent <= 0.00018
     assert 4 <= len(loopback.batches.asked()) < 10
+
+
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("api.openai.com", "/v1/chat/completions"),
+        ("127.0.0.1:8000", "/v1/chat/completions"),
+        ("office.openai.azure.com", "/chat/completions"),
+    ],
+)
+def test_batches_name_the_path_that_their_host_knows(host: str, path: str) -> None:
+    assert path_of_requests(host) == path

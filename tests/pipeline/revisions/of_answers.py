@@ -137,7 +137,6 @@ def extractions() -> dict[str, Any]:
         "cut off for good": _asked([truncated, truncated], gleaning=0, longer=(9000,)),
         "refused": _asked([PermanentProviderError("refused")]),
         "not now": _asked([ROWS, TransientProviderError("busy")]),
-        "too long for a second round": _asked([ROWS], max_gleaning_tokens=5),
         "languages": _asked([ROWS], language="de", gleaning=1, document_language=True),
         "rules": _asked([ROWS], language="de", gleaning=0, by_rules=True),
     }
@@ -158,7 +157,6 @@ def offline_answers() -> dict[str, Any]:
     asked: dict[str, tuple[ChatModel, ChatRequest]] = {}
     for name in _PASSAGES:
         asked[f"extract {name}"] = OfflineChatModel(), _about(name)
-        asked[f"extract {name} with dates"] = OfflineChatModel(dates=True), _about(name)
     asked["a short German text"] = OfflineChatModel(), _about("hochwasser.txt", language="de", first=60)
     for name, text in {"a table": _TABLE, "a part of a table": _TABLE.split("--- |\n")[1]}.items():
         asked[name] = OfflineChatModel(), _request("extract", fence(text))

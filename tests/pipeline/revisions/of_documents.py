@@ -66,12 +66,12 @@ def chunks() -> dict[str, Any]:
     ways: dict[str, dict[str, Any]] = {
         "token": small,
         "token, as is usual": {},
-        "character": small | {"method": "character", "separator": ". "},
-        "character, whole parts": small | {"method": "character", "separator_only": True},
+        "character": small | {"method": "character", "separators": (". ",)},
+        "character, whole parts": {"size": 100_000, "method": "character"},
         "recursive": small | {"method": "recursive"},
         "structure": small | {"method": "structure"},
         "sentence": small | {"method": "sentence"},
-        **{f"semantic, {how}": semantic | {"breakpoints": how, "threshold": at} for how, at in thresholds.items()},
+        **{f"semantic, {how}": semantic | {"breakpoints": (how, at)} for how, at in thresholds.items()},
         "adaptive": small | {"method": "adaptive"},
         "custom": small | {"method": "custom", "function": f"{__name__}.by_lines"},
     }

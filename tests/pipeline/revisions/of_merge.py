@@ -79,11 +79,9 @@ def merge() -> dict[str, Any]:
             },
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
             "descriptions joined, in four buckets": merged(bits=2),
-            "descriptions summarised, first chunks listed": merged(
-                summary_min_descriptions=2, max_chunks_per_entity=2, max_chunks_per_relation=1
-            ),
+            "descriptions summarised, first chunks listed": merged(summary_min_descriptions=2, max_chunks=2),
             "summaries of the longest refused, last chunks listed": merged(
-                Summariser(fails=True), summary_min_tokens=9, max_chunks_per_entity=1, chunk_limit_method="FIFO"
+                Summariser(fails=True), summary_min_tokens=9, max_chunks=1, chunk_limit_method="FIFO"
             ),
         }
 

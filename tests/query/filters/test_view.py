@@ -94,7 +94,7 @@ HUB = {
     "office": {f"{number}.md": f"Priya Nair {verb} Halden Weir in 201{number}." for number, verb in enumerate(VERBS)},
     "yard": {"c.md": "Priya Nair weighed Halden Weir.", "d.md": "Marta Lindqvist and Priya Nair left Halden Weir."},
 }
-SMALL = {"max_chunks_per_entity": 3, "max_chunks_per_relation": 1}
+SMALL = {"max_chunks": 3}
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ def test_the_walk_reaches_what_shares_no_word_with_the_question(
     # Priya Nair repaired the sensor at Station 14, which Jonas Feld closed.
     asked = "Priya Nair"
     for steps, found in ((0, False), (8, True)):
-        walked = replace(fusion.FUSION, facts=0.0, dense=0.0, lexical=0.0, steps=steps)
+        walked = replace(fusion.FUSION, relations=0.0, dense=0.0, lexical=0.0, steps=steps)
         monkeypatch.setattr(fusion, "FUSION", walked)
         assert ("flood.md" in paths(knowledge, asked)) == found
 
@@ -80,7 +80,15 @@ def test_a_filter_bounds_everything(knowledge: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"names": 0.0}, {"facts": 0.0}, {"chunks": 0.0}, {"dense": 0.0}, {"lexical": 0.0}, {"direct": 0.0}, {"steps": 0}],
+    [
+        {"names": 0.0},
+        {"relations": 0.0},
+        {"chunks": 0.0},
+        {"dense": 0.0},
+        {"lexical": 0.0},
+        {"direct": 0.0},
+        {"steps": 0},
+    ],
     ids=str,
 )
 def test_each_ingredient_can_be_left_out(
@@ -108,7 +116,7 @@ def test_what_one_chunk_answers_comes_first_and_the_walk_behind_it(knowledge: Kn
 def test_the_start_is_calibrated(covered: float, held: float, expected: list[float]) -> None:
     one, none = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.float32)
     seeds = fusion.Seeds(np.concatenate([one, none]), np.concatenate([none, one]), one)
-    start = fusion.start_mass(seeds, covered, held, fusion.Fusion(names=1.0, facts=0.3, chunks=0.1))
+    start = fusion.start_mass(seeds, covered, held, fusion.Fusion(names=1.0, relations=0.3, chunks=0.1))
     assert start.tolist() == pytest.approx(expected)
 
 
@@ -121,7 +129,7 @@ def test_without_names_likeness_decides_most(covered: float, held: float, expect
 
 
 def test_a_chunk_counts_by_the_cube_of_its_likeness(knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = replace(fusion.FUSION, names=0.0, facts=0.0, lexical=0.0, steps=0)
+    alone = replace(fusion.FUSION, names=0.0, relations=0.0, lexical=0.0, steps=0)
     monkeypatch.setattr(fusion, "FUSION", alone)
     near = knowledge.retrieve(STATION, mode="naive", cosine_threshold=-1).chunks
     cubes = peaks(np.array([chunk.score for chunk in near], dtype=np.float32)) ** 3
@@ -136,7 +144,7 @@ def test_likeness_decides_by_names_and_by_the_words_that_one_chunk_has(
     knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     # The walk stays at entities, so that likeness is all that chunks have.
-    still = replace(fusion.FUSION, facts=0.0, chunks=0.0, steps=0)
+    still = replace(fusion.FUSION, relations=0.0, chunks=0.0, steps=0)
     monkeypatch.setattr(fusion, "FUSION", still)
     found = knowledge.retrieve(asked, mode="fusion")
     (find,) = [step for step in found.steps if step.name == "find"]

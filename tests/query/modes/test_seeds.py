@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.linking import Link
-from lightrag_dagster.query.modes.seeds import direct_scores, largest, peaks, seeds_of_facts, seeds_of_names, share
+from lightrag_dagster.query.modes.seeds import (
+    direct_scores,
+    largest,
+    peaks,
+    seeds_of_names,
+    seeds_of_relations,
+    share,
+)
 from tests.query.tables import chunk_file, entities, graph_of, relations
 
 NONE = np.zeros(0, dtype=np.float32)
@@ -72,11 +79,11 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Adjacency:
 
 def test_facts_count_by_the_square_of_their_peak(graph: Adjacency) -> None:
     spread = np.diff(graph.entity_chunks.offsets)
-    mass = seeds_of_facts(graph, {0: 0.9, 1: 0.5, 2: 0.1}, spread)
+    mass = seeds_of_relations(graph, {0: 0.9, 1: 0.5, 2: 0.1}, spread)
     ends = graph.endpoints[0]
     assert mass[ends].tolist() == pytest.approx((1 / spread[ends] / (1 / spread[ends]).sum()).tolist())
     assert mass.sum() == pytest.approx(1)
-    assert seeds_of_facts(graph, {}, spread).tolist() == [0] * 4
+    assert seeds_of_relations(graph, {}, spread).tolist() == [0] * 4
 
 
 def test_chunks_count_by_both_rankings() -> None:

@@ -33,15 +33,15 @@ VARIANTS: list[dict[str, Any]] = [
     {"method": "token"},
     {"method": "token", "tolerance": 3},
     {"method": "character"},
-    {"method": "character", "separator": " "},
+    {"method": "character", "separators": (" ",)},
     {"method": "recursive"},
     {"method": "recursive", "overlap": 0, "separators": ("\n", "")},
     {"method": "structure"},
     {"method": "sentence"},
     {"method": "semantic"},
-    {"method": "semantic", "breakpoints": "standard_deviation", "threshold": 1.0},
-    {"method": "semantic", "breakpoints": "interquartile"},
-    {"method": "semantic", "breakpoints": "gradient", "threshold": 70.0},
+    {"method": "semantic", "breakpoints": ("standard_deviation", 1.0)},
+    {"method": "semantic", "breakpoints": ("interquartile", 1.5)},
+    {"method": "semantic", "breakpoints": ("gradient", 70.0)},
     {"method": "adaptive"},
     {"method": "custom", "function": f"{__name__}.halves"},
 ]
@@ -71,7 +71,7 @@ def test_chunks_are_spans_that_cover_the_text_and_fit(
         assert len(content) <= 2 or TOKENIZER.count(content) <= size + MORE_TOKENS
         covered[one.start : one.end] = True
         before = one[:2]
-    separator = variant.get("separator", "\n\n") if variant["method"] == "character" else ""
+    separator = variant.get("separators", ("\n\n",))[0] if variant["method"] == "character" else ""
     assert all(one.isspace() or one in separator for at, one in enumerate(text) if not covered[at])
     assert bool(cuts) == bool(text.strip())
 

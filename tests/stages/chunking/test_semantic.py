@@ -22,9 +22,9 @@ def by_topic(texts: Sequence[str]) -> Vectors:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"threshold": 85.0},
-        {"breakpoints": "standard_deviation", "threshold": 1.0},
-        {"breakpoints": "interquartile", "threshold": 0.5},
+        {"breakpoints": ("percentile", 85.0)},
+        {"breakpoints": ("standard_deviation", 1.0)},
+        {"breakpoints": ("interquartile", 0.5)},
     ],
 )
 def test_the_text_is_cut_where_the_topic_changes(settings: dict[str, Any]) -> None:
@@ -42,11 +42,11 @@ def test_a_sentence_is_embedded_with_its_neighbours_and_blocks_join(monkeypatch:
         asked.extend(texts)
         return by_topic(texts)
 
-    whole = cut(RIVER + TRADE, embed, method="semantic", threshold=85.0)
+    whole = cut(RIVER + TRADE, embed, method="semantic", breakpoints=("percentile", 85.0))
     assert asked[:2] == ["The river rose. The river fell.", "The river rose. The river fell. The river froze."]
     assert len(asked) == 8
     monkeypatch.setattr(semantic, "_SENTENCES_AT_ONCE", 3)
-    assert cut(RIVER + TRADE, by_topic, method="semantic", threshold=85.0) == whole
+    assert cut(RIVER + TRADE, by_topic, method="semantic", breakpoints=("percentile", 85.0)) == whole
 
 
 def test_what_is_longer_than_the_size_is_cut() -> None:

@@ -96,13 +96,10 @@ def test_deleted_and_emptied_documents_count_together() -> None:
         check(table(TEN), table(less, without_text="empty"), DocumentSettings())
 
 
-@pytest.mark.parametrize(
-    ("characters", "share", "lost"),
-    [(10, 0.1, False), (9, 0.1, True), (9, 0.0, False), (0, 0.0, True), (99, 1.0, True)],
-)
-def test_less_than_a_share_of_its_text_is_a_loss(characters: int, share: float, lost: bool) -> None:
+@pytest.mark.parametrize(("characters", "lost"), [(99, False), (10, False), (9, True), (0, True)])
+def test_less_than_a_tenth_of_its_text_is_a_loss(characters: int, lost: bool) -> None:
     now = table({"a.md": "y" * characters}, without_text="empty")
-    settings, before = DocumentSettings(shrunk_share=share), table({"a.md": "x" * 100})
+    settings, before = DocumentSettings(), table({"a.md": "x" * 100})
     if lost:
         with pytest.raises(SourceError, match=r"lost 1 of 1 documents at once \(1 emptied\)"):
             check(before, now, settings)

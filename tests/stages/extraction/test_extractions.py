@@ -19,6 +19,7 @@ from lightrag_dagster.errors import (
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.extraction import extractions
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -181,7 +182,7 @@ def test_gleaning_stops_when_a_round_adds_nothing(gleaning: int, answers: Sequen
     assert row["status"] == "ok"
 
 
-def test_gleaning_that_would_be_too_long_is_skipped() -> None:
+def test_gleaning_that_would_be_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedChatModel(by_round(entity("A"), entity("B")))
     counted = 0
 
@@ -190,19 +191,19 @@ def test_gleaning_that_would_be_too_long_is_skipped() -> None:
         counted += 1
         return 100
 
-    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=399)["rounds"].to_pylist() == [1]
-    assert counted == 4
-    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=400)["rounds"].to_pylist() == [2]
-    counted = 0
-    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=0)["rounds"].to_pylist() == [2]
-    assert run(chunks("Text."), model, count_tokens=count, max_gleaning_tokens=50_000)["rounds"].to_pylist() == [2]
+    assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [2]
     assert counted == 0
+    monkeypatch.setattr(extractions, "MAX_GLEANING_TOKENS", 399)
+    assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [1]
+    assert counted == 4
+    monkeypatch.setattr(extractions, "MAX_GLEANING_TOKENS", 400)
+    assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [2]
 
 
 def test_gleaning_is_too_long_by_all_messages_together() -> None:
     """Of which each is short enough."""
     model = ScriptedChatModel(by_round(entity("A") + 20_000 * " ", entity("B")))
-    found = run(chunks("Text."), model, count_tokens=lambda _: 10_000, max_gleaning_tokens=22_000)
+    found = run(chunks("Text."), model, count_tokens=lambda _: 10_000)
     assert found["rounds"].to_pylist() == [1]
 
 

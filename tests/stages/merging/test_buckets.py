@@ -99,8 +99,7 @@ def inputs_of(folder: Path, state: State) -> list[MergeInput]:
 
 limits = st.fixed_dictionaries(
     {
-        "max_chunks_per_entity": st.sampled_from((1, 2, 200)),
-        "max_chunks_per_relation": st.sampled_from((1, 200)),
+        "max_chunks": st.sampled_from((1, 2, 200)),
         "chunk_limit_method": st.sampled_from(("KEEP", "FIFO")),
     }
 )
@@ -145,7 +144,7 @@ def test_a_corpus_that_is_hard_to_cut(tmp_path: Path) -> None:
         relations += [relation("a", where, 1, f"Name {number % 9} 1", "Hub", "in", "lives")]
         relations += [relation("a", where, 2, "Hub", "hub", "self", "a loop")]
     inputs = write(tmp_path, [chunk(*place) for place in places], entities, relations)
-    rules: dict[str, Any] = {"max_chunks_per_entity": 20, "max_chunks_per_relation": 3}
+    rules: dict[str, Any] = {"max_chunks": 20}
     model = Summariser()
     whole = merged_from(inputs, tmp_path, model, bits=0, **rules)
     assert whole == merged_from(inputs, tmp_path, model, bits=3, **rules)

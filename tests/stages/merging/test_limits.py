@@ -15,7 +15,7 @@ from tests.stages.merging.tables import Row, Summariser, Tables, chunk, entity, 
 Place = tuple[str, str, int]
 """Source, path and number of a chunk."""
 
-UNLIMITED = {"max_chunks_per_entity": 1_000, "max_chunks_per_relation": 1_000}
+UNLIMITED = {"max_chunks": 1_000}
 LISTED = {"chunk_ids", "doc_ids", "file_paths", "description", "keywords", "capped", "summary_recipe"}
 HASHES = {"text_fingerprint", "embedding_fingerprint", "row_fingerprint"}
 
@@ -63,11 +63,7 @@ def test_counts_are_of_all_evidence_and_lists_are_in_turn_over_sources(
     tmp_path_factory: pytest.TempPathFactory, places: list[Place], most: int, method: str
 ) -> None:
     folder = tmp_path_factory.mktemp("limits")
-    limits: dict[str, Any] = {
-        "max_chunks_per_entity": most,
-        "max_chunks_per_relation": most,
-        "chunk_limit_method": method,
-    }
+    limits: dict[str, Any] = {"max_chunks": most, "chunk_limit_method": method}
     whole, limited = merged(folder, places, **UNLIMITED), merged(folder, places, **limits)
     assert limited == merged(folder, places[::-1], bits=1, **limits)
 
@@ -96,9 +92,7 @@ def test_counts_are_of_all_evidence_and_lists_are_in_turn_over_sources(
 def test_a_hub_in_five_sources_names_them_all(tmp_path: Path) -> None:
     """What README asks for: a limit of 200 cut the sources that come last by name."""
     places = [(source, f"{number}.md", 100 * at + number) for at, source in enumerate("abcde") for number in range(30)]
-    (hub,) = (
-        row for row in merged(tmp_path, places, max_chunks_per_entity=10).entities.to_pylist() if row["mention_count"]
-    )
+    (hub,) = (row for row in merged(tmp_path, places, max_chunks=10).entities.to_pylist() if row["mention_count"])
     assert (hub["sources"], hub["mention_count"], hub["chunk_count"]) == (list("abcde"), 150, 150)
     assert hub["chunk_ids"] == [f"chunk-{100 * at + number:02}" for at in range(5) for number in range(2)]
     assert hub["capped"]
@@ -106,5 +100,5 @@ def test_a_hub_in_five_sources_names_them_all(tmp_path: Path) -> None:
 
 def test_weights_are_of_all_mentions(tmp_path: Path) -> None:
     places = [("a", f"{number}.md", number) for number in range(6)]
-    (tie,) = merged(tmp_path, places, max_chunks_per_relation=1).relations.to_pylist()
+    (tie,) = merged(tmp_path, places, max_chunks=1).relations.to_pylist()
     assert (tie["mention_count"], tie["weight"], tie["keywords"]) == (6, pytest.approx(0.6), "word 00")

@@ -230,8 +230,7 @@ def test_the_white_space_is_that_of_python() -> None:
     rows=st.lists(mention, max_size=12),
     limits=st.fixed_dictionaries(
         {
-            "max_chunks_per_entity": st.sampled_from((1, 2, 200)),
-            "max_chunks_per_relation": st.sampled_from((1, 200)),
+            "max_chunks": st.sampled_from((1, 2, 200)),
             "chunk_limit_method": st.sampled_from(("KEEP", "FIFO")),
         }
     ),

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.snapshots import repair, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileFacts
+from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileSum
 from lightrag_dagster.storage.snapshots.repair import discard_damaged
 from lightrag_dagster.storage.snapshots.verify import FILES, PublishedFiles, find_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -240,7 +240,7 @@ def as_older_versions(generation: Generation) -> None:
     generation.write_record(GRAPH_RECORD, built.counts)
     listed = generation.read_record(FILES, PublishedFiles)
     paths = [generation.path(name) for name in (GRAPH, GRAPH_RECORD)]
-    more = {str(path.relative_to(generation.home.root)): FileFacts.of(path) for path in paths}
+    more = {str(path.relative_to(generation.home.root)): FileSum.of(path) for path in paths}
     generation.write_record(FILES, PublishedFiles(files=listed.files | more))
 
 
@@ -273,7 +273,7 @@ def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Gen
     assert len(written) >= 2
     listed = generation.read_record(FILES, PublishedFiles)
     wrong = {"sha256": "0" * 64}
-    as_large = {str(path.relative_to(home.root)): FileFacts.of(path).model_copy(update=wrong) for path in written}
+    as_large = {str(path.relative_to(home.root)): FileSum.of(path).model_copy(update=wrong) for path in written}
     generation.write_record(FILES, PublishedFiles(files=listed.files | as_large))
     publish(second)
     assert find_damage(home, second.id, verify=True) == []

@@ -1,5 +1,5 @@
 -- What became of the documents with text in a view `before`: their number; how many of them are not in a view `now`, how
--- many have no text there or less than $shrunk_share of it, how many say the same as another and did not before, how many
+-- many have no text there or less than a tenth of it, how many say the same as another and did not before, how many
 -- were switched off; the first path of all these; and the number of documents with text in `now`.
 -- One whose text stands in any document now is not lost, and one that failed now is judged as such.
 WITH kept AS (
@@ -15,7 +15,7 @@ WITH kept AS (
     WHERE now.status IS DISTINCT FROM 'failed'
 ), lost AS (
     SELECT
-        path, deleted, off, NOT off AND (length_now = 0 OR length_now < $shrunk_share * content_length) AS emptied,
+        path, deleted, off, NOT off AND (length_now = 0 OR length_now < 0.1 * content_length) AS emptied,
         dense_rank() OVER (PARTITION BY hash_now ORDER BY content_hash) > 1 AS repeating
     FROM changed
     QUALIFY deleted OR off OR emptied OR repeating

@@ -11,7 +11,7 @@ FROM endpoint ANTI JOIN entity_evidence USING (entity_id);
 
 CREATE TEMP TABLE entity_chunk AS FROM chunks_of('entity_statement');
 
-CREATE TEMP TABLE entity_unlisted AS FROM beyond_limit('entity_chunk', getvariable('entity_chunks'));
+CREATE TEMP TABLE entity_unlisted AS FROM beyond_limit('entity_chunk', getvariable('listed_chunks'));
 
 CREATE TEMP VIEW entity_listed AS
 SELECT id, description FROM entity_statement s

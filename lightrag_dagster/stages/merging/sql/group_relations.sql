@@ -7,7 +7,7 @@ FROM relation_evidence;
 
 CREATE TEMP TABLE relation_chunk AS FROM chunks_of('relation_statement');
 
-CREATE TEMP TABLE relation_unlisted AS FROM beyond_limit('relation_chunk', getvariable('relation_chunks'));
+CREATE TEMP TABLE relation_unlisted AS FROM beyond_limit('relation_chunk', getvariable('listed_chunks'));
 
 CREATE TEMP VIEW relation_listed AS
 SELECT id, keywords, description FROM relation_statement s

@@ -1,7 +1,7 @@
 -- What several statements share: the rules of the merge that are needed more than once. The variables are set before:
 -- `whitespace`, the characters that Python strips; `summary_descriptions` and `summary_tokens`, the thresholds from which
--- descriptions are summarised; `embedder`, the identity of the embedding model; `entity_chunks` and `relation_chunks`, the
--- most chunks, and documents, that a row lists; `keeps_first`, whether each source has its first ones listed or its last;
+-- descriptions are summarised; `embedder`, the identity of the embedding model; `listed_chunks`, the most chunks,
+-- and documents, that a row lists; `keeps_first`, whether each source has its first ones listed or its last;
 -- `types`, those that are mapped, `types_mapped`, to which, and `types_allowed`, empty if all are.
 CREATE MACRO strip(text) AS trim(text, getvariable('whitespace'));
 

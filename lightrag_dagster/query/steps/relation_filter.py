@@ -1,4 +1,4 @@
-"""The choice, by a language model, of the facts (relations) where a walk starts.
+"""The choice, by a language model, of the relations where a walk starts.
 
 After the recognition memory of HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025). One call per search.
 """
@@ -11,45 +11,45 @@ from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Relation
 from lightrag_dagster.stages.extraction.reasoning import read_object
-from lightrag_dagster.stages.prompts.requests import facts_request
+from lightrag_dagster.stages.prompts.requests import relevance_request
 
-ASKED_FACTS = 20
+ASKED_RELATIONS = 20
 """Nearest relations that the model sees; the others are left out."""
 
 _DESCRIPTION_CHARACTERS = 300
 
 
 class Filtered(NamedTuple):
-    """The facts where a walk may start, and notes for `--explain`."""
+    """The relations where a walk may start, and notes for `--explain`."""
 
-    facts: Hits
+    relations: Hits
     notes: dict[str, Any]
 
 
-def filter_facts(search: Search, facts: Hits) -> Filtered:
-    """Return the facts that the model keeps, with score 1, since it gives no similarity.
+def filter_relations(search: Search, near: Hits) -> Filtered:
+    """Return the relations that the model keeps, with score 1, since it gives no similarity.
 
-    Without the setting `filter_facts`, and if the model's answer cannot be used, all facts are kept as they are.
+    Without the setting `filter_relations`, and if the model's answer cannot be used, all are kept as they are.
 
     Raises:
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
-    if not search.settings.filter_facts or search.asking is None or not facts:
-        return Filtered(facts, {})
-    asked = dict(list(facts.items())[:ASKED_FACTS])
+    if not search.settings.filter_relations or search.asking is None or not near:
+        return Filtered(near, {})
+    asked = dict(list(near.items())[:ASKED_RELATIONS])
     relations = list(search.snapshot.relations(asked))
-    request = facts_request(search.asking.prompts, search.query, list(fact_lines(relations)))
+    request = relevance_request(search.asking.prompts, search.query, list(relation_lines(relations)))
     notes: dict[str, Any] = {}
     kept = search.asking.optional(request, lambda text: parse_numbers(text, len(asked)), notes)
     if kept is None:
-        return Filtered(facts, _named("facts ", notes | {"kept": "all"}))
+        return Filtered(near, _named("relations ", notes | {"kept": "all"}))
     rows = list(asked)
     named = tuple(f"{relations[place].src} — {relations[place].tgt}" for place in kept)
     notes |= {"kept": f"{len(kept)} of {len(asked)}"} | ({"that count": named} if named else {})
-    return Filtered({rows[place]: 1.0 for place in kept}, _named("facts ", notes))
+    return Filtered({rows[place]: 1.0 for place in kept}, _named("relations ", notes))
 
 
-def fact_lines(relations: Iterable[Relation]) -> Iterable[str]:
+def relation_lines(relations: Iterable[Relation]) -> Iterable[str]:
     """Yield a line of JSON per relation, numbered from 1, with the start of its description."""
     for number, one in enumerate(relations, start=1):
         description = one.description[:_DESCRIPTION_CHARACTERS]
@@ -58,12 +58,12 @@ def fact_lines(relations: Iterable[Relation]) -> Iterable[str]:
 
 
 def parse_numbers(text: str, most: int) -> list[int] | None:
-    """Read a JSON object with `facts`, numbers from 1 to `most`; return them as positions from 0, in order, each once.
+    """Read a JSON object with `relations`, numbers from 1 to `most`; return their positions from 0, sorted, each once.
 
-    Other numbers are left out. None if there is no such object, or it has no number of a fact.
+    Other numbers are left out. None if there is no such object, or it has no number of a relation.
     """
     try:
-        given = [int(one) for one in read_object(text)["facts"]]
+        given = [int(one) for one in read_object(text)["relations"]]
     except (ValueError, KeyError, TypeError, OverflowError):
         return None
     places = sorted({number - 1 for number in given if 1 <= number <= most})
