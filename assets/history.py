@@ -1,4 +1,8 @@
-"""The history of runs that have ended: all of it forgotten, or the old part of it."""
+"""The history of runs that have ended: all of it forgotten, or the old part of it.
+
+Dagster's storage is used directly, since no public function names the run of the last event of each kind and partition,
+deletes the checks of a run, or knows the SQLite files.
+"""
 
 import shutil
 import sqlite3
@@ -8,9 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
-from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log import SqlEventLogStorage, SqlEventLogStorageTable, SqliteEventLogStorage
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 from sqlalchemy import Table, func, select
 
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG

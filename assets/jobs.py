@@ -1,7 +1,7 @@
 """The jobs: sets of assets that one run makes."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import dagster as dg
 
@@ -10,10 +10,8 @@ from lightrag_dagster.assets.checks import source_checks
 from lightrag_dagster.assets.metadata import IngestConfig
 from lightrag_dagster.assets.namespace import Namespace
 
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
-
-    Job: TypeAlias = UnresolvedAssetJobDefinition
+Job: TypeAlias = Any
+"""What `define_asset_job` returns, for which Dagster exports no name."""
 
 INGESTED = [name for declared in INGESTION for name in declared.assets]
 PUBLISHED = [name for declared in PUBLICATION for name in declared.assets]
@@ -23,12 +21,12 @@ BUILDING = ("ingest", "backfill", "publish")
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
 
-def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> "dict[str, Job]":
+def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> dict[str, Job]:
     """Return each of `JOBS` by its name without prefix; they keep their executor beside one of the project."""
     steps = [namespace.named(declared.name) for declared in INGESTION]
     ingestion = [*steps, *(check.node_def.name for check in source_checks(namespace))]
 
-    def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> "Job":
+    def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
         selection = [namespace.key(asset) for asset in assets]
         return dg.define_asset_job(
             namespace.named(name), selection=selection, config=config, description=description, executor_def=executor

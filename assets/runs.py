@@ -1,7 +1,6 @@
 """The runs of a knowledge base: those that are under way, and those that were killed."""
 
 import dagster as dg
-from dagster._core.execution.backfill import BulkActionsFilter, BulkActionStatus
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
@@ -21,7 +20,7 @@ _UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_BACKFILLS_UNDER_WAY = [BulkActionStatus.REQUESTED, BulkActionStatus.CANCELING]
+_BACKFILLS_UNDER_WAY = ("REQUESTED", "CANCELING")
 
 
 def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
@@ -35,7 +34,9 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
             return True
         if not run.asset_selection and run.job_name in map(namespace.named, BUILDING):
             return True
-    for backfill in instance.get_backfills(BulkActionsFilter(statuses=_BACKFILLS_UNDER_WAY)):
+    for backfill in instance.get_backfills():
+        if backfill.status.name not in _BACKFILLS_UNDER_WAY:
+            continue
         if not backfill.asset_selection or not built.isdisjoint(backfill.asset_selection):
             return True
     return False

@@ -4,10 +4,11 @@ import os
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import dagster as dg
 
+from lightrag_dagster.assets.jobs import Job
 from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
@@ -18,9 +19,6 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-
-if TYPE_CHECKING:
-    from lightrag_dagster.assets.jobs import Job
 
 TICK_VARIABLES = ("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "DAGSTER_GRPC_TIMEOUT_SECONDS")
 """Environment variables with the seconds that Dagster waits for a tick of a schedule; the first one set counts."""
@@ -43,7 +41,7 @@ FRESHNESS = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_
 """The freshness policy of each asset. The knowledge base has none: without changes, it is not published."""
 
 
-def build_schedules(settings: Settings, jobs: "Mapping[str, Job]") -> list[dg.ScheduleDefinition]:
+def build_schedules(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.ScheduleDefinition]:
     """Return every schedule; raises SettingsError when `nightly` is not a cron line."""
     namespace = Namespace(settings.namespace)
     try:

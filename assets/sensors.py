@@ -9,13 +9,14 @@ import logging
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
+from lightrag_dagster.assets.jobs import Job
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -31,9 +32,6 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, without_graph
-
-if TYPE_CHECKING:
-    from lightrag_dagster.assets.jobs import Job
 
 CHECK_SECONDS = 60
 """Often enough for new folders and for publication: a merge takes longer than this."""
@@ -108,7 +106,7 @@ _SENSORS = {
 """The interval of each sensor, in seconds, and its description."""
 
 
-def build_sensors(namespace: Namespace, jobs: "Mapping[str, Job]") -> list[dg.SensorDefinition]:
+def build_sensors(namespace: Namespace, jobs: Mapping[str, Job]) -> list[dg.SensorDefinition]:
     """Return every sensor, all of them running at first."""
 
     def common(name: str) -> dict[str, Any]:

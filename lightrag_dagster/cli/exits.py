@@ -1,8 +1,6 @@
 """The end of a command: every error and signal is one line on standard error and an exit code."""
 
-import atexit
 import errno
-import gc
 import logging
 import os
 import signal
@@ -14,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -64,49 +62,43 @@ def _is_of_typer(error: BaseException) -> bool:
 
 
 def leave(run: Callable[[], object]) -> None:
-    """Run the command line and end the process.
-
-    After a success, functions registered with `atexit` still run. Python's own clean-up does not: it takes 0.2
-    seconds, and after an error the stores' bindings would print a list of the objects that are still referred to,
-    below the line that matters.
-    """
-    # Imports make many objects and no garbage.
-    gc.set_threshold(100_000)
+    """Run the command line and end the process; always raises SystemExit."""
     nowhere = Path(os.devnull)
     sys.stdout = sys.stdout or nowhere.open("w")  # they are None if they were closed before the start
     sys.stderr = sys.stderr or nowhere.open("w")
-    code: object = 0
+    code: int | str | None = 0
+    failed: OSError | None = None
     try:
         run()
     except SystemExit as ended:
-        code = ended.code or 0
+        code = ended.code
     except OSError as error:  # of help, which is printed before a command runs
-        line, code = _explained(error, debug=False)
+        failed = error
+    failed = _flush(sys.stdout) or failed
+    if failed and not code and not isinstance(failed, BrokenPipeError):
+        line, code = _explained(failed, debug=False)
         _print(line)
-    if code == 0:
-        atexit._run_exitfuncs()
-    else:
-        from lightrag_dagster.core.tracing import flush
+    _flush(sys.stderr)  # with no standard error left, the exit code is all that can be said
+    sys.exit(code)
 
-        flush()
+
+def _flush(stream: TextIO) -> OSError | None:
+    """Write the lines that wait; where that fails, discard them, since Python would try again, and return the error."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        pass
+        stream.flush()
     except OSError as error:
-        if code == 0:
-            line, code = _explained(error, debug=False)
-            _print(line)
-    with suppress(OSError):  # with no standard error left, the exit code is all that can be said
-        sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else UNEXPECTED)
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+        return error
+    return None
 
 
 class _Signals:
     """A watch for SIGINT and SIGTERM in a thread, since neither handler nor exception says which of them it was.
 
     Dagster replaces the handlers while it runs a job, by one for both. If an interruption is lost, in a callback of a
-    library or a long call into one, the thread ends the process. The stores survive that: every write is atomic.
+    library or a long call into one, the thread ends the process, without Python's own clean-up: no other command ends
+    so. The stores survive that: every write is atomic.
     """
 
     def __init__(self, reader: int) -> None:

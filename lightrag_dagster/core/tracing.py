@@ -21,7 +21,6 @@ Attributes = Mapping[str, Value]
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _SERVICE = "lightrag-dagster"
-_FLUSH_MILLISECONDS = 5000
 
 _log = logging.getLogger(__name__)
 
@@ -48,17 +47,6 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
         except Exception as error:
             current.set_attribute("error.type", type(error).__name__)
             raise
-
-
-def flush() -> None:
-    """Send the spans that are still waiting; for a process that ends without clean-up."""
-    if "opentelemetry.sdk.trace" in sys.modules:
-        from opentelemetry import trace
-        from opentelemetry.sdk.trace import TracerProvider
-
-        provider = trace.get_tracer_provider()
-        if isinstance(provider, TracerProvider):
-            provider.force_flush(_FLUSH_MILLISECONDS)
 
 
 def _tracer() -> "Tracer | None":

@@ -8,7 +8,6 @@ import dagster as dg
 import yaml
 from dagster.components.core.decl import build_filesystem_component_decl_from_context
 from dagster.components.core.defs_module import ComponentPath, CompositeYamlComponent
-from dagster_shared.utils.config import discover_config_file
 from pydantic import ValidationError
 
 from lightrag_dagster.errors import SettingsError, one_line
@@ -52,10 +51,12 @@ def _reason(error: BaseException) -> str:
 
 def _components(folder: Path) -> list[dg.Component]:
     """Return the components of a folder, with its project importable, as `dg` has it."""
-    config = discover_config_file(folder)
-    if config is None:
+    above = [
+        one for one in (folder, *folder.parents) if (one / "dg.toml").exists() or (one / "pyproject.toml").exists()
+    ]
+    if not above:
         raise SettingsError(f"--defs: {folder} is in no project of `dg`; move it into one, or use --home and --sources")
-    sys.path[:0] = [str(config.parent / "src"), str(config.parent)]
+    sys.path[:0] = [str(place) for one in above for place in (one / "src", one)]
     try:
         found = _load(folder)
     except SettingsError:

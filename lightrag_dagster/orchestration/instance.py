@@ -10,7 +10,6 @@ from typing import Any
 
 import dagster as dg
 import yaml
-from dagster._core.instance.ref import InstanceRef
 from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
@@ -77,8 +76,8 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     quiet_logs()
     try:
         settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND
-        reference = InstanceRef.from_dir(str(folder), overrides=settings)
-        with kept_open(folder), dg.DagsterInstance.from_ref(reference) as instance:
+        # Its name says less than it does: the instance of any folder, with settings beside those of its file.
+        with kept_open(folder), dg.DagsterInstance.local_temp(str(folder), settings) as instance:
             yield instance
     except (SQLAlchemyError, sqlite3.Error) as error:
         cause = one_line(getattr(error, "orig", None) or error)

@@ -16,9 +16,7 @@ from lightrag_dagster.core.background import BackgroundLoop
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Vectors
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError
-from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import (
-    chat_identity,
     open_chat_model,
     open_embedder,
     open_plain_chat_model,
@@ -27,7 +25,6 @@ from lightrag_dagster.models.providers import (
 )
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.storage.database.stored_answer import stored_answer
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import manifests
 
@@ -56,10 +53,6 @@ class Models:
 
     def complete(self, request: ChatRequest) -> ChatResponse:
         """Answer one request, from the response store if possible; raises as `ChatModel.complete`."""
-        if self._account is None:
-            key = response_key(chat_identity(self._llm.of(request.role)), request)
-            if stored := stored_answer(self._home.responses, key):
-                return stored
         return self._run(self._chat_model(request.role).complete(request))
 
     def embed(self, texts: Sequence[str], corpus_state: Vectors | None) -> Vectors:

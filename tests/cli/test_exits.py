@@ -135,29 +135,17 @@ def test_a_wrong_option_is_explained_by_typer(
     assert "No such option" in errors
 
 
-def test_nothing_is_printed_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two connections that refer to each other are what the stores' bindings complain about at exit.
-    program = (
-        "import sys, duckdb; from lightrag_dagster.cli.exits import leave\n"
-        "kept = duckdb.connect(); sys.kept = [kept, kept.execute('select 1')]; sys.kept.append(sys.kept)\n"
-        "def fail(): print('error: this', file=sys.stderr); sys.exit(2)\n"
-        "import atexit; atexit.register(lambda: print('leaked', file=sys.stderr))\n"
-        "leave(fail)"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stderr) == (2, "error: this\n")
-
-
-@pytest.mark.parametrize("end", ["", "sys.exit()", "sys.exit(0)"])
-def test_after_a_success_libraries_clean_up(end: str) -> None:
-    program = (
-        "import atexit, sys; from lightrag_dagster.cli.exits import leave\n"
-        "atexit.register(lambda: print('cleaned up'))\n"
-        f"def succeed():\n print('done')\n {end}\n"
-        "leave(succeed)"
-    )
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\ncleaned up\n", "")
+@pytest.mark.parametrize(
+    "arguments", [["sql", "from nowhere"], ["cypher", "match nothing"], ["query", "?"]], ids=" ".join
+)
+def test_nothing_is_printed_after_an_error(
+    monkeypatch: pytest.MonkeyPatch, published_home: Path, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
+    code, errors = ended(arguments, subprocess.DEVNULL)
+    assert code == 2
+    assert errors.startswith("error: ")
+    assert errors.count("\n") == 1
 
 
 def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:

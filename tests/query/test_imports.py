@@ -6,13 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message
-from lightrag_dagster.models.cached import response_key
-from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.settings import LLMSettings
-from lightrag_dagster.storage.database.responses import ResponseStore
-from lightrag_dagster.storage.home import Home
-
 NEEDED = {
     "Stemmer", "anyio", "filelock", "lancedb", "lightrag_dagster", "numpy", "pyarrow", "pydantic", "pydantic_core",
     "pydantic_settings", "regex", "snowballstemmer", "sniffio", "tenacity", "tiktoken", "tiktoken_ext", "yaml",
@@ -64,25 +57,6 @@ def packages(modules: set[str]) -> set[str]:
     """Return the top-level packages of modules, without those of Python and without private ones."""
     names = {name.split(".")[0] for name in modules} - sys.stdlib_module_names
     return {name for name in names if not name.startswith("_")}
-
-
-def test_a_repeated_question_to_an_endpoint_imports_neither_its_client_nor_sqlalchemy(tmp_path: Path) -> None:
-    statement = (
-        "from lightrag_dagster.core.protocols import ChatRequest, Message\n"
-        "from lightrag_dagster.query.models import Models\n"
-        "from lightrag_dagster.settings import load_settings\n"
-        "from lightrag_dagster.storage.snapshots.manifests import Vectors\n"
-        f"settings = load_settings(home={str(tmp_path)!r}, llm={{'provider': 'openai'}})\n"
-        "made = Vectors(provider='offline', model='', dimensions=8, identity='', tables={})\n"
-        "models = Models(settings, made)\n"
-        "assert models.complete(ChatRequest('answer', (Message('user', 'Hello'),))).text == 'Hello to you.'\n"
-        "models.close()\n"
-    )
-    question = ChatRequest("answer", (Message("user", "Hello"),))
-    with ResponseStore(Home(tmp_path).responses) as store:
-        key = response_key(chat_identity(LLMSettings(provider="openai")), question)
-        store.put_many({key: ChatResponse("Hello to you.")})
-    assert not imported(statement, tmp_path) & {"openai", "sqlalchemy"}
 
 
 @pytest.mark.long

@@ -10,7 +10,6 @@ import tiktoken
 
 from lightrag_dagster.core.text.boundaries import content_defined
 from lightrag_dagster.core.text.encodings import load_encoding
-from lightrag_dagster.core.text.white_space import MARK, marked
 
 # tiktoken's regular expressions fail within a run of about a million spaces.
 _PIECE = 100_000
@@ -33,11 +32,6 @@ def load_tokenizer(encoding: str) -> "Tokenizer":
     Raises:
         TokenizerError: the encoding cannot be loaded.
     """
-    return Tokenizer(load_encoding(encoding, marked=True))
-
-
-@cache
-def _load_unmarked(encoding: str) -> "Tokenizer":
     return Tokenizer(load_encoding(encoding))
 
 
@@ -49,12 +43,9 @@ class Tokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self._mark = encoding.encode_single_token(MARK) if MARK in encoding.special_tokens_set else None
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
         """Return the tokens of a text. Releases the GIL."""
-        if self._mark is not None:
-            return self._encode_marked(text, self._mark)
         try:
             return self._encoding.encode_to_numpy(text, disallowed_special=())
         except ValueError:
@@ -62,14 +53,6 @@ class Tokenizer:
                 raise
             pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
             return np.concatenate([self._encoding.encode_to_numpy(piece, disallowed_special=()) for piece in pieces])
-
-    def _encode_marked(self, text: str, mark: int) -> npt.NDArray[np.uint32]:
-        if MARK[0] in text and MARK in text:  # a single character is found at once
-            return _load_unmarked(self._encoding.name).encode(text)
-        ready = marked(text)
-        allowed = {MARK} if len(ready) > len(text) else set[str]()
-        tokens = self._encoding.encode_to_numpy(ready, allowed_special=allowed, disallowed_special=())
-        return tokens[tokens != mark] if allowed else tokens
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
