@@ -43,7 +43,7 @@ def nearest(handle: Any, vector: Vectors, limit: int) -> Any:
     """
     query = handle.search(vector).distance_type("cosine").select(["id", "_distance"]).limit(limit)
     # Refining compares the stored vectors of four times the candidates; the distances of the index itself are those of
-    # rounded vectors. An index of an older version has partitions: all are searched.
+    # rounded vectors.
     return query.nprobes(_ALL).refine_factor(_REFINE)
 
 

@@ -48,8 +48,9 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.reading_state import LISTED, READING_STATE, STAMPS
+from lightrag_dagster.storage.tables.records import TableVersion
 from lightrag_dagster.storage.tables.shards import Shard, shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion, count_values
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, count_values
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,7 +18,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 from lightrag_dagster.storage.snapshots.records import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import require_current
-from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables, TableVersion
+from lightrag_dagster.storage.tables.records import TableVersion
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 TABLE = "duplicate_candidates"
 

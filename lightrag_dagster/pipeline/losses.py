@@ -11,7 +11,7 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.records import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.acceptance import AnswerRows
-from lightrag_dagster.storage.tables.source_tables import TableVersion
+from lightrag_dagster.storage.tables.records import TableVersion
 
 
 @dataclass(frozen=True)

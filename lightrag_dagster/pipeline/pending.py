@@ -17,10 +17,9 @@ from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.gone import held_sources, removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
-from lightrag_dagster.pipeline.mentions import PARSED_TABLES
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
@@ -30,7 +29,8 @@ from lightrag_dagster.storage.locks.locks import ingesting, is_ingested
 from lightrag_dagster.storage.snapshots.records import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.records import TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 

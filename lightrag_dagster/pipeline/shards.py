@@ -23,8 +23,9 @@ from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.locks.locks import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.reading_state import READING_STATE
+from lightrag_dagster.storage.tables.records import TableVersion
 from lightrag_dagster.storage.tables.shards import Shard
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
 
 LOCK_SECONDS = 3600.0
 """Time a step waits for another ingestion of its source: longer than most, shorter than a night. Seconds."""

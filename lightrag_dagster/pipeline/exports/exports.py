@@ -20,16 +20,10 @@ from lightrag_dagster.pipeline.exports.written import RECIPE, Written
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import building
-from lightrag_dagster.storage.snapshots.exported import (
-    LATEST,
-    Export,
-    Exports,
-    exported_snapshots,
-    forget_exports,
-    read_exports,
-)
+from lightrag_dagster.storage.snapshots.exported import LATEST, exported_snapshots, forget_exports, read_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.readers import mark_read
+from lightrag_dagster.storage.snapshots.records import Export, Exports
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 
 _log = logging.getLogger(__name__)

@@ -26,4 +26,4 @@ def stored_answer(address: Address, key: str) -> ChatResponse | None:
             row = connection.execute(_SELECT, (key, int(time.time() // 86_400))).fetchone()
     except sqlite3.Error:
         return None
-    return ChatResponse.of_row(*row) if row else None
+    return ChatResponse(*row) if row else None

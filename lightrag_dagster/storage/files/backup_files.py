@@ -145,7 +145,7 @@ class Contents:
     def store_data(self, source: "Contents") -> dict[str, int]:
         """Copy all files of another home or backup that are not records, and remove all others; return their bytes."""
         found = source.names()
-        sizes = {name: size for name, size in found.items() if not is_record(name) and not packed.is_old(name, found)}
+        sizes = {name: size for name, size in found.items() if not is_record(name)}
         kept = set(map(self._name_here, sizes))
         self._delete(name for name in self.names() if not is_record(name) and name not in kept)
         names = sorted(sizes)

@@ -1,11 +1,11 @@
 """Files of a bucket by their names on a disk; graph databases and arrays of generations are compressed by zstd.
 
-On disks, and so in the cache, they are as they are written. Those of earlier versions are so in the bucket, too.
+On disks, and so in the cache, they are as they are written.
 """
 
 import hashlib
 import shutil
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -26,11 +26,6 @@ def is_packed(name: str) -> bool:
     return name.startswith("generations/") and name.endswith(_PACKED)
 
 
-def is_old(name: str, keys: Container[str]) -> bool:
-    """Say whether a file of an earlier version has one of today beside it, which counts."""
-    return is_packed(name) and _key_of(name) in keys
-
-
 def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:
     """Return name → object of everything below a folder; raises StoreError."""
     return {name_of(key): one for key, one in objects.list(folder).items()}
@@ -43,7 +38,7 @@ def name_of(key: str) -> str:
 
 
 def exists(objects: Objects, name: str) -> bool:
-    """Say whether there is the file, as it is written today; raises StoreError."""
+    """Say whether there is the file; raises StoreError."""
     return objects.head(_key_of(name)) is not None
 
 
@@ -57,13 +52,10 @@ def hash_of(objects: Objects, name: str) -> str | None:
     try:
         with NamedTemporaryFile(prefix="lightrag-hash-") as file:
             content = Path(file.name)
-            if is_packed(name) and objects.download(_key_of(name), content):
-                with pa.input_stream(content, compression=_COMPRESSION) as packed:
-                    return hashlib.file_digest(packed, "sha256").hexdigest()
-            if not objects.download(name, content):
+            if not objects.download(_key_of(name), content):
                 return None
-            with content.open("rb") as plain:
-                return hashlib.file_digest(plain, "sha256").hexdigest()
+            with pa.input_stream(content, compression=_COMPRESSION if is_packed(name) else None) as stored:
+                return hashlib.file_digest(stored, "sha256").hexdigest()
     except OSError as error:
         if error.errno is None:  # of Arrow: what came cannot be expanded
             raise
@@ -77,12 +69,13 @@ def download(objects: Objects, name: str, path: Path) -> int | None:
     Raises:
         StoreError: it is damaged, or the disk or the bucket refuses.
     """
-    if is_packed(name):
-        with _beside(path) as content:
-            if objects.download(_key_of(name), content):
-                unpack(f"{objects.name}/{_key_of(name)}", content, path)
-                return content.stat().st_size
-    return path.stat().st_size if objects.download(name, path) else None
+    if not is_packed(name):
+        return path.stat().st_size if objects.download(name, path) else None
+    with _beside(path) as content:
+        if not objects.download(_key_of(name), content):
+            return None
+        unpack(f"{objects.name}/{_key_of(name)}", content, path)
+        return content.stat().st_size
 
 
 def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
@@ -103,7 +96,7 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
 
 def delete(objects: Objects, names: Sequence[str]) -> None:
     """Remove files; those that are not there are no error. Raises StoreError."""
-    objects.delete([*names, *(_key_of(name) for name in names if is_packed(name))])
+    objects.delete([_key_of(name) for name in names])
 
 
 def unpack(name: str, path: Path, target: Path) -> None:

@@ -87,16 +87,13 @@ class Generation:
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a shard, in order of source; none of a source that an older
-        version of this package accepted without the table.
+        A merged table has one, a per-source table one a shard, in order of source.
         """
         if table in MERGED_TABLES:
             paths = [self.path(f"{table}.parquet")]
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [
-                path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
-            ]
+            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
         return self.home.files.open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:

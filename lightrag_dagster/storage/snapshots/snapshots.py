@@ -10,8 +10,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from pydantic import Field
-
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
@@ -20,26 +18,20 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.records import BuiltGraph, Manifest, Pointer, Record, Vectors, read_record
+from lightrag_dagster.storage.snapshots.records import (
+    BuiltGraph,
+    Hold,
+    Manifest,
+    Pins,
+    Pointer,
+    Vectors,
+    read_record,
+)
 from lightrag_dagster.storage.snapshots.verify import record_files
 
 _log = logging.getLogger(__name__)
 
 _NAMED_PROBLEMS = 3
-
-
-class Pins(Record):
-    """`pins.json`: names of snapshots."""
-
-    mended_by = "delete it, and give the snapshots their names again"
-
-    names: dict[str, str] = Field(default={}, description="name → snapshot")
-
-
-class Hold(Pointer):
-    """`HELD`: the snapshot that a rollback holds."""
-
-    mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
 
 
 def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:

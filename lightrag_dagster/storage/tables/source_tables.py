@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
@@ -24,8 +24,9 @@ from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TAB
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.locks import ingesting
-from lightrag_dagster.storage.snapshots.records import Record, read_record
+from lightrag_dagster.storage.snapshots.records import read_record
 from lightrag_dagster.storage.tables.reading_state import READING_STATE
+from lightrag_dagster.storage.tables.records import Refusal, TableVersion
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 
 ALL_SOURCES = "all"
@@ -41,48 +42,6 @@ _SUMMED = ("entities", "relations", "rejected_rows")
 
 # Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
 _LOCK_SECONDS = 3600.0
-
-
-class TableVersion(BaseModel):
-    """One version of one source's table.
-
-    `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
-    settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
-    columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
-    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
-    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
-    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    table: str
-    source: str
-    version: str
-    rows: int
-    inputs: dict[str, str]
-    fingerprint: str
-    counts: dict[str, dict[str, int]] = {}
-    sums: dict[str, int] = {}
-    new_sums: dict[str, int] = {}
-    reasons: list[str] = []
-    shards: int = 1
-    losses_accepted: bool = False
-
-    def count(self, column: str, value: str) -> int:
-        """Return how many rows have `value` in one of the counted columns."""
-        return self.counts.get(column, {}).get(value, 0)
-
-    def outdated(self, recipe: str) -> int:
-        """Return how many rows name another recipe."""
-        return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
-
-
-class Refusal(Record):
-    """`refused.json`: the files of a source that were read and not taken, by a hash of their listing, and why."""
-
-    files: str
-    reason: str
 
 
 class StoredShard(NamedTuple):

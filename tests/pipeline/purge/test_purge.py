@@ -19,8 +19,8 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.records import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import Pins, list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.records import Manifest, Pins
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import merge, rows

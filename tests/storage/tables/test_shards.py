@@ -11,6 +11,7 @@ from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.records import TableVersion
 from lightrag_dagster.storage.tables.shards import (
     BYTES,
     MOST,
@@ -21,7 +22,7 @@ from lightrag_dagster.storage.tables.shards import (
     shards,
     version_of,
 )
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import rows
 
 COUNTS = (1, 2, 4, 64, MOST)
