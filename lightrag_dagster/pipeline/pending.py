@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.gone import held_sources, removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
@@ -303,8 +303,7 @@ def accept_pending(settings: Settings) -> None:
         StoreError: a record is damaged or the disk refuses.
     """
     home, bounds = Home.of(settings), Bounds.of(settings)
-    with suppress(OlderFormatError):  # which the merge brings forward
-        refresh(home)
+    refresh(home)
     for name in to_accept(settings):
         with suppress(BuilderLockedError), ingesting(home, name, 0):
             accept(home, name, *bounds)

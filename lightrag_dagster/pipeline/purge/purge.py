@@ -6,7 +6,7 @@ the published snapshot and from the tables of its source, all that these do not 
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from shlex import quote
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.text.composed import stored_name
-from lightrag_dagster.errors import OlderFormatError, SourceError, StoreError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.additions import CURATION
@@ -86,8 +86,7 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         StoreError: the home is damaged.
     """
     home, sources, gone = Home.of(settings), find_sources(settings), Gone()
-    with suppress(OlderFormatError):  # which the lock brings forward
-        refresh(home)
+    refresh(home)
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))

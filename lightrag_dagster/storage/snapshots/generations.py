@@ -99,7 +99,7 @@ class Generation:
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
         schema = (MERGED_TABLES | SOURCE_TABLES)[table]
-        parts = [self.home.files.read(path, columns, schema) for path in self.table_files(table)]
+        parts = [self.home.files.read(path, columns) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
 

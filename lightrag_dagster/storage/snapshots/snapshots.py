@@ -61,9 +61,10 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
+    left = home_format.left(home)
     published = Manifest(
         snapshot_id=generation.id,
-        sequence=1 + max(others, default=0),
+        sequence=1 + max(others, default=left.sequence if left else 0),
         published_at=_now(),
         inputs=generation.inputs(),
         rows=_count_rows(generation),

@@ -123,12 +123,11 @@ class SourceTables:
         Raises:
             StoreError: the disk refuses.
         """
-        leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
         counts, sums = _totals(stored)
         version = TableVersion(
             table=table,
             source=source,
-            version=version_of(_SCHEMAS[table], leaves),
+            version=self._put_together(table, source, stored),
             rows=sum(one.rows for one in stored),
             inputs=dict(inputs),
             fingerprint=fingerprint,
@@ -139,15 +138,23 @@ class SourceTables:
             shards=len(stored),
             losses_accepted=losses_accepted,
         )
-        filled = [one for one in stored if one.leaves]
-        if len(filled) > 1:
-            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
-            with self._files.writing(self._list(table, source, version.version)) as path:
-                path.write_text(json.dumps(listed), encoding="utf-8")
         atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         if table == "raw_documents":
             self._refusal(source).unlink(missing_ok=True)
         return version
+
+    def take_over(self, table: str, source: str, version: str) -> str:
+        """Store a version that may have other columns with today's, and return its name; "" is one of no rows.
+
+        A version that is lost keeps its name, so that it is missed. Raises StoreError.
+        """
+        if not version:
+            return self.store(table, source, _SCHEMAS[table].empty_table()).name
+        if not self.has(table, source, version):
+            return version
+        paths = self.open(table, source, version)
+        stored = [self.store(table, source, atomic.read_conforming(path, _SCHEMAS[table])) for path in paths]
+        return self._put_together(table, source, stored)
 
     def refuse(self, source: str, listing: str, reason: str) -> None:
         """Note that the files of a listing, by its hash, were read and not taken; raises StoreError."""
@@ -203,9 +210,7 @@ class SourceTables:
             StoreError: the source has no such version.
         """
         paths = self.open(table, source, version or self.require(table, source).version)
-        return pa.concat_tables(
-            [self._files.read(path, columns, _SCHEMAS[table]) for path in paths], promote_options="permissive"
-        )
+        return pa.concat_tables([self._files.read(path, columns) for path in paths], promote_options="permissive")
 
     def read_shard(
         self, table: str, source: str, version: str, shard: Shard, columns: list[str] | None = None
@@ -219,12 +224,12 @@ class SourceTables:
         parts = self._parts(table, source, version)
         found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
         empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), _SORT_KEYS[table][0]) for path in found]
+        rows = [shard.of(self._files.read(path, columns), _SORT_KEYS[table][0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
         """Read what `store` has stored; raises StoreError."""
-        return self._files.read(self._file(table, source, name), schema=_SCHEMAS[table])
+        return self._files.read(self._file(table, source, name))
 
     def open_stored(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
         """Return the files of shards to read, fetched from a bucket; raises StoreError."""
@@ -273,6 +278,16 @@ class SourceTables:
             return [(first, last, self._file(table, source, name)) for first, last, name in found]
         except (OSError, ValueError) as error:
             raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+
+    def _put_together(self, table: str, source: str, stored: Sequence[StoredShard]) -> str:
+        """Write the list of the files of a version, if they are several; return its name."""
+        version = version_of(_SCHEMAS[table], {leaf: rows for one in stored for leaf, rows in one.leaves.items()})
+        filled = [one for one in stored if one.leaves]
+        if len(filled) > 1:
+            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
+            with self._files.writing(self._list(table, source, version)) as path:
+                path.write_text(json.dumps(listed), encoding="utf-8")
+        return version
 
     def _refusal(self, source: str) -> Path:
         return self.home.source_table("raw_documents", source) / "refused.json"

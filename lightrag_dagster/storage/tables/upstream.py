@@ -44,8 +44,7 @@ def record_partitions(
 
     Raises:
         BuilderLockedError: another process still ingested the source after some `seconds`.
-        OlderFormatError: a builder must bring the home forward first.
-        StoreError: the disk refuses.
+        StoreError: the disk refuses, or the home has another layout.
     """
     record = Upstream(asset=asset, partitions=dict(partitions), dimensions=tuple(sorted(dimensions)))
     with suppress(StoreError):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster.core.objects import Objects
-from lightrag_dagster.errors import OlderFormatError, StoreError
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic, mirror
 from lightrag_dagster.storage.home import Home
@@ -273,7 +273,7 @@ def test_all_records_are_taken_over_only_of_a_home_that_can_be_read(
     with home.files.session():
         home_format.begin(home)
     monkeypatch.setitem(home_format.MIGRATIONS, home_format.newest() + 1, lambda home: None)
-    with pytest.raises(OlderFormatError):
+    with pytest.raises(StoreError, match="`lightrag-dagster run` takes it over"):
         refresh(reader())
 
 
