@@ -39,8 +39,8 @@ class Format(Record):
     format: int = Field(ge=FIRST)
     layout: str | None = Field(default=None, description="Hash of the layout of its files")
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
-    left: Left | None = Field(default=None, description="What the last snapshot of another layout leaves to the next")
-    copying: str | None = Field(default=None, description="Where its files come from, while they are being copied here")
+    left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
+    copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
 
 def newest() -> int:

@@ -1,4 +1,4 @@
-"""The layout of a home: a hash of what shapes its files. It follows from the code, so that nobody raises it by hand."""
+"""The layout of a home: a hash of what shapes its files, which follows from the code."""
 
 from functools import cache
 from typing import Any, get_args, get_origin

@@ -45,7 +45,7 @@ class _Embedder(PinnedEmbedder):
     model_config = _ANY
 
 
-class _Inputs(Record):
+class _AnyInputs(Record):
     model_config = _ANY
     embedder: _Embedder
 
@@ -53,12 +53,12 @@ class _Inputs(Record):
 class _Manifest(Record):
     model_config = _ANY
     sequence: int
-    inputs: _Inputs
+    inputs: _AnyInputs
 
 
 class _Generation(Record):
     model_config = _ANY
-    inputs: _Inputs
+    inputs: _AnyInputs
     summaries: dict[str, int] = Field(default={})
     failed_summaries: int = 0
 

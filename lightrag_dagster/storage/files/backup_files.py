@@ -87,18 +87,20 @@ def local(place: Place, key: str) -> Iterator[Path]:
 class Contents:
     """The contents of a home or backup, by their names in a home on disk. Every method raises StoreError.
 
-    `machine` has the files of batches. If it is `flat`, as a home on disk, records lie beside the data.
+    `machine` has the files of batches. If it is `flat`, as a home on disk, records lie beside the data. A home in a
+    bucket `packs` some files; a backup has them as it got them.
     """
 
     place: Place
     machine: Place
     flat: bool = False
+    packs: bool = False
 
     @classmethod
     def of_home(cls, home: Home) -> Self:
         """Return those of a home."""
         place = Objects.open(home.bucket) if home.bucket else Folder(home.root)
-        return cls(place, Folder(home.of_machine), flat=home.bucket is None)
+        return cls(place, Folder(home.of_machine), flat=home.bucket is None, packs=home.bucket is not None)
 
     @classmethod
     def of_backup(cls, where: str) -> Self:
@@ -162,12 +164,15 @@ class Contents:
                 return
             with TemporaryDirectory(prefix="lightrag-copy-") as folder:
                 content = Path(folder, "content")
-                packed.unpack(f"{source.place.name}/{name}", path, content)
+                if self.packs:
+                    packed.pack(path, content)
+                else:
+                    packed.unpack(f"{source.place.name}/{name}", path, content)
                 self._store(here, content)
 
     def _name_here(self, name: str) -> str:
-        """Return the name that a file of another home or backup gets: in a home on disk, nothing is packed."""
-        return packed.name_of(name) if self.flat else name
+        """Return the name that a file of another home or backup gets."""
+        return packed.key_of(name) if self.packs else packed.name_of(name) if self.flat else name
 
     def _read(self, name: str) -> bytes | None:
         found = self._of(name).get(self._key(name))

@@ -37,9 +37,14 @@ def name_of(key: str) -> str:
     return name if is_packed(name) else key
 
 
+def key_of(name: str) -> str:
+    """Return the name of a file in a bucket."""
+    return f"{name}{_SUFFIX}" if is_packed(name) else name
+
+
 def exists(objects: Objects, name: str) -> bool:
     """Say whether there is the file; raises StoreError."""
-    return objects.head(_key_of(name)) is not None
+    return objects.head(key_of(name)) is not None
 
 
 def hash_of(objects: Objects, name: str) -> str | None:
@@ -52,7 +57,7 @@ def hash_of(objects: Objects, name: str) -> str | None:
     try:
         with NamedTemporaryFile(prefix="lightrag-hash-") as file:
             content = Path(file.name)
-            if not objects.download(_key_of(name), content):
+            if not objects.download(key_of(name), content):
                 return None
             with pa.input_stream(content, compression=_COMPRESSION if is_packed(name) else None) as stored:
                 return hashlib.file_digest(stored, "sha256").hexdigest()
@@ -72,9 +77,9 @@ def download(objects: Objects, name: str, path: Path) -> int | None:
     if not is_packed(name):
         return path.stat().st_size if objects.download(name, path) else None
     with _beside(path) as content:
-        if not objects.download(_key_of(name), content):
+        if not objects.download(key_of(name), content):
             return None
-        unpack(f"{objects.name}/{_key_of(name)}", content, path)
+        unpack(f"{objects.name}/{key_of(name)}", content, path)
         return content.stat().st_size
 
 
@@ -88,15 +93,20 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
         objects.upload(name, path, create=create)
         return path.stat().st_size
     with _beside(path) as content:
-        with path.open("rb") as file, pa.output_stream(content, compression=_COMPRESSION) as packed:
-            shutil.copyfileobj(file, packed, _BLOCK_BYTES)
-        objects.upload(_key_of(name), content, create=create)
+        pack(path, content)
+        objects.upload(key_of(name), content, create=create)
         return content.stat().st_size
 
 
 def delete(objects: Objects, names: Sequence[str]) -> None:
     """Remove files; those that are not there are no error. Raises StoreError."""
-    objects.delete([_key_of(name) for name in names])
+    objects.delete([key_of(name) for name in names])
+
+
+def pack(path: Path, target: Path) -> None:
+    """Write the content of a file, compressed, to another; raises OSError."""
+    with path.open("rb") as file, pa.output_stream(target, compression=_COMPRESSION) as packed:
+        shutil.copyfileobj(file, packed, _BLOCK_BYTES)
 
 
 def unpack(name: str, path: Path, target: Path) -> None:
@@ -135,7 +145,3 @@ def _explained(folder: Path) -> Iterator[None]:
         raise StoreError(
             f"cannot write in {folder}: {error.strerror or one_line(error)}; nothing was changed"
         ) from error
-
-
-def _key_of(name: str) -> str:
-    return f"{name}{_SUFFIX}" if is_packed(name) else name

@@ -127,7 +127,7 @@ def require_current(home: Home) -> Manifest:
 def refresh_snapshot(home: Home, name: str | None = None) -> None:
     """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one.
 
-    Raises as `formats.require_readable`, also for a home on disk.
+    Raises as `home_format.require_readable`, also for a home on disk.
     """
     home.files.take_over([home.current, home.pins, home.format])
     home_format.require_readable(home)
