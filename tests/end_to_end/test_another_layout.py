@@ -1,5 +1,6 @@
 """A home that another version of this package wrote: nothing is asked again, and the same content is published."""
 
+import json
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import yaml
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -158,3 +160,20 @@ def test_killed_anywhere_it_is_taken_over_by_the_next_run(
     assert loopback.requests == []
     assert snapshot_contents(settings) == scene.contents
     assert published(settings).sequence == 3
+
+
+def test_a_backup_is_restored_as_it_is_and_taken_over_by_the_next_run(
+    scene: Scene, settings: Settings, loopback: Loopback, tmp_path: Path
+) -> None:
+    take_over(Home(settings.home), 0)
+    build(settings)
+    back_up(Home(settings.home), str(tmp_path / "backup"), 0)
+    record = tmp_path / "backup" / "records" / "FORMAT"
+    record.write_text(json.dumps(json.loads(record.read_text()) | {"layout": "another"}))
+    restored = settings.model_copy(update={"home": tmp_path / "restored"})
+    restore(str(tmp_path / "backup"), Home(restored.home), 0)
+    refuses(restored)
+    take_over(Home(restored.home), 0)
+    build(restored, graph=True)
+    assert loopback.requests == []
+    assert snapshot_contents(restored) == scene.contents
