@@ -116,7 +116,7 @@ def test_going_back_pins_the_tag_again(store: Store) -> None:
     assert contents(store.open(again)) == plain(FIRST)
 
 
-def test_a_table_of_an_earlier_version_is_written_anew_and_its_versions_stay(store: Store) -> None:
+def test_a_table_of_another_layout_is_written_anew_and_its_versions_stay(store: Store) -> None:
     vectors = pa.array([vector for _, vector in FIRST.values()], pa.list_(pa.float32(), 3))
     rows = pa.table({"id": list(FIRST), "embedding_fingerprint": ["f1"] * 3, "vector": vectors})
     older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
