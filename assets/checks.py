@@ -229,8 +229,7 @@ SOURCE_CHECKS = [
         "rejected_rows",
         _few_rows_rejected,
         "The share of rows in the model's answers that could not be used is at or under "
-        "extraction.max_rejected_share. Answers that were accepted with a larger share, as by an older version, "
-        "stay accepted.",
+        "extraction.max_rejected_share. Answers that were accepted with a larger share stay accepted.",
     ),
     SourceCheck(
         "entity_mentions",

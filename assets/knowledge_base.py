@@ -10,7 +10,7 @@ from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 
 

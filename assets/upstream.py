@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import dagster as dg
 
-from lightrag_dagster.errors import BuilderLockedError, OlderFormatError
+from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.upstream import record_partitions
@@ -39,7 +39,7 @@ def look_upstream(
             continue
         home, key = Home.of(settings), dg.AssetKey.from_user_string(source.asset)
         if found := _partitions(instance, key):
-            with suppress(BuilderLockedError, OlderFormatError):  # that ingestion has asked, and the next asks again
+            with suppress(BuilderLockedError):  # that ingestion has asked, and the next asks again
                 record_partitions(home, name, source.asset, found, seconds, _dimensions(instance, key))
         else:
             _log.warning(

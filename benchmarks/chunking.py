@@ -25,6 +25,7 @@ import pyarrow as pa
 from benchmarks.passages import generate
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
@@ -32,7 +33,6 @@ from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "token": {},

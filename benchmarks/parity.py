@@ -24,6 +24,7 @@ import yaml
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.query.keywords import parse_keywords
+from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
@@ -31,7 +32,6 @@ from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.requests import extraction_request, keyword_request
-from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 REPOSITORY = Path(__file__).parent.parent
 FIXTURE = REPOSITORY / "tests" / "query" / "fixtures" / "lightrag.json.gz"

@@ -48,7 +48,7 @@ from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, QuerySettings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -40,7 +40,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -13,7 +13,6 @@ LightRAGError                    catch this one; the command line turns it into 
 │       └── BudgetExceededError  the run may not spend more
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
-│   ├── OlderFormatError         a home that the next builder migrates
 │   └── BuilderLockedError       another process is building in this home
 ├── EngineError                  workers that were killed repeatedly
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
@@ -78,10 +77,6 @@ class EmbeddingError(LightRAGError):
 
 class StoreError(LightRAGError):
     """A file or store in the home is missing, unreadable or not what its manifest says."""
-
-
-class OlderFormatError(StoreError):
-    """A home has an older format; the next builder migrates it."""
 
 
 class BuilderLockedError(StoreError):

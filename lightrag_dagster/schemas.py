@@ -12,6 +12,11 @@ def column(name: str, kind: pa.DataType, description: str, *, nullable: bool = F
     return pa.field(name, kind, nullable=nullable, metadata={"description": description})
 
 
+def columns_of(schema: pa.Schema) -> list[tuple[str, str, bool]]:
+    """Return name and type of each column of a schema, and whether it may be null: what shapes a file."""
+    return [(field.name, str(field.type), field.nullable) for field in schema]
+
+
 _TEXTS = pa.list_(pa.string())
 _ELEMENTS = pa.list_(
     pa.struct([("kind", pa.string()), ("start", pa.int64()), ("end", pa.int64()), ("caption", pa.string())])
@@ -73,7 +78,7 @@ CHUNKS = pa.schema(
             nullable=True,
         ),
         column("page", pa.int32(), "Page the chunk starts on, where pages exist.", nullable=True),
-        column("page_end", pa.int32(), "Page it ends on; null if an older version cut it.", nullable=True),
+        column("page_end", pa.int32(), "Page it ends on.", nullable=True),
         column("text_hash", pa.string(), "Hash of the document's text and media type, from which the chunk was cut."),
         column("recipe", pa.string(), "Recipe of the chunker that cut it: its settings and revision."),
     ]
@@ -227,8 +232,8 @@ RELATION_EVIDENCE = pa.schema(
     [
         column("relation_id", pa.string(), "The merged relation."),
         *_EVIDENCE,
-        column("src_id", pa.string(), "The entity of `src`; null if an older version merged.", nullable=True),
-        column("tgt_id", pa.string(), "The entity of `tgt`.", nullable=True),
+        column("src_id", pa.string(), "The entity of `src`."),
+        column("tgt_id", pa.string(), "The entity of `tgt`."),
         column("src", pa.string(), "First endpoint as extracted."),
         column("tgt", pa.string(), "Second endpoint as extracted."),
         column("keywords", pa.string(), "Keywords as extracted."),
@@ -334,6 +339,9 @@ SOURCE_TABLES: dict[str, pa.Schema] = {
     "parsed": PARSED,
 }
 """Tables with one immutable version a source."""
+
+PARSED_TABLES = ("entity_mentions", "relation_mentions", "parsed")
+"""Those that are made from `extractions`."""
 
 MERGED_TABLES: dict[str, pa.Schema] = {
     "entities": ENTITIES,

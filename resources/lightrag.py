@@ -19,7 +19,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_source, find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.manifests import PinnedEmbedder
+from lightrag_dagster.storage.manifests import PinnedEmbedder
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 3600.0

@@ -24,8 +24,8 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables

@@ -41,6 +41,7 @@ ROOMS = {
     "settings": "core",
     "schemas": "core",
     "view_schemas": "core",
+    "reading_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",
     "run_launcher": "orchestration",

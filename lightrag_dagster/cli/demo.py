@@ -22,7 +22,7 @@ from lightrag_dagster.settings import (
 )
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"

@@ -11,7 +11,8 @@ from lightrag_dagster.exports.exports import export_published, export_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.exported import Export, place_of
+from lightrag_dagster.storage.manifests import Export
+from lightrag_dagster.storage.snapshots.exported import place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
 

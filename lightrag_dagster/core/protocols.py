@@ -4,7 +4,6 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -81,20 +80,6 @@ class ChatResponse:
     output_tokens: int = 0
     cached_input_tokens: int = 0
     cost_usd: float = 0.0
-
-    @classmethod
-    def of_row(
-        cls,
-        text: str,
-        finish_reason: str,
-        input_tokens: object,
-        output_tokens: object,
-        cached_input_tokens: object,
-        cost_usd: float,
-    ) -> "ChatResponse":
-        """Return a stored answer; a count or a cost that none can have, as older versions stored it, is 0."""
-        taken, put_out, cached = map(token_count, (input_tokens, output_tokens, cached_input_tokens))
-        return cls(text, finish_reason, taken, put_out, cached, cost_usd if 0 <= cost_usd < math.inf else 0.0)
 
 
 def token_count(value: object) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -79,7 +79,7 @@ def _chosen(
     connection.execute("CREATE TEMP TABLE read (source VARCHAR, path VARCHAR, doc_id VARCHAR)")
     for source, used in versions.items():
         paths = tables.open("raw_documents", source, used["raw_documents"])
-        view_source_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
+        view_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
         connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
     return dict(connection.execute(_CHOOSE, {"first": list(first), "count": count}).fetchall())
 
@@ -95,10 +95,9 @@ def _rows(
     found: dict[str, pa.Table] = {}
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
     for table, schema in SOURCE_TABLES.items():
-        # A source that an older version of this package accepted has fewer tables.
-        paths = tables.open(table, source, versions[table]) if table in versions else []
+        paths = tables.open(table, source, versions[table])
         key = _KEYS.get(table, "chunk_id")
-        view_source_files(connection, "stored", paths, schema)
+        view_files(connection, "stored", paths, schema)
         connection.register("wanted", wanted[key])
         found[table] = connection.sql(f"FROM stored SEMI JOIN wanted USING ({key})").to_arrow_table().cast(schema)
         if table == "chunks":

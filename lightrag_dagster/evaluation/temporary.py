@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES, PinnedEmbedder
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, PinnedEmbedder
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -21,10 +21,9 @@ from lightrag_dagster.exports.written import Written
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import Export, Exports
 from lightrag_dagster.storage.snapshots.exported import (
     LATEST,
-    Export,
-    Exports,
     exported_snapshots,
     forget_exports,
     read_exports,

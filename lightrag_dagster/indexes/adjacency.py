@@ -137,50 +137,33 @@ class Adjacency:
     def open(cls, folder: Path) -> "Adjacency":
         """Map a folder that `build_adjacency` wrote.
 
-        An older version wrote no texts; those of its folders are read from the tables, each time.
-
         Raises:
             StoreError: a file is missing or damaged.
         """
         try:
-            if _has_texts(folder):
-                return cls._map(folder, folder)
-            with tempfile.TemporaryDirectory(prefix="lightrag-texts-") as texts:
-                write_texts(folder, Path(texts))
-                return cls._map(folder, Path(texts))  # mapped data stays when the files are gone
+            return cls(
+                entities=_map_keyed(folder, "entities"),
+                relations=_map_keyed(folder, "relations"),
+                chunks=_map_keyed(folder, "chunks"),
+                citations=map_table(folder, "citations"),
+                endpoints=map_array(folder, "endpoints"),
+                priority=map_array(folder, "priority"),
+                entity_relations=map_lists(folder, "entity_relations"),
+                entity_chunks=map_lists(folder, "entity_chunks"),
+                relation_chunks=map_lists(folder, "relation_chunks"),
+                title_chunks=map_lists(folder, "title_chunks"),
+                citation_offsets=map_array(folder, "citation_offsets"),
+                texts=TextIndex.open(folder),
+            )
         except (OSError, ValueError, pa.ArrowException) as error:
             raise StoreError(
                 f"graph arrays in {folder} cannot be read ({error}); run `lightrag-dagster run --verify`"
             ) from error
 
-    @classmethod
-    def _map(cls, folder: Path, texts: Path) -> "Adjacency":
-        return cls(
-            entities=_map_keyed(folder, "entities"),
-            relations=_map_keyed(folder, "relations"),
-            chunks=_map_keyed(folder, "chunks"),
-            citations=_dated(map_table(folder, "citations")),
-            endpoints=map_array(folder, "endpoints"),
-            priority=map_array(folder, "priority"),
-            entity_relations=map_lists(folder, "entity_relations"),
-            entity_chunks=map_lists(folder, "entity_chunks"),
-            relation_chunks=map_lists(folder, "relation_chunks"),
-            title_chunks=map_lists(texts, "title_chunks"),
-            citation_offsets=map_array(folder, "citation_offsets"),
-            texts=TextIndex.open(texts),
-        )
-
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
-        """Return the positions of a chunk, with the columns of `Citation`; older versions wrote no `page_end`."""
+        """Return the positions of a chunk, with the columns of `Citation`."""
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
-
-
-def _dated(citations: pa.Table) -> pa.Table:
-    """Return citations with dates, which are null where an older version wrote none."""
-    if "date" in citations.column_names:
-        return citations
-    return citations.append_column("date", pa.nulls(len(citations), pa.string()))
 
 
 def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
@@ -195,17 +178,11 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 def has_adjacency(folder: Path) -> bool:
     """Return True if a folder holds all arrays; a killed builder may leave a part of them in a bucket."""
-    if not _has_texts(folder):
-        return False
     try:
         Adjacency.open(folder)
     except StoreError:
         return False
     return True
-
-
-def _has_texts(folder: Path) -> bool:
-    return (folder / "text_sizes.npy").exists()
 
 
 def build_adjacency(
@@ -235,7 +212,7 @@ def build_adjacency(
             relation_ids = _write_keyed(arrays, "relations", relations.select(RELATION_COLUMNS))
             _write_relations(arrays, relations, entity_ids)
             _write_evidence(arrays, relations, evidence, {"entity": entity_ids, "relation": relation_ids}, keeps_first)
-            write_texts(arrays, arrays)
+            write_texts(arrays)
             for file in arrays.iterdir():
                 atomic.sync(file)
             shutil.rmtree(folder, ignore_errors=True)
@@ -251,12 +228,12 @@ def _write_evidence(
 ) -> None:
     """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
     from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
-    from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files, view_source_files
+    from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files
 
     rows = sum(map(atomic.count_rows, chain(*evidence)))
     with in_memory() if rows <= _ROWS_IN_MEMORY else spilling(arrays.parent) as connection:
-        view_source_files(connection, "chunks", evidence.chunks, CHUNKS)
-        view_source_files(connection, "documents", evidence.documents, RAW_DOCUMENTS)
+        view_files(connection, "chunks", evidence.chunks, CHUNKS)
+        view_files(connection, "documents", evidence.documents, RAW_DOCUMENTS)
         connection.execute("CREATE TEMP VIEW place AS FROM chunks")
         view_files(connection, "entity_evidence", evidence.entities, ENTITY_EVIDENCE)
         view_files(connection, "relation_evidence", evidence.relations, RELATION_EVIDENCE)

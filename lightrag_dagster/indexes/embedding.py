@@ -27,11 +27,12 @@ from lightrag_dagster.indexes.vector_writer import (
     prepare_vectors,
 )
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import generations, manifests
+from lightrag_dagster.storage.manifests import VectorTable
+from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 _log = logging.getLogger(__name__)
 

@@ -30,8 +30,8 @@ from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Graph
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileSum, Graph
 
 NODES = {
     "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",

@@ -17,9 +17,9 @@ from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Graph, Vectors
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES, Graph, Vectors
 
 _CHECKED_COLUMNS = {"raw_documents": ["doc_id"], "chunks": ["doc_id", "chunk_id", "content", "context"]}
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
@@ -57,10 +57,8 @@ def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
         problems = _vector_problems(connection, generation, vectors, read_vectors=read_vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
         problems += _run_checks(connection, "integrity.sql")
-        if _counts_all_evidence(connection):
-            _register_arrays(connection, generation)
-            problems += _run_checks(connection, "integrity_evidence.sql")
-        return problems
+        _register_arrays(connection, generation)
+        return problems + _run_checks(connection, "integrity_evidence.sql")
 
 
 def graph_findings(generation: Generation, path: Path) -> list[str]:
@@ -97,12 +95,6 @@ def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]
         else:
             connection.execute(statement)
     return [f"{problem} ({times} times, first {first})" for problem, times, first in sorted(rows)]
-
-
-def _counts_all_evidence(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return True if rows and arrays are made from all evidence; older versions cut them, and had no `chunk_count`."""
-    ((without,),) = connection.execute("SELECT count(*) FROM entities WHERE chunk_count IS NULL").fetchall()
-    return not without
 
 
 def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generation) -> None:

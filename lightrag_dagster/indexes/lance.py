@@ -23,8 +23,8 @@ from lightrag_dagster.errors import ClosedError, EmbeddingError, StoreError, one
 from lightrag_dagster.indexes import vector_index
 from lightrag_dagster.indexes.vector_index import matrix, nearest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import VectorTable
 from lightrag_dagster.storage.snapshots.lance_files import tagged_version
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 INDEX_CACHE, METADATA_CACHE = 1 << 30, 128 << 20
 """Most that LanceDB caches in one process, for all tables and versions together. Bytes."""

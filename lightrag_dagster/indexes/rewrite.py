@@ -10,7 +10,7 @@ from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.indexes.vector_writer import pin, write_anew
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
+from lightrag_dagster.storage.manifests import VectorTable
 
 _AT_ONCE = timedelta(milliseconds=1)  # For 0, LanceDB warns of readers.
 

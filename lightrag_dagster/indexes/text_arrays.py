@@ -22,15 +22,15 @@ _LONGEST_NAME = 12
 _CHUNKS_IN_MEMORY = 10_000
 
 
-def write_texts(arrays: Path, folder: Path) -> None:
-    """Write the index of texts and names, and the titles, of the graph arrays in one folder into another, or the same.
+def write_texts(arrays: Path) -> None:
+    """Write the index of texts and names, and the titles, of the graph arrays in a folder beside them.
 
     Raises:
         OSError: the disk refuses, or an array is missing.
     """
     names = _names_in_questions(map_table(arrays, "entities"))
     titles: list[str] = []
-    write_text_index(folder, _passages(map_table(arrays, "chunks"), titles), names)
+    write_text_index(arrays, _passages(map_table(arrays, "chunks"), titles), names)
     mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
     chunks, offsets = np.asarray(mentioned.values), mentioned.offsets.tolist()  # slices of a map are slow
     for name, (first, end) in zip(names, pairwise(offsets), strict=True):
@@ -38,7 +38,7 @@ def write_texts(arrays: Path, folder: Path) -> None:
         own = [chunk for chunk in chunks[first:end].tolist() if words.strip() and words in titles[chunk]]
         titled.extend(own)
         lengths.append(len(own))
-    write_lists(folder, "title_chunks", _numbers(lengths), _numbers(titled))
+    write_lists(arrays, "title_chunks", _numbers(lengths), _numbers(titled))
 
 
 def _names_in_questions(entities: pa.Table) -> list[str]:
@@ -56,7 +56,7 @@ def _passages(chunks: pa.Table, titles: list[str]) -> Iterator[str]:
     """Yield the text of each chunk, a batch in memory at a time, and append its title."""
     for batch in chunks.to_batches(_CHUNKS_IN_MEMORY):
         for row in batch.to_pylist():
-            text = passage(row["content"], row.get("context"))
+            text = passage(row["content"], row["context"])
             titles.append(f" {' '.join(name_words(title_of(text)))} ")
             yield text
 

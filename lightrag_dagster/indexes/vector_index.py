@@ -13,7 +13,7 @@ import pyarrow as pa
 from lancedb.index import IvfSq
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.storage.snapshots.manifests import SearchKind
+from lightrag_dagster.storage.manifests import SearchKind
 
 INDEX_ROWS = 50_000
 """Least rows of an indexed table; smaller ones are compared whole, in memory."""
@@ -43,7 +43,7 @@ def nearest(handle: Any, vector: Vectors, limit: int) -> Any:
     """
     query = handle.search(vector).distance_type("cosine").select(["id", "_distance"]).limit(limit)
     # Refining compares the stored vectors of four times the candidates; the distances of the index itself are those of
-    # rounded vectors. An index of an older version has partitions: all are searched.
+    # rounded vectors.
     return query.nprobes(_ALL).refine_factor(_REFINE)
 
 

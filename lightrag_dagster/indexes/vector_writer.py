@@ -20,7 +20,7 @@ from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
+from lightrag_dagster.storage.manifests import VectorTable
 
 _IDS_PER_STATEMENT = 10_000
 
@@ -47,8 +47,7 @@ def open_to_write(home: Home, table: str, dimensions: int) -> Any:
 def write_anew(database: Any, handle: Any, dimensions: int) -> Any:
     """Write the rows of an open version of a vector table into new files, as its newest version, and return that.
 
-    Vectors of float32, as earlier versions of this package wrote them, become those of float16. Raises errors of
-    LanceDB.
+    Vectors of another layout, such as those of float32, become those of today. Raises errors of LanceDB.
     """
     schema = vector_schema(dimensions)
     rows = handle.search().select(schema.names).to_batches()

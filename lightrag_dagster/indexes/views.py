@@ -11,7 +11,7 @@ import duckdb
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import in_memory, source_rows, spilling, unreadable
+from lightrag_dagster.storage.duckdb import in_memory, rows_of, spilling, unreadable
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.view_schemas import DERIVED_VIEWS
 
@@ -37,7 +37,7 @@ def create_views(
     kind = "TEMP VIEW" if temporary else "VIEW"
     try:
         for table in tables:
-            rows = source_rows(connection, generation.table_files(table), _TABLES[table])
+            rows = rows_of(connection, generation.table_files(table), _TABLES[table])
             connection.execute(f'CREATE {kind} "{table}" AS {rows}')
     except duckdb.Error as error:
         raise StoreError(f"the tables of {generation.id} cannot be read: {unreadable(error)}") from error

@@ -9,9 +9,9 @@ from importlib.resources import files as package_files
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.manifests import BuiltViews, FileSum
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltViews, FileSum
 from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS
 from lightrag_dagster.view_schemas import VIEWS as SCHEMAS
 

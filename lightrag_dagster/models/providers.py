@@ -18,8 +18,8 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import manifests
 
 if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
     from lightrag_dagster.spending.ledger import Ledger

@@ -5,13 +5,12 @@ shows the partitions.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, OlderFormatError, StoreError
+from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
@@ -28,7 +27,7 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,
@@ -37,6 +36,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     without_graph,
 )
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.take_over import take_over
 
 if TYPE_CHECKING:
     from lightrag_dagster.orchestration.jobs import Jobs
@@ -126,9 +126,11 @@ def bring_up_to_date(
         ProviderAccessError: the endpoint needs a person's attention.
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
+    taken_over = take_over(Home.of(settings), LOCK_SECONDS)
     refresh_upstream(settings)
     sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
-    account, outcome = account or str(uuid4()), Outcome(damaged=_repair(Home.of(settings), verify=verify))
+    damaged = _repair(Home.of(settings), verify=verify)
+    account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
     refresh_views(Home.of(settings), verify=verify)
     states = pending(settings, fresh=True)  # by the look for damage
     chosen = [states.sources[source.name] for source in sources]
@@ -149,9 +151,8 @@ def bring_up_to_date(
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
     """Discard damaged parts of the current snapshot, so that this run rebuilds them; return their descriptions."""
-    with suppress(OlderFormatError):  # the lock migrates it
-        if not find_current_damage(home, verify=verify):
-            return []
+    if not find_current_damage(home, verify=verify):
+        return []
     with building(home, LOCK_SECONDS) as lock:
         return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
 

@@ -26,7 +26,7 @@ from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import FIRST, Format, require_not_newer
+from lightrag_dagster.storage.home_format import Format, is_todays, newest, require_not_newer
 from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.records import Pointer
@@ -60,7 +60,7 @@ def back_up(home: Home, where: str, timeout: float) -> Copied:
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
-        found = source.format() or Format(format=FIRST)
+        found = source.format() or Format(format=newest())
         _begin(target, home.name, found.format, empty=True)
         # What they lead to is there by now, and cannot be removed while the lock is held.
         records = source.records()
@@ -96,7 +96,7 @@ def restore(where: str, home: Home, timeout: float) -> Copied:
         rows = [_load(store, source) for store in stores]
         require_held(lock)
         target.store_records(records)
-        if home.keeps_views:
+        if home.keeps_views and is_todays(found):
             _complete_snapshots(home)
         target.set_format(found)
     return _copied(sizes, rows, records)

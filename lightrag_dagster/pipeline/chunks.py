@@ -26,10 +26,11 @@ from lightrag_dagster.pipeline.shards import (
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
-from lightrag_dagster.stages.chunking.chunks import THREADS, chunk_documents, with_page_ends
+from lightrag_dagster.stages.chunking.chunks import THREADS, chunk_documents
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
 from lightrag_dagster.storage.tables.shards import Shard
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb
@@ -130,7 +131,7 @@ def keep_chunks(
             .drop_columns(_PLACE)
             .join(known, "doc_id_min", join_type="inner")
         )
-        kept.append(with_page_ends(again.select(CHUNKS.names).cast(CHUNKS), documents))
+        kept.append(again.select(CHUNKS.names).cast(CHUNKS))
         left = left.filter(pc.invert(pc.is_in(left["doc_id"], value_set=known["doc_id"].combine_chunks())))
     return pa.concat_tables(kept), left.drop_columns(["text_hash", "rule"])
 
@@ -170,10 +171,10 @@ def partition_moved(
 
     `files` are those of the documents now and of the earlier chunks.
     """
-    from lightrag_dagster.storage.duckdb import view_files, view_source_files
+    from lightrag_dagster.storage.duckdb import view_files
 
     view_files(connection, "now", files[0], RAW_DOCUMENTS)
-    view_source_files(connection, "earlier", files[1], CHUNKS)
+    view_files(connection, "earlier", files[1], CHUNKS)
     _register_rules(connection, chunking)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW document AS {sql('document_texts')}")
     return partition(connection, sql("moved"), folder, CHUNKS)

@@ -34,6 +34,7 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
+from lightrag_dagster.reading_schemas import LISTED, READING_STATE, STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
@@ -47,9 +48,9 @@ from lightrag_dagster.stages.documents.reading import read_listed, waits_for_des
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
-from lightrag_dagster.storage.tables.reading_state import LISTED, READING_STATE, STAMPS
 from lightrag_dagster.storage.tables.shards import Shard, shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion, count_values
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, count_values
+from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb

@@ -37,7 +37,8 @@ from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb
@@ -297,10 +298,10 @@ def view_known(
 
     A chunk that several documents share has the language of the first, in order of path.
     """
-    from lightrag_dagster.storage.duckdb import view_files, view_source_files
+    from lightrag_dagster.storage.duckdb import view_files
 
-    view_source_files(connection, "chunk", files[0], CHUNKS)
-    view_source_files(connection, "document", files[1], RAW_DOCUMENTS)
+    view_files(connection, "chunk", files[0], CHUNKS)
+    view_files(connection, "document", files[1], RAW_DOCUMENTS)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {sql('spoken')}")
     view_files(connection, "earlier", files[2], EXTRACTIONS)
     connection.execute(

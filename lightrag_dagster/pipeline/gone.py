@@ -10,7 +10,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import unless_intended
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, Manifest
+from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -28,8 +28,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
 def gone_sources(home: Home, sources: Collection[str]) -> set[str]:
     """Return what is merged and is none of the `sources` now; raises StoreError.
 
-    A source that was let go has no accepted version any more, and one that an older package let go is not in the newest
-    snapshot.
+    A source that was let go has no accepted version any more, and one that went before it was merged leaves nothing.
     """
     gone = accepted_sources(home).difference(sources)
     if gone and (newest := latest_snapshot(home)):

@@ -11,9 +11,9 @@ from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import BuiltGraph, Graph, Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, Graph, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
 
 LOCK_SECONDS = 3600.0

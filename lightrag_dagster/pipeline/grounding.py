@@ -49,13 +49,13 @@ def grounded_names(tables: SourceTables, sources: Sequence[str]) -> dict[str, di
 def _counted(
     connection: "duckdb.DuckDBPyConnection", tables: SourceTables, sources: Sequence[str]
 ) -> dict[str, dict[str, GroundedNames]]:
-    from lightrag_dagster.storage.duckdb import view_source_files
+    from lightrag_dagster.storage.duckdb import view_files
 
     views = {"all_chunk": CHUNKS, "extractions": EXTRACTIONS, "mention": ENTITY_MENTIONS}
     for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
         versions = {source: tables.require(table, source).version for source in sources}
         files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
-        view_source_files(connection, view, files, schema)
+        view_files(connection, view, files, schema)
     connection.execute(
         "CREATE TEMP TABLE sample AS SELECT source, chunk_id FROM extractions SEMI JOIN mention "
         "USING (source, chunk_id) "

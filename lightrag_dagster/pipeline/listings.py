@@ -8,7 +8,8 @@ from lightrag_dagster.stages.documents.connectors.partitions import Partitioned,
 from lightrag_dagster.stages.documents.connectors.watermark import Watermarked
 from lightrag_dagster.stages.documents.listing import Earlier, source_signature
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 _DOCUMENTS = "raw_documents"
 

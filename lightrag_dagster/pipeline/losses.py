@@ -7,11 +7,11 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.gone import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.acceptance import AnswerRows
-from lightrag_dagster.storage.tables.source_tables import TableVersion
+from lightrag_dagster.storage.versions import TableVersion
 
 
 @dataclass(frozen=True)

@@ -19,15 +19,12 @@ from lightrag_dagster.pipeline.shards import (
     each_shard,
     report,
 )
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns
-
-PARSED_TABLES = ("entity_mentions", "relation_mentions", "parsed")
-"""Tables that are made from `extractions`."""
 
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 """Columns of an extraction that decide its mentions."""

@@ -9,12 +9,8 @@ from collections import Counter
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
@@ -32,12 +28,13 @@ from lightrag_dagster.settings import EngineName, Settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
-from lightrag_dagster.storage.files.atomic import read_parquet
+from lightrag_dagster.storage import home_format
+from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted, let_go
@@ -52,13 +49,6 @@ BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 
 LOCK_SECONDS = 3600.0
 """Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
-
-# The columns that tell to which descriptions, under which name, a summary belongs.
-_SAID_OF_SUMMARIES = {"description", "summary_recipe", "text_fingerprint"}
-_OF_SUMMARIES = {
-    "entities": {"entity_id", "name"} | _SAID_OF_SUMMARIES,
-    "relations": {"relation_id", "src", "tgt"} | _SAID_OF_SUMMARIES,
-}
 
 _log = logging.getLogger(__name__)
 
@@ -139,7 +129,7 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
 
     Args:
         recipes: Today's settings, prompts and recipes.
-        backfill: Embed with today's embedder, not with that of the newest snapshot.
+        backfill: Embed with today's embedder, not with that of the newest snapshot, also of another layout.
         decided: The decisions in force, which are read unless given.
 
     Raises:
@@ -160,12 +150,13 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
         {source: "no version of it was accepted yet" for source, record in records.items() if not record},
     ).model_copy(update={"decisions": decided.fingerprint})
     newest = latest_snapshot(home)
-    if newest is None:
+    left = None if newest else home_format.left(home)
+    kept = newest.inputs.embedder if newest else left.embedder if left else None
+    if kept is None:
         return inputs
-    kept = newest.inputs.embedder
     if not backfill or kept.identity == inputs.embedder.identity:
         inputs = inputs.model_copy(update={"embedder": kept})
-    if inputs != newest.inputs:
+    if newest is None or inputs != newest.inputs:
         _check_embedder(inputs.embedder, recipes)
     return inputs
 
@@ -338,8 +329,8 @@ def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     ]
 
 
-def find_previous(generation: Generation, recipe: str | None) -> Previous | None:
-    """Return the merged rows whose summaries are kept; None if an older version lacks the columns.
+def find_previous(generation: Generation, recipe: str | None) -> Previous:
+    """Return the merged rows whose summaries are kept.
 
     Args:
         generation: The last merge.
@@ -349,10 +340,10 @@ def find_previous(generation: Generation, recipe: str | None) -> Previous | None
         StoreError: the generation is damaged.
     """
     generation.record()
-    paths = {table: generation.path(f"{table}.parquet") for table in ("entities", "relations")}
-    if not all(columns <= _columns(paths[table]) for table, columns in _OF_SUMMARIES.items()):
-        return None
-    return Previous(paths["entities"], paths["relations"], recipe)
+    entities, relations = (generation.path(f"{table}.parquet") for table in ("entities", "relations"))
+    for path in (entities, relations):
+        count_rows(path)
+    return Previous(entities, relations, recipe)
 
 
 def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:
@@ -367,10 +358,3 @@ def count_recipes(merged: "Merged") -> dict[str, int]:
         for one in read_parquet(path, ["summary_recipe"])["summary_recipe"].drop_null().value_counts().to_pylist():
             counts[one["values"]] += one["counts"]
     return dict(sorted(counts.items()))
-
-
-def _columns(path: Path) -> set[str]:
-    try:
-        return set(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path} is missing or cannot be read: {error}") from error

@@ -12,25 +12,25 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import BuilderLockedError, OlderFormatError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.gone import held_sources, removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
-from lightrag_dagster.pipeline.mentions import PARSED_TABLES
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting, is_ingested
-from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, Manifest
+from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
@@ -303,8 +303,7 @@ def accept_pending(settings: Settings) -> None:
         StoreError: a record is damaged or the disk refuses.
     """
     home, bounds = Home.of(settings), Bounds.of(settings)
-    with suppress(OlderFormatError):  # which the merge brings forward
-        refresh(home)
+    refresh(home)
     for name in to_accept(settings):
         with suppress(BuilderLockedError), ingesting(home, name, 0):
             accept(home, name, *bounds)

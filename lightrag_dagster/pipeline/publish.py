@@ -4,8 +4,8 @@ from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
 
 

@@ -1,8 +1,8 @@
 """Recipes: hashes of the prompts, models and settings that make rows which cost money.
 
 A row names the recipe that made it. A run keeps rows of other recipes while their text is unchanged; a backfill makes
-them again. Steps that cost nothing (reading, parsing, layout) follow today's code at once: `code` is its hash. A
-revision is raised by hand whenever a stage's code would make other rows of the same inputs.
+them again. Steps that cost nothing (reading, parsing) follow today's code and the columns of their tables at once:
+`code` is a hash of both. A revision is raised by hand whenever a stage's code would make other rows of the same inputs.
 """
 
 from contextlib import suppress
@@ -17,11 +17,12 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import LIBRARIES, RECOGNISER
+from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.snapshots.manifests import GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -35,7 +36,6 @@ _REVISIONS = {
     "chunks": 1,
     "boundaries": 2,
     "extractions": 2,
-    "layout": 4,
     "mentions": 3,
     "merge": 9,
     "stores": 9,
@@ -145,21 +145,21 @@ class Recipes:
     @cached_property
     def code(self) -> dict[str, str]:
         """Hash of the code and settings of each source table that follow today's at once."""
-        layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
+        columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
+        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES])
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
+                columns["raw_documents"],
                 self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
                 {library: _version(library) for library in LIBRARIES},
                 *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
                 *(["figures"] if self.describes_figures else []),
                 *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
             ),
-            "chunks": layout,
-            "extractions": layout,
-            "entity_mentions": mentions,
-            "relation_mentions": mentions,
-            "parsed": mentions,
+            "chunks": digest(columns["chunks"]),
+            "extractions": digest(columns["extractions"]),
+            **dict.fromkeys(PARSED_TABLES, mentions),
         }
 
     def of_table(self, table: str) -> str | None:

@@ -1,7 +1,4 @@
-"""Retention that works by itself: after a publication, what no kept snapshot needs is removed.
-
-In a home of an earlier version, the first publication only says what would be removed; from the next day on it is.
-"""
+"""Retention that works by itself: after a publication, what no kept snapshot needs is removed."""
 
 import logging
 from contextlib import suppress
@@ -10,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from lightrag_dagster.errors import LightRAGError, StoreError, one_line
+from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files import atomic
@@ -30,12 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class Collection(Record):
-    """`collected.json`: the last garbage collection of a home, and whether it may remove anything by itself."""
+    """`collected.json`: the last garbage collection of a home."""
 
     mended_by = "`lightrag-dagster gc` writes it again"
 
-    told_on: str | None = Field(default=None, description="UTC date on which it only said what it would remove")
-    only_told: bool = Field(default=False, description="Nothing was removed")
     snapshots: int = 0
     table_versions: int = 0
     bytes_removed: int = 0
@@ -52,11 +47,6 @@ class Collection(Record):
             f"{self.bytes_removed / _MEGABYTE:,.1f} MB (old snapshots: {self.snapshots:,}, table versions: "
             f"{self.table_versions:,})"
         )
-        if self.only_told:
-            return (
-                f"gc would remove {found}, and will after publications from tomorrow on; "
-                "`retention` in the settings says what is kept, `lightrag-dagster snapshots pin` keeps a snapshot"
-            )
         busy = f"; those of {', '.join(self.skipped)} stay, being ingested" if self.skipped else ""
         return f"gc removed {found}; {self.bytes_kept / _MEGABYTE:,.1f} MB are kept{busy}" if self.at else ""
 
@@ -70,9 +60,14 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
         return None
     try:
         with building(home, LOCK_SECONDS):
-            return _collect(home, retention)
+            last_collection(home)  # a damaged record is said
+            if not garbage_generations(home, retained_snapshots(home, retention)):
+                return None
+            found = _result(collect_garbage(home, retention, dry_run=False))
+            _write(home, found)
+            return found
     except (LightRAGError, OSError) as error:
-        found = Collection(failed=one_line(error), told_on=_told_on(home), at=_now())
+        found = Collection(failed=one_line(error), at=_now())
         _log.warning("%s", found)
         with suppress(LightRAGError, OSError):
             _write(home, found)
@@ -80,13 +75,13 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
 
 
 def collect_by_hand(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
-    """Remove what no kept snapshot needs, also in a home where nothing was said before; raises as `collect_garbage`.
+    """Remove what no kept snapshot needs, and record it; raises as `collect_garbage`.
 
     Call it while holding the builder's lock.
     """
     garbage = collect_garbage(home, retention, dry_run=dry_run)
     if not dry_run:
-        _write(home, _result(garbage, None))
+        _write(home, _result(garbage))
     return garbage
 
 
@@ -113,31 +108,8 @@ def last_collection(home: Home) -> Collection | None:
     return read_record(home.collected, Collection)
 
 
-def may_remove(home: Home) -> bool:
-    """Say whether something may be removed by itself: it was said on an earlier day, or the home is a new one."""
-    found = last_collection(home)
-    return found is not None and found.told_on != _today()
-
-
-def _collect(home: Home, retention: RetentionSettings) -> Collection | None:
-    before, retained = last_collection(home), retained_snapshots(home, retention)
-    unused = garbage_generations(home, retained)
-    if before is None:
-        is_new = len(retained) == 1 and not unused
-        garbage = Garbage(retained) if is_new else find_garbage(home, retained)
-        found = Collection() if is_new else _result(garbage, _today(), only_told=True)
-    elif unused and before.told_on != _today():
-        found = _result(collect_garbage(home, retention, dry_run=False), before.told_on)
-    else:
-        return None
-    _write(home, found)
-    return found if str(found) else None
-
-
-def _result(garbage: Garbage, told_on: str | None, *, only_told: bool = False) -> Collection:
+def _result(garbage: Garbage) -> Collection:
     return Collection(
-        told_on=told_on,
-        only_told=only_told,
         snapshots=len(garbage.generations),
         table_versions=garbage.table_versions,
         bytes_removed=garbage.bytes_removed,
@@ -147,20 +119,9 @@ def _result(garbage: Garbage, told_on: str | None, *, only_told: bool = False) -
     )
 
 
-def _told_on(home: Home) -> str | None:
-    with suppress(StoreError):
-        found = last_collection(home)
-        return found.told_on if found else _today()
-    return _today()
-
-
 def _write(home: Home, found: Collection) -> None:
     atomic.write_text(home.collected, found.model_dump_json(indent=2))
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _today() -> str:
-    return _now()[:10]

@@ -17,14 +17,15 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine, Item, Result
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import accepted
-from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.shards import Shard
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
+from lightrag_dagster.storage.versions import TableVersion
 
 LOCK_SECONDS = 3600.0
 """Time a step waits for another ingestion of its source: longer than most, shorter than a night. Seconds."""

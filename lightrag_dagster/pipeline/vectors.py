@@ -14,9 +14,9 @@ from lightrag_dagster.pipeline.merge import BACKFILL, LOCK_SECONDS
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import PinnedEmbedder, VectorTable
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import PinnedEmbedder, VectorTable
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 OpenEmbedder = Callable[[PinnedEmbedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]

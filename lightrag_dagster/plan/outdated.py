@@ -16,8 +16,8 @@ from lightrag_dagster.stages.merging.summaries import Group, summarise
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 _TABLES = ("entities", "relations", "entity_evidence", "relation_evidence")

@@ -13,7 +13,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 
 @contextmanager

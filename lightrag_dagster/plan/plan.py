@@ -40,10 +40,11 @@ from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
-from lightrag_dagster.storage.duckdb import in_memory, view_source_files
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 _UNDESCRIBED = "(a description that is not made yet)" + " word" * 100
 
@@ -286,6 +287,6 @@ def _ratios(today: Recipes, sources: Sequence[Source], asked: Questions) -> Call
                 found += tables.open(name, source.name, versions[name].version)
     with in_memory() as connection:
         for name, found in paths.items():
-            view_source_files(connection, name, found, SOURCE_TABLES[name])
+            view_files(connection, name, found, SOURCE_TABLES[name])
         own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions)
     return own or default_ratios(today, questions, round(asked.first_tokens.expected))

@@ -21,7 +21,7 @@ from lightrag_dagster.plan.dry_run import DryRunModel
 from lightrag_dagster.plan.questions import Questions
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.stages.extraction.extractions import extract
-from lightrag_dagster.storage.duckdb import view_source_files
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 # Ids are hashes, so that the first are a random sample.
@@ -100,7 +100,7 @@ def _places(step: IngestionStep, sample: int, scratch: Path, elsewhere: Sequence
     )
     with open_sql(scratch, chunks.shards) as connection:
         view_known(connection, files, answering(retryable_kinds(retry_failed=False), earlier.recipe))
-        view_source_files(connection, "elsewhere", elsewhere, CHUNKS)
+        view_files(connection, "elsewhere", elsewhere, CHUNKS)
         connection.execute(sql("to_ask", __package__))
         total, failed, left, shared = connection.execute(_COUNTED).fetchall()[0]
         columns = ", ".join(PLACES.names)

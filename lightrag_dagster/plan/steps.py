@@ -15,8 +15,8 @@ from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 # Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.

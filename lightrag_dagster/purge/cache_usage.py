@@ -17,7 +17,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

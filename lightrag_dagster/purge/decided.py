@@ -11,8 +11,8 @@ from lightrag_dagster.purge.cache_usage import Gone
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.decisions import DecisionStore
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 
 
 def refuse_while_decided(settings: Settings, gone: Gone, snapshot: Manifest) -> None:

@@ -6,7 +6,7 @@ the published snapshot and from the tables of its source, all that these do not 
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from shlex import quote
@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.curation.rules.additions import CURATION
-from lightrag_dagster.errors import OlderFormatError, SourceError, StoreError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
+from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
@@ -34,12 +35,12 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,
     held_snapshot,
@@ -50,7 +51,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
-from lightrag_dagster.storage.tables.reading_state import READING_STATE
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 LOCK_SECONDS = 5.0
@@ -87,8 +87,7 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         StoreError: the home is damaged.
     """
     home, sources, gone = Home.of(settings), find_sources(settings), Gone()
-    with suppress(OlderFormatError):  # which the lock brings forward
-        refresh(home)
+    refresh(home)
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))

@@ -27,7 +27,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,8 +25,8 @@ from lightrag_dagster.models.providers import (
 )
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import manifests
 
 _log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
 

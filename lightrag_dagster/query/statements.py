@@ -14,7 +14,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.storage.duckdb import bound, unreadable
@@ -65,7 +64,6 @@ class Statements:
                 return
             with self._connection.cursor() as cursor:
                 cursor.register("written_name", self._named_by_people())
-                cursor.register("unnamed_end", _unnamed(cursor))
                 names = cursor.sql(_sql("names")).to_arrow_table()
                 folds = folded(names["name"])
                 columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
@@ -119,13 +117,6 @@ def in_words(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def digits_in(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the digits of texts: Station 14 is not a misspelt Station 15."""
     return pc.replace_substring_regex(folds, r"\P{Nd}+", "")
-
-
-def _unnamed(cursor: duckdb.DuckDBPyConnection) -> pa.Table:
-    """Return the entities of names at ends of relations for which an older version of this package kept none."""
-    names = [name for (name,) in cursor.execute(_sql("unnamed_ends")).fetchall()]
-    ids = pa.array([entity_id(name) for name in names], pa.string())
-    return pa.table({"name": pa.array(names, pa.string()), "entity_id": ids})
 
 
 @cache

@@ -72,9 +72,8 @@ class Relation(Brief):
 class Citation:
     """One place where a chunk occurs: `content == document[char_start:char_end]`.
 
-    It begins on `page` and ends on `page_end`, if the format has pages; the latter is None in snapshots of an older
-    version of this package, as is `date`, on which the document says it was written (ISO 8601). `heading` is the path
-    of headings at the start of the chunk.
+    It begins on `page` and ends on `page_end`, if the format has pages. On `date` the document says it was written
+    (ISO 8601). `heading` is the path of headings at the start of the chunk.
     """
 
     source: str

@@ -61,7 +61,7 @@ def evidence_of(
         one = quotes[place]
         (row,) = graph.citations.slice(one.citation, 1).to_pylist()
         document = (code[row["source"]], fit.short(row["path"], bounds.path, "paths"), one.date)
-        shown = [one.number, one.text, len(known), row["page"], row.get("page_end")]
+        shown = [one.number, one.text, len(known), row["page"], row["page_end"]]
         if not fit.take(shown if row["doc_id"] in known else [shown, document]):
             fit.leave_out("quotes")
             continue

@@ -6,7 +6,7 @@ from lightrag_dagster.schemas import column
 
 ENTRIES = pa.schema(
     [
-        column("date", pa.date32(), "Day of the entry, UTC; null in entries of older versions.", nullable=True),
+        column("date", pa.date32(), "Day of the entry, UTC."),
         column("run", pa.string(), "The command, or the run of Dagster, that pays."),
         column("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
         column("purpose", pa.string(), "extract, summarise, embed, describe, keywords, answer and others."),

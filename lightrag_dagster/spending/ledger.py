@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Double, Label, case, cast, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
 
 from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
@@ -30,7 +30,6 @@ from lightrag_dagster.spending.tables import (
     under_way,
 )
 from lightrag_dagster.storage.database.address import Address
-from lightrag_dagster.storage.database.counts import plausible
 from lightrag_dagster.storage.database.engine import Database
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Ledger:
     def spent(self, run: str, source: str | None = None) -> float:
         """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(plausible(LEDGER.c.cost_usd)), 0.0)).where(LEDGER.c.run == run)
+            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
             if source is not None:
                 statement = statement.where(LEDGER.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
@@ -90,7 +89,7 @@ class Ledger:
         """Return the totals of each purpose, over all runs and sources."""
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
         # Postgres gives the sum of integers another type.
-        totals = [cast(func.sum(plausible(column)), column.type).label(column.name) for column in counted]
+        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
         columns = (LEDGER.c.purpose, func.max(LEDGER.c.model).label("model"), *totals)
         statement = select(*columns).group_by(LEDGER.c.purpose).order_by(LEDGER.c.purpose)
         with self._reading() as connection:
@@ -101,10 +100,10 @@ class Ledger:
         """Return the totals of all entries for each combination of some of month, source, purpose and model.
 
         A row has these; `calls`, `stored` answers, `input_tokens`, `cached_input_tokens` and `output_tokens`; and
-        `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC, and None for entries of older versions.
+        `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
         """
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
-        totals = [cast(func.sum(plausible(column)), column.type).label(column.name) for column in counted]
+        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
             if connection is None:
                 return []
@@ -118,8 +117,7 @@ class Ledger:
 
         from lightrag_dagster.spending.entries import ENTRIES
 
-        labels, counted = ENTRIES.names[1:5], ENTRIES.names[5:]
-        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in labels), *(plausible(LEDGER.c[name]) for name in counted))
+        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in ENTRIES.names[1:]))
         batches: list[pa.RecordBatch] = []
         with self._reading() as connection:
             if connection is not None:
@@ -128,7 +126,7 @@ class Ledger:
                 )
                 for rows in found.partitions():
                     days, *values = zip(*rows, strict=True)
-                    dates = pa.array([day or None for day in days], pa.int32()).cast(pa.date32())
+                    dates = pa.array(days, pa.int32()).cast(pa.date32())
                     arrays = map(pa.array, values, ENTRIES.types[1:])
                     batches.append(pa.RecordBatch.from_arrays([dates, *arrays], schema=ENTRIES))
         return pa.Table.from_batches(batches, ENTRIES)
@@ -264,13 +262,13 @@ def _bounded(account: Account) -> dict[str, object]:
     return _billed(account) | {"month": today + 1 - (_EPOCH + timedelta(days=today)).day}
 
 
-def _month(connection: Connection) -> Label[str | None]:
+def _month(connection: Connection) -> Label[str]:
     seconds = LEDGER.c.day * 86_400
     if connection.dialect.name == "postgresql":
         month: ColumnElement[str] = func.to_char(func.timezone("UTC", func.to_timestamp(seconds)), "YYYY-MM")
     else:
         month = func.strftime("%Y-%m", seconds, "unixepoch")
-    return case((LEDGER.c.day == 0, None), else_=month).label("month")
+    return month.label("month")
 
 
 def _today() -> int:

@@ -22,7 +22,6 @@ from sqlalchemy import (
     update,
 )
 
-from lightrag_dagster.storage.database.counts import plausible
 from lightrag_dagster.storage.database.engine import Database
 
 _UNIX_EPOCH = 2_440_587.5
@@ -43,12 +42,12 @@ LEDGER = Table(
     Column("cached_input_tokens", BigInteger, nullable=False),
     Column("output_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
-    Column("day", BigInteger, nullable=False, server_default="0"),
+    Column("day", BigInteger, nullable=False),
     Index("ledger_run", "run"),
     Index("ledger_source", "source"),
     Index("ledger_day", "day"),
 )
-"""Entries. `day` is the day of the entry, in days since 1970, UTC; 0 in files of older versions."""
+"""Entries. `day` is the day of the entry, in days since 1970, UTC."""
 
 RECEIPTS = Table("receipts", _METADATA, Column("receipt", Text, primary_key=True))
 """Receipts of entries that must not be made twice."""
@@ -60,14 +59,13 @@ RESERVED = Table(
     Column("day", BigInteger, nullable=False),
     Column("source", Text, nullable=False),
     Column("usd", Double, nullable=False),
-    Column("run", Text, nullable=False, server_default=""),
-    Column("under_way", BigInteger, nullable=False, server_default="0"),
-    Column("alive_until", Double, nullable=False, server_default="0"),
+    Column("run", Text, nullable=False),
+    Column("under_way", BigInteger, nullable=False),
+    Column("alive_until", Double, nullable=False),
 )
 """Money set aside, by opened model or batch: the worst cost of running calls, and the cost of ended ones without entry.
 
-`under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970. Databases of
-older versions have no run.
+`under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970.
 """
 
 RATE_LIMITS = Table(
@@ -93,7 +91,7 @@ def spent_of(limited: tuple[str, ...]) -> Select[Any]:
 
 
 def _total(amount: str, table: Table, of: str) -> ScalarSelect[float]:
-    total = func.coalesce(func.sum(plausible(table.c[amount])), 0.0)
+    total = func.coalesce(func.sum(table.c[amount]), 0.0)
     return select(total).where(_billed_to(table, of)).scalar_subquery()
 
 

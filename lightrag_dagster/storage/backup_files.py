@@ -87,18 +87,20 @@ def local(place: Place, key: str) -> Iterator[Path]:
 class Contents:
     """The contents of a home or backup, by their names in a home on disk. Every method raises StoreError.
 
-    `machine` has the files of batches. If it is `flat`, as a home on disk, records lie beside the data.
+    `machine` has the files of batches. If it is `flat`, as a home on disk, records lie beside the data. A home in a
+    bucket `packs` some files; a backup has them as it got them.
     """
 
     place: Place
     machine: Place
     flat: bool = False
+    packs: bool = False
 
     @classmethod
     def of_home(cls, home: Home) -> Self:
         """Return those of a home."""
         place = Objects.open(home.bucket) if home.bucket else Folder(home.root)
-        return cls(place, Folder(home.of_machine), flat=home.bucket is None)
+        return cls(place, Folder(home.of_machine), flat=home.bucket is None, packs=home.bucket is not None)
 
     @classmethod
     def of_backup(cls, where: str) -> Self:
@@ -145,7 +147,7 @@ class Contents:
     def store_data(self, source: "Contents") -> dict[str, int]:
         """Copy all files of another home or backup that are not records, and remove all others; return their bytes."""
         found = source.names()
-        sizes = {name: size for name, size in found.items() if not is_record(name) and not packed.is_old(name, found)}
+        sizes = {name: size for name, size in found.items() if not is_record(name)}
         kept = set(map(self._name_here, sizes))
         self._delete(name for name in self.names() if not is_record(name) and name not in kept)
         names = sorted(sizes)
@@ -162,12 +164,15 @@ class Contents:
                 return
             with TemporaryDirectory(prefix="lightrag-copy-") as folder:
                 content = Path(folder, "content")
-                packed.unpack(f"{source.place.name}/{name}", path, content)
+                if self.packs:
+                    packed.pack(path, content)
+                else:
+                    packed.unpack(f"{source.place.name}/{name}", path, content)
                 self._store(here, content)
 
     def _name_here(self, name: str) -> str:
-        """Return the name that a file of another home or backup gets: in a home on disk, nothing is packed."""
-        return packed.name_of(name) if self.flat else name
+        """Return the name that a file of another home or backup gets."""
+        return packed.key_of(name) if self.packs else packed.name_of(name) if self.flat else name
 
     def _read(self, name: str) -> bytes | None:
         found = self._of(name).get(self._key(name))

@@ -77,33 +77,24 @@ def view_files(
     connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema | None = None
 ) -> None:
     """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
-    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in sorted(paths))
-    if not names and schema is not None:
+    found = sorted(paths)
+    if not found and schema is not None:
         connection.register(f"no_{view}", schema.empty_table())
-    files = f"read_parquet([{names}], hive_partitioning = false)" if names else f"no_{view}"
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS FROM {files}")
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_from_files(found) if found else f'FROM no_{view}'}")
 
 
-def view_source_files(
-    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema
-) -> None:
-    """Make a view over files of a source's table; columns that an older version of this package did not write are null.
-
-    The files may be of several versions, of which a source that failed since has an old one.
-    """
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {source_rows(connection, sorted(paths), schema)}")
-
-
-def source_rows(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema: pa.Schema) -> str:
-    """Return a query of the rows of such files, in order of the files, with the columns of a schema."""
+def rows_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema: pa.Schema) -> str:
+    """Return a query of the rows of Parquet files, in order of the files; of none, of no rows with the schema."""
+    if paths:
+        return _from_files(paths)
     empty = connection.from_arrow(schema.empty_table())
     columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
-    none = f"SELECT {columns} WHERE false"
+    return f"SELECT {columns} WHERE false"
+
+
+def _from_files(paths: Iterable[Path]) -> str:
     names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
-    if not names:
-        return none
-    rows = f"SELECT * FROM read_parquet([{names}], hive_partitioning = false, union_by_name = true)"
-    return f"{none} UNION ALL BY NAME {rows}"
+    return f"FROM read_parquet([{names}], hive_partitioning = false)"
 
 
 @cache

@@ -1,31 +1,35 @@
-"""The format of a home: a number in its record `FORMAT`, by which a package tells whether it can use the home.
+"""The format of a home: its record `FORMAT`, by which a package tells whether it can use the home.
 
-A home without the record has format 1. A builder brings an older home forward; everything else that opens a home
-refuses an older one, unless it can be read as it is, and everything refuses a newer one, or one that `restore` has not
-finished.
-
-Format 2 has vectors of half precision, and in a bucket compressed arrays and graphs.
+Everything that opens a home refuses one of another format or layout, or one that `restore` has not finished. The next
+run takes over a home that is older, or of another layout: see `take_over`. No package takes over a newer format.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from uuid import uuid4
 
 from pydantic import ConfigDict, Field
 
-from lightrag_dagster.errors import OlderFormatError, StoreError
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.layout import layout
+from lightrag_dagster.storage.manifests import PinnedEmbedder
 from lightrag_dagster.storage.records import Record, read_record
 
 FIRST = 1
 
-Migrations = Mapping[int, Callable[[Home], None] | None]
+MIGRATIONS: dict[int, Callable[[Home], None]] = {}
+"""Format of a release → what makes a home of the format before it one of this; it is repeated when it was killed.
 
-MIGRATIONS: dict[int, Callable[[Home], None] | None] = {2: None}
-"""Format → what makes a home of the format before it one of this format; it is repeated when it was killed.
-
-None where the format before is read as it is, so that the number only keeps older packages away.
+A change of the layout alone needs none.
 """
+
+
+class Left(Record):
+    """The embedder of the last snapshot of another layout, and its sequence, from which the next one goes on."""
+
+    embedder: PinnedEmbedder
+    sequence: int
 
 
 class Format(Record):
@@ -34,32 +38,53 @@ class Format(Record):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: int = Field(ge=FIRST)
-    id: str | None = None
-    """The home itself, also after it was moved or restored elsewhere; one that an older package wrote has none yet."""
+    layout: str | None = Field(default=None, description="Hash of the layout of its files")
+    id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
+    left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
+    copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
-    copying: str | None = None
-    """The place the files come from, while they are being copied here."""
 
-
-def newest(migrations: Migrations = MIGRATIONS) -> int:
+def newest() -> int:
     """Return the format that this package reads and writes."""
-    return max(migrations, default=FIRST)
+    return max(MIGRATIONS, default=FIRST)
 
 
-def require_readable(home: Home, migrations: Migrations = MIGRATIONS) -> None:
-    """Check that a home has the format of this package, or is new.
+def read(home: Home) -> Format | None:
+    """Return the format of a home, or None of a new one.
 
     Raises:
-        OlderFormatError: it is older; the next builder brings it forward.
         StoreError: it is newer, a `restore` of it was not finished, or the record is damaged.
     """
-    found = _record(home, migrations)
-    number, wanted = found.format if found else FIRST, newest(migrations)
-    needed = any(migrations[following] for following in range(number + 1, wanted + 1))
-    if needed and not (found is None and _is_new(home)):
-        raise OlderFormatError(
-            f"{home.name} has format {number}, and this package reads format {wanted}; "
-            "`lightrag-dagster run` brings it forward"
+    found = read_record(home.format, Format)
+    if found is None:
+        return None if _is_new(home) else Format(format=FIRST)
+    require_not_newer(found, home.name)
+    if found.copying is not None:
+        raise StoreError(
+            f"the restore of {home.name} was not finished; run `lightrag-dagster restore {found.copying}` again"
+        )
+    return found
+
+
+def write(home: Home, found: Format) -> None:
+    """Write the format of a home; raises StoreError when the disk refuses."""
+    atomic.write_text(home.format, found.model_dump_json(exclude_none=True))
+
+
+def is_todays(found: Format | None) -> bool:
+    """Say whether a home is new, or has the format and the layout of this package."""
+    return found is None or (found.format, found.layout) == (newest(), layout())
+
+
+def require_readable(home: Home) -> None:
+    """Check that a home has the format and the layout of this package, or is new.
+
+    Raises:
+        StoreError: it has not, a `restore` of it was not finished, or the record is damaged.
+    """
+    if not is_todays(read(home)):
+        raise StoreError(
+            f"{home.name} has the layout of another version of this package; `lightrag-dagster run` takes it over"
         )
 
 
@@ -67,70 +92,43 @@ def refresh(home: Home) -> None:
     """Take over the records of a bucket, unless this process is writing, and check the format of the home.
 
     Raises:
-        OlderFormatError: the home is older than this package; the next builder brings it forward.
-        StoreError: it is newer, or the bucket refuses.
+        StoreError: as `require_readable`, or the bucket refuses.
     """
     home.files.take_over()
     require_readable(home)
 
 
-def begin(home: Home, migrations: Migrations = MIGRATIONS) -> None:
-    """Give a new home today's format, and check any other; raises as `require_readable`. For writers without a lock."""
-    require_readable(home, migrations)
-    if not home.format.exists() and _is_new(home):
-        _write(home, newest(migrations), uuid4().hex)
-
-
-def bring_forward(home: Home, migrations: Migrations = MIGRATIONS) -> bool:
-    """Migrate a home to the current format, give it an id, and say whether that changed it, under the builder's lock.
-
-    Raises:
-        StoreError: it is newer, a `restore` of it was not finished, the record is damaged, or the disk refuses.
-    """
-    found, wanted = _record(home, migrations), newest(migrations)
-    number = found.format if found else wanted if _is_new(home) else FIRST
-    identity = (found and found.id) or uuid4().hex
-    for following in range(number + 1, wanted + 1):
-        if migrate := migrations[following]:
-            migrate(home)
-        _write(home, following, identity)
-    changed = found is None or found.id is None or number < wanted
-    if changed and number == wanted:
-        _write(home, wanted, identity)
-    return changed
+def begin(home: Home) -> bool:
+    """Give a new home a format and an id, check any other, and say whether it is new; raises as `require_readable`."""
+    require_readable(home)
+    is_new = not home.format.exists()
+    if is_new:
+        write(home, Format(format=newest(), layout=layout(), id=uuid4().hex))
+    return is_new
 
 
 def identity(home: Home) -> str | None:
-    """Return the id of a home; None before its first builder. Raises StoreError as `require_readable`."""
-    found = _record(home, MIGRATIONS)
+    """Return the id of a home; None before its first builder. Raises StoreError as `read`."""
+    found = read(home)
     return found.id if found else None
 
 
-def require_not_newer(found: Format, name: str, migrations: Migrations = MIGRATIONS) -> None:
+def left(home: Home) -> Left | None:
+    """Return what the last snapshot of another layout leaves to the next; raises StoreError as `read`."""
+    found = read(home)
+    return found.left if found else None
+
+
+def require_not_newer(found: Format, name: str) -> None:
     """Check that this package knows a format; raises StoreError with the `name` of what has it."""
-    if found.format > newest(migrations):
+    if found.format > newest():
         raise StoreError(
-            f"{name} has format {found.format}, and this package reads formats up to {newest(migrations)}; upgrade "
+            f"{name} has format {found.format}, and this package reads formats up to {newest()}; upgrade "
             "lightrag-dagster here, as on the machine that wrote it"
         )
-
-
-def _record(home: Home, migrations: Migrations) -> Format | None:
-    found = read_record(home.format, Format)
-    if found is not None:
-        require_not_newer(found, home.name, migrations)
-        if found.copying is not None:
-            raise StoreError(
-                f"the restore of {home.name} was not finished; run `lightrag-dagster restore {found.copying}` again"
-            )
-    return found
 
 
 def _is_new(home: Home) -> bool:
     """Say whether nothing was ever written; folders may be there."""
     patterns = ("CURRENT", "tables/*/*/*.json", "generations/gen-*", "accepted/*.json")
     return not any(path for pattern in patterns for path in home.root.glob(pattern))
-
-
-def _write(home: Home, number: int, identity: str) -> None:
-    atomic.write_text(home.format, Format(format=number, id=identity).model_dump_json(exclude_none=True))

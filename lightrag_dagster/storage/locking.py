@@ -9,27 +9,25 @@ from contextlib import contextmanager
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import MIGRATIONS, Migrations
 from lightrag_dagster.storage.locks.base import Lock
 
 
 @contextmanager
-def building(home: Home, timeout: float, migrations: Migrations = MIGRATIONS) -> Iterator[Lock]:
+def building(home: Home, timeout: float) -> Iterator[Lock]:
     """Hold the home's builder lock for the block; a process that holds it already enters at once.
 
-    A new home gets today's format, and an older one is brought forward.
+    A new home gets today's format.
 
     Args:
         home: the home that is built in.
         timeout: how long to wait for another process. Seconds.
-        migrations: what brings an older home forward.
 
     Raises:
         BuilderLockedError: another process still held the lock after `timeout`.
-        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
+        StoreError: the home cannot be written or has another layout, or the database cannot be reached.
     """
     with builder_lock(home, timeout) as lock, home.files.session(lock):
-        if home_format.bring_forward(home, migrations):
+        if home_format.begin(home):
             home.files.push(lock)
         yield lock
 
@@ -52,8 +50,7 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
 
     Raises:
         BuilderLockedError: another process or thread still held the lock after `timeout`.
-        OlderFormatError: a builder must bring the home forward first.
-        StoreError: the home cannot be written or has a newer format, or the database cannot be reached.
+        StoreError: the home cannot be written or has another layout, or the database cannot be reached.
     """
     with source_lock(home, source, timeout) as lock, home.files.session(lock):
         home_format.begin(home)

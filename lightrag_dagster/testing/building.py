@@ -23,7 +23,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source, find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.tables.acceptance import Acceptance
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -17,7 +17,7 @@ from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from tests.assets.runs import pretend
 from tests.cli.test_cli import command
 from tests.storage import corpus

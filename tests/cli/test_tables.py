@@ -11,7 +11,7 @@ from lightrag_dagster import cli
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.models.batch.ledger import Batch, BatchLedger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from tests.cli.test_cli import command
 
 NUMBERS = ["133,323–666,615", "$0.0216–0.1080", "1,160,482", "2026-11-21 21:16"]

@@ -33,9 +33,9 @@ from lightrag_dagster.storage.backup_files import Contents
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables

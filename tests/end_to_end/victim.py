@@ -1,6 +1,6 @@
 """A run that is killed on purpose: `python -m tests.end_to_end.victim HOME SOURCES STEP MOMENT WAY`.
 
-WAY is `run`, through Dagster, or `build`, without it.
+WAY is `run`, through Dagster, `build`, without it, or `take_over`, which is how both begin in a home of another layout.
 
 Everything that leaves a mark on disk is counted. At number STEP the process kills itself with SIGKILL, `before` it,
 `during` it (a few milliseconds after it began) or `after` it. STEP 0 never comes; then the run ends well and prints one
@@ -25,7 +25,9 @@ from lightrag_dagster.pipeline import graph as pipeline_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
+from lightrag_dagster.storage.take_over import take_over
 from tests.support import build, run
 
 SECONDS_INTO_A_WRITE = 0.003
@@ -90,7 +92,12 @@ def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     pipeline_graph.ROWS_BEFORE_PUBLICATION = int(os.environ["ROWS_BEFORE_PUBLICATION"])
     shards.ROWS = int(os.environ.get("ROWS_A_SHARD", shards.ROWS))
     settings = load_settings(home=Path(home), sources=Path(sources))
-    build(settings, graph=True) if way == "build" else run(settings)
+    if way == "take_over":
+        take_over(Home.of(settings), 0)
+    elif way == "build":
+        build(settings, graph=True)
+    else:
+        run(settings)
     print("\n".join(executioner.seen))  # noqa: T201  # the test reads it
 
 

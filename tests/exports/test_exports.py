@@ -24,7 +24,8 @@ from lightrag_dagster.purge.purge import find_gone, purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.exported import Exports, place_of, read_exports
+from lightrag_dagster.storage.manifests import Exports
+from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, rollback

@@ -2,7 +2,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from lightrag_dagster.core.identity import entity_id, relation_id
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, build_adjacency, has_adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows, read_array
-from lightrag_dagster.query.types import Citation
 from tests.query.tables import chunk_file, entities, graph_of, relations, write_evidence
 
 
@@ -133,18 +131,6 @@ def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
     assert (place["page"], place["page_end"]) == (2, 3)
 
 
-def test_citations_of_an_older_snapshot_have_one_page(graph: Adjacency, tmp_path: Path) -> None:
-    older = graph.citations.drop_columns("page_end").to_reader()
-    path = tmp_path / "adjacency" / "citations.arrow"
-    path.unlink()  # it is mapped
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, older.schema) as writer:
-        for batch in older:
-            writer.write_batch(batch)
-    again = Adjacency.open(tmp_path / "adjacency")
-    (place,) = again.citations_of(int(again.chunks.rows_of(["chunk-a"])[0]))
-    assert Citation(**place).pages == "page 2"
-
-
 def test_nothing_at_all_is_a_graph_too(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, entities([]), relations([]))
     assert graph.entities.take(graph.entities.rows_of([])) == []
@@ -264,17 +250,3 @@ def test_an_empty_array_is_damage(tmp_path: Path) -> None:
     (tmp_path / "names.npy").touch()
     with pytest.raises(ValueError, match=r"names\.npy is empty"):
         read_array(tmp_path / "names.npy")
-
-
-def test_a_folder_of_an_older_version_has_its_texts_read_from_the_tables(graph: Adjacency, tmp_path: Path) -> None:
-    folder = tmp_path / "adjacency"
-    for name in ("text_sizes", "terms", "names", "title_chunks_offsets", "title_chunks_values"):
-        (folder / f"{name}.npy").unlink()
-    older = Adjacency.open(folder)
-    assert not (folder / "text_sizes.npy").exists()
-    assert older.texts.scores(["ada"]).tolist() == graph.texts.scores(["ada"]).tolist()
-    assert older.texts.entities_named(["ada"])[0].tolist() == graph.texts.entities_named(["ada"])[0].tolist()
-    assert older.title_chunks.values.tolist() == graph.title_chunks.values.tolist()
-    (folder / "text_sizes.npy").touch()
-    with pytest.raises(StoreError, match="run `lightrag-dagster run --verify`"):
-        Adjacency.open(folder)

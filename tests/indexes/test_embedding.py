@@ -27,12 +27,12 @@ from lightrag_dagster.indexes.lance import open_database, open_vectors
 from lightrag_dagster.indexes.vector_writer import pin_vectors
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
+from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import manifests
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
 from tests.storage.corpus import OFFICE, RIVER, HashEmbedder, build_vectors, content, home_of, merge, write_source
 
 SETTINGS = EmbeddingSettings(dimensions=8, batch_size=2)

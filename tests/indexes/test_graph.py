@@ -10,8 +10,8 @@ from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph
 from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.manifests import Graph
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Graph
 from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge, rows
 

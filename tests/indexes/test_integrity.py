@@ -15,8 +15,8 @@ from lightrag_dagster.indexes import graph as graph_module
 from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, discard_graph
-from lightrag_dagster.storage.snapshots.manifests import Vectors
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
 
 

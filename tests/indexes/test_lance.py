@@ -6,7 +6,6 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 import pytest
-from lancedb.index import IvfSq
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError
@@ -15,7 +14,7 @@ from lightrag_dagster.indexes.lance import VectorReader, open_vectors
 from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
+from lightrag_dagster.storage.manifests import VectorTable
 from tests.indexes.vectors import bring_to
 
 Rows = Mapping[str, tuple[str, list[float]]]
@@ -117,7 +116,7 @@ def test_going_back_pins_the_tag_again(store: Store) -> None:
     assert contents(store.open(again)) == plain(FIRST)
 
 
-def test_a_table_of_an_earlier_version_is_written_anew_and_its_versions_stay(store: Store) -> None:
+def test_a_table_of_another_layout_is_written_anew_and_its_versions_stay(store: Store) -> None:
     vectors = pa.array([vector for _, vector in FIRST.values()], pa.list_(pa.float32(), 3))
     rows = pa.table({"id": list(FIRST), "embedding_fingerprint": ["f1"] * 3, "vector": vectors})
     older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
@@ -341,22 +340,6 @@ def test_what_is_near_a_question_unlike_any_vector_is_found(store: Store) -> Non
         cosines = np.sort(vectors @ question / lengths / np.linalg.norm(question))[::-1]
         found = [similarity for _, similarity in reader.search(question, 10, -1.0)]
         assert found == pytest.approx(cosines[:10].tolist(), abs=CLOSE)
-
-
-@pytest.mark.usefixtures("small_index")
-def test_an_index_of_an_older_version_is_searched_whole_and_replaced(store: Store) -> None:
-    rows = random_rows(2000, dimensions=64)
-    handle = lancedb.connect(store.home.lance)
-    entry = store.sync(rows, "g1", dimensions=64, block=2000)
-    table = handle.open_table("entities-1")
-    table.drop_index("exhaustive")
-    table.create_index("vector", config=IvfSq(distance_type="cosine", num_partitions=10), name="partitioned")
-    question = np.array(rows["i00007"][1], dtype=np.float32)
-    wanted = [one for one, _ in store.open(entry).search(question, 10, -1.0)]
-    hits = vector_index.nearest(table, question, 10).to_arrow()["id"].to_pylist()
-    assert sorted(hits) == sorted(wanted)
-    assert store.sync(rows, "g2", dimensions=64, block=2000).search == "exhaustive"
-    assert [index.name for index in handle.open_table("entities-1").list_indices()] == ["exhaustive"]
 
 
 @pytest.mark.usefixtures("small_index")

@@ -15,10 +15,10 @@ from lightrag_dagster.indexes.sql import (
     results,
     unpublished_tables,
 )
-from lightrag_dagster.schemas import MERGED_TABLES, PARSED, SOURCE_TABLES
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from tests.storage.corpus import OFFICE, RIVER, home_of, merge, merged_tables, store_tables
+from tests.storage.corpus import OFFICE, RIVER, home_of, merge
 
 
 @pytest.fixture(scope="module")
@@ -47,19 +47,6 @@ def test_every_table_has_the_columns_of_its_schema(generation: Generation) -> No
             assert connection.sql(f"FROM {table}").columns == schema.names
         counts = next(results(connection, "SELECT source, count(*) AS n FROM chunks GROUP BY source ORDER BY source"))
         assert counts.read_all().to_pydict() == {"source": ["office", "river"], "n": [2, 3]}
-
-
-def test_a_table_that_an_older_version_did_not_have_is_empty(tmp_path: Path) -> None:
-    home = home_of(tmp_path, river=RIVER, office=OFFICE)
-    inputs = merge(home, "river", "office").inputs()
-    del inputs.sources["river"]["parsed"]
-    (rows,) = ask(store_tables(home, inputs, merged_tables(home, inputs)), "SELECT DISTINCT source FROM parsed")
-    assert rows == {"source": ["office"]}
-    del inputs.sources["office"]["parsed"]
-    older = store_tables(home, inputs, merged_tables(home, inputs))
-    (rows,) = ask(older, "SELECT source, reason FROM parsed")
-    assert rows == {"source": [], "reason": []}
-    assert older.read_table("parsed").equals(PARSED.empty_table())
 
 
 def test_times_are_utc(generation: Generation) -> None:

@@ -10,7 +10,7 @@ from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import add_vectors, open_to_write, pin_vectors, prepare_vectors
 from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
+from lightrag_dagster.storage.manifests import VectorTable
 
 
 def bring_to(

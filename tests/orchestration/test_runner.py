@@ -1,13 +1,9 @@
 """Bringing a knowledge base up to date: what is said of sources that are withheld, and what nothing costs."""
 
-import math
 import os
-import shutil
 import socket
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +15,7 @@ from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
-from tests.loopback import Answer, Loopback, Reply
+from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, run, write_source
 
@@ -136,24 +132,6 @@ def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: S
     loopback.fault = lambda received: None
     assert run(asking).rejected["letters"] == refused
     assert run(asking.retrying_failed()).rejected == {}
-
-
-def test_a_home_that_holds_counts_that_are_none_is_built_again(
-    settings: Settings, loopback: Loopback, tmp_path: Path
-) -> None:
-    """Older versions stored what a provider had said."""
-    loopback.chat = lambda body: Answer(offline_answer(body), usage={"prompt_tokens": math.inf})
-    asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})
-    write_source(asking, "notes", {"river.md": RIVER})
-    assert build(asking).rejected == {}
-    bought = len(loopback.requests)
-    stored, other = asking.home / "responses.sqlite", asking.changed(home=tmp_path / "other")
-    with closing(sqlite3.connect(stored)) as connection, connection:
-        connection.execute("UPDATE responses SET input_tokens = 9e999, cost_usd = 9e999")
-    other.home.mkdir()
-    shutil.copy(stored, other.home)
-    assert build(other).rejected == {}
-    assert len(loopback.requests) == bought
 
 
 @pytest.mark.long

@@ -27,8 +27,8 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest, set_newest
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from tests.conftest import pointing_to
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of

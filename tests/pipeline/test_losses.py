@@ -6,7 +6,7 @@ from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, sou
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.tables.source_tables import TableVersion
+from lightrag_dagster.storage.versions import TableVersion
 from tests.support import RIVER, build, write_source
 
 NAMELESS = "the coil is heated by the current until it melts and the valve opens slowly"

@@ -1,8 +1,5 @@
 """Retention that works by itself after publications."""
 
-import json
-from datetime import UTC, datetime, timedelta
-
 import pytest
 from pydantic import ValidationError
 
@@ -15,7 +12,6 @@ from lightrag_dagster.pipeline.retention import (
     collect_by_hand,
     disk_of,
     last_collection,
-    may_remove,
 )
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import RetentionSettings
@@ -33,52 +29,18 @@ def ids(home: Home) -> list[str]:
     return [one.snapshot_id for one in list_snapshots(home)]
 
 
-def of_an_earlier_version(years: Years, number: int) -> Home:
-    home = Home(years(number)[0].home)
-    home.collected.unlink()
-    return home
-
-
-def a_day_passes(home: Home) -> None:
-    record = json.loads(home.collected.read_text())
-    record["told_on"] = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
-    home.collected.write_text(json.dumps(record))
-
-
-def test_a_home_of_an_earlier_version_is_told_first_and_cleaned_from_the_next_day_on(years: Years) -> None:
-    home = of_an_earlier_version(years, 3)
-    first, second, third = ids(home)
-
-    told = collect_after_publication(home, LAST)
-
-    assert told is not None
-    assert f"(old snapshots: 2, table versions: {told.table_versions}), and will after publications" in str(told)
-    assert told.bytes_removed > 0
-    assert collect_after_publication(home, LAST) is None, "it was said today"
-    assert ids(home) == [first, second, third]
-    assert not may_remove(home)
-
-    a_day_passes(home)
-    done = collect_after_publication(home, LAST)
-
-    assert done is not None
-    assert str(done).startswith("gc removed ")
-    assert f"MB (old snapshots: 2, table versions: {told.table_versions}); " in str(done)
-    assert (done.bytes_removed, done.bytes_kept) == (told.bytes_removed, told.bytes_kept)
-    assert ids(home) == [third]
-    assert collect_after_publication(home, LAST) is None
-
-
-def test_a_new_home_is_told_nothing_and_keeps_the_grace_period(years: Years) -> None:
+def test_a_new_home_keeps_the_grace_period(years: Years) -> None:
     home = Home(years(3)[0].home)
     assert len(ids(home)) == 3, "they were published a moment ago"
-    assert may_remove(home)
-    assert not str(last_collection(home))
+    assert last_collection(home) is None
     assert collect_after_publication(home, RetentionSettings(automatic=False, snapshots=1, grace_days=0)) is None
     assert len(ids(home)) == 3
     done = collect_after_publication(home, LAST)
     assert done is not None
     assert done.snapshots == 2
+    assert str(done).startswith("gc removed ")
+    assert f"MB (old snapshots: 2, table versions: {done.table_versions}); " in str(done)
+    assert collect_after_publication(home, LAST) is None
 
 
 def test_named_held_and_open_snapshots_stay(years: Years) -> None:
@@ -132,15 +94,18 @@ def test_a_failure_is_said_and_what_was_published_stays(years: Years, capfd: pyt
     assert (done.failed, done.snapshots) == ("", 2)
 
 
-def test_gc_by_hand_needs_no_word_beforehand(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gc_by_hand_is_recorded(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_cleanup, "MAX_DELETED_SHARE", 1)
-    home = of_an_earlier_version(years, 2)
+    home = Home(years(2)[0].home)
     before = disk_of(home, LAST)
     with building(home, 0):
         assert len(collect_by_hand(home, LAST, dry_run=True).generations) == 1
         assert last_collection(home) is None
-        assert len(collect_by_hand(home, LAST, dry_run=False).generations) == 1
-    assert may_remove(home)
+        done = collect_by_hand(home, LAST, dry_run=False)
+    assert len(done.generations) == 1
+    recorded = last_collection(home)
+    assert recorded is not None
+    assert (recorded.snapshots, recorded.bytes_removed) == (1, done.bytes_removed)
     assert (before.snapshots, before.removable_bytes > 0) == (1, True)
     assert disk_of(home, LAST) == (1, before.kept_bytes, 0)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from lightrag_dagster.core import identity
@@ -17,7 +16,6 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS, SORT_KE
 from lightrag_dagster.settings import ChunkingSettings, load_settings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
-from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -163,16 +161,6 @@ def test_a_backfill_keeps_rows_of_todays_recipe_alone(tmp_path: Path, backfill: 
     )
     (found,) = earlier_rows(tables, "new" if backfill else None)
     assert found["chunk_id"].to_pylist() == kept
-
-
-def test_rows_of_an_older_layout_are_kept_and_count_as_outdated(tmp_path: Path) -> None:
-    tables = SourceTables(Home(tmp_path))
-    version = tables.write("extractions", "notes", answered(("a", None, "old")), inputs={}, fingerprint="")
-    (path,) = tables.paths("extractions", "notes", version.version)
-    atomic.write_parquet(path, tables.read("extractions", "notes").drop_columns(["recipe"]))
-    (found,) = earlier_rows(tables, None)
-    assert (found["chunk_id"].to_pylist(), found["recipe"].to_pylist()) == (["a"], [""])
-    assert pc.all(pc.is_valid(found["recipe"])).as_py()
 
 
 @pytest.fixture

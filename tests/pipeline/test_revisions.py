@@ -56,7 +56,6 @@ OF_STAGES: Mapping[str, Output] = {
     "raw_documents": of_documents.raw_documents,
     "chunks": of_documents.chunks,
     "boundaries": of_documents.boundaries,
-    "layout": of_documents.layout,
     "extractions": of_answers.extractions,
     "mentions": of_answers.mentions,
     "merge": of_merge.merge,

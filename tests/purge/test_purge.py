@@ -19,8 +19,8 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import Pins, list_snapshots, snapshot_names
+from lightrag_dagster.storage.manifests import Manifest, Pins
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import merge, rows
@@ -35,9 +35,7 @@ def counted(function: Callable[[], Result]) -> tuple[Result, Counter[str]]:
 
     def note(frame: FrameType, event: str, _argument: Any) -> None:
         name, file = frame.f_code.co_name, Path(frame.f_code.co_filename)
-        if event == "call" and (
-            name in ("read_conforming", "list_files") or file.parts[-2:] == ("pyarrow", "compute.py")
-        ):
+        if event == "call" and (name in ("read_parquet", "list_files") or file.parts[-2:] == ("pyarrow", "compute.py")):
             calls[name] += 1
 
     sys.setprofile(note)
@@ -84,7 +82,7 @@ def test_copies_of_many_documents_are_found_by_one_join(home: tuple[Home, Manife
     assert few[0] == {"notes/gone-7.md": ["archive/copy.md", "notes/renamed.md"]}
     assert many[0] == few[0] | {"notes/gone-12.md": ["archive/other.md"]}
     assert few[1] == many[1]
-    assert many[1]["read_conforming"] == 3 + 2  # the versions of the source, and the snapshot's two sources
+    assert many[1]["read_parquet"] == 3 + 2  # the versions of the source, and the snapshot's two sources
 
 
 def test_copies_of_a_whole_source_are_found(home: tuple[Home, Manifest]) -> None:
@@ -101,7 +99,7 @@ def test_holders_of_many_documents_are_found_by_reading_each_version_once(home: 
     few, many = found(1), found(40)
     assert few[0] == {"notes/gone-0.md": []}
     assert len(many[0]) == 40
-    assert few[1]["read_conforming"] == many[1]["read_conforming"] == 3
+    assert few[1]["read_parquet"] == many[1]["read_parquet"] == 3
 
 
 def test_holders_are_the_snapshots_that_have_a_document(published_home: Path) -> None:

@@ -8,7 +8,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest, publish
 

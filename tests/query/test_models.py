@@ -12,7 +12,7 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_setti
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import Vectors
+from lightrag_dagster.storage.manifests import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))

@@ -26,9 +26,9 @@ from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Graph, Manifest
+from lightrag_dagster.storage.manifests import Vectors as VectorsRecord
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Graph, Manifest
-from lightrag_dagster.storage.snapshots.manifests import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, graph_of, table
 from tests.storage.corpus import inputs_of

@@ -7,7 +7,7 @@ import pytest
 from lightrag_dagster.errors import NoSnapshotError, StoreError
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VECTOR_TABLES
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from tests.query.tables import chunk_file, entities, graph_of, relations
 
 

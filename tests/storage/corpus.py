@@ -23,15 +23,15 @@ from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots import snapshots
-from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
-from lightrag_dagster.storage.snapshots.manifests import (
+from lightrag_dagster.storage.manifests import (
     VECTOR_TABLES,
     GenerationInputs,
     Manifest,
     PinnedEmbedder,
     VectorTable,
 )
+from lightrag_dagster.storage.snapshots import snapshots
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, Generation, scratch_folder, store
 from lightrag_dagster.storage.tables.acceptance import accept, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files, view_source_files
+from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -34,16 +34,3 @@ def test_what_does_not_fit_spills_into_the_folder(tmp_path: Path) -> None:
         rows = connection.execute("SELECT count(*) FROM (SELECT DISTINCT i, hash(i) h FROM range(6_000_000) t(i))")
         assert rows.fetchall() == [(6_000_000,)]
         assert (tmp_path / "spill").exists()
-
-
-def test_files_of_older_versions_have_all_columns(tmp_path: Path) -> None:
-    schema = pa.schema([("number", pa.int64()), ("words", pa.list_(pa.string())), ("at", pa.timestamp("us", "UTC"))])
-    older, newer = write(tmp_path / "1.parquet", 1), tmp_path / "2.parquet"
-    pq.write_table(pa.table({"number": [2], "words": [["a"]], "at": [None]}, schema), newer)
-    with in_memory() as connection:
-        for paths in ([older, newer], [older], []):
-            view_source_files(connection, "rows", paths, schema)
-            found = connection.sql("FROM rows").to_arrow_table()
-            assert found.column_names == schema.names
-            assert found["number"].to_pylist() == [1, 2][: len(paths)]
-            assert found["words"].to_pylist() == [None, ["a"]][: len(paths)]

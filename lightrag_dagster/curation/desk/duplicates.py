@@ -15,10 +15,11 @@ from lightrag_dagster.curation.rules.in_force import InForce, in_force
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import require_current
-from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 
 TABLE = "duplicate_candidates"
 

@@ -11,8 +11,8 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
+from lightrag_dagster.storage.manifests import BuiltGraph
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph
 
 LIMIT = 1000
 """Most rows of an answer, unless another number is asked for."""

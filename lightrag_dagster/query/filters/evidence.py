@@ -17,7 +17,7 @@ from lightrag_dagster.query.statements import Statements
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging.evidence import merge_evidence
 from lightrag_dagster.storage.duckdb import bound
-from lightrag_dagster.storage.snapshots.manifests import WrittenRecord
+from lightrag_dagster.storage.manifests import WrittenRecord
 
 _WRITTEN_TEXT = pa.schema(
     [("number", pa.int32()), ("column_name", pa.string()), ("text", pa.string()), ("sources", pa.list_(pa.string()))]

@@ -60,7 +60,7 @@ def evidence_of(
                 doc_id=place["doc_id"],
                 date=one["date"],
                 page=place["page"],
-                page_end=place.get("page_end"),
+                page_end=place["page_end"],
                 heading=place.get("heading"),
                 char_start=place["char_start"] + start,
                 char_end=place["char_start"] + end,

@@ -1,12 +1,8 @@
 -- Every name of every entity, with the number of passages that use it, and of those that mention the entity. As in the
--- merge, the ends of relations count only for an entity that has no mentions of its own. Registered before: written_name,
--- unnamed_end.
+-- merge, the ends of relations count only for an entity that has no mentions of its own. Registered before: written_name.
 WITH ending AS (
-    SELECT coalesce(src_id, u.entity_id) AS entity_id, src AS name, chunk_id
-    FROM said_of_relation LEFT JOIN unnamed_end u ON src_id IS NULL AND src = u.name
-    UNION ALL
-    SELECT coalesce(tgt_id, u.entity_id), tgt, chunk_id
-    FROM said_of_relation LEFT JOIN unnamed_end u ON tgt_id IS NULL AND tgt = u.name
+    SELECT src_id AS entity_id, src AS name, chunk_id FROM said_of_relation
+    UNION ALL SELECT tgt_id, tgt, chunk_id FROM said_of_relation
 ),
 said AS (
     SELECT entity_id, name, chunk_id, true AS own FROM said_of_entity

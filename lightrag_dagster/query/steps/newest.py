@@ -5,10 +5,7 @@ from lightrag_dagster.query.hits import Hits
 
 
 def newest_first(graph: Adjacency, hits: Hits) -> Hits:
-    """Return chunks by the date of their first document, newest first, those without one last; ties keep their order.
-
-    The documents of snapshots of an older version of this package have no dates here.
-    """
+    """Return chunks by the date of their first document, newest first, those without last; ties keep their order."""
     dates = graph.citations.column("date")
     known = {row: dates[int(graph.citation_offsets[row])].as_py() or "" for row in hits}
     return {row: hits[row] for row in sorted(hits, key=known.__getitem__, reverse=True)}

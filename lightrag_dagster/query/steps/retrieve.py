@@ -189,7 +189,7 @@ def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:
 
 def _passages(search: Search, rows: Sequence[int]) -> list[str]:
     found = search.snapshot.graph.chunks.take(np.array(rows, dtype=np.int32))
-    return [passage(row["content"], row.get("context")) for row in found]
+    return [passage(row["content"], row["context"]) for row in found]
 
 
 def _chunks(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.core.text.markdown import heading_paths
@@ -143,21 +142,3 @@ def _headings(document: Document, cuts: Sequence[Cut]) -> list[str | None]:
 def _page(document: Document, at: int) -> int | None:
     """Return the number of the page of a character, None in a document without pages."""
     return bisect_right(document.pages, at) if document.pages else None
-
-
-def with_page_ends(chunks: pa.Table, documents: pa.Table) -> pa.Table:
-    """Return rows of CHUNKS with the page on which each ends, which older versions of this package did not write.
-
-    `documents` are rows of RAW_DOCUMENTS with `pages`.
-    """
-    if not pc.any(pc.and_(pc.is_valid(chunks["page"]), pc.is_null(chunks["page_end"]))).as_py():
-        return chunks
-    from lightrag_dagster.storage.duckdb import in_memory
-
-    with in_memory() as connection:
-        connection.register("chunk", chunks)
-        connection.register("document", documents.select(["doc_id", "pages"]))
-        begun = "nullif(len(list_filter(pages, lambda first: first < char_end)), 0)"
-        ends = f"coalesce(page_end, {begun})::INTEGER AS page_end"
-        rows = connection.sql(f"SELECT chunk.* REPLACE ({ends}) FROM chunk LEFT JOIN document USING (doc_id)")
-        return rows.to_arrow_table().cast(CHUNKS)

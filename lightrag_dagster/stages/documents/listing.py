@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.reading_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.reading_state import LISTED
 
 _FILES_AT_ONCE = 8_192
 _BYTES_AT_ONCE = 16 << 20

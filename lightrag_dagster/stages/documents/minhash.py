@@ -6,7 +6,7 @@ equal estimates how many shingles both texts have, of all that either has. `sql/
 
 import pyarrow as pa
 
-from lightrag_dagster.storage.tables.reading_state import STAMPS
+from lightrag_dagster.reading_schemas import STAMPS
 
 PLACES = 64
 """Length of a sketch: a similarity of 0.8 is estimated to about 0.05."""

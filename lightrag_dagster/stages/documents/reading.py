@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.readers import why_skipped
+from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
@@ -23,7 +24,6 @@ from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.minhash import add_sketches
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 READ = ("processed", "duplicate", "empty", "disabled")
 """Statuses of documents that are not read again while they do not change; what failed may succeed another time."""

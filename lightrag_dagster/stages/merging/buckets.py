@@ -42,7 +42,7 @@ from lightrag_dagster.schemas import (
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
-from lightrag_dagster.storage.duckdb import view_files, view_source_files
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
 
 ROWS_PER_BUCKET = 500_000
@@ -156,8 +156,8 @@ def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
     with space.open() as connection:
         chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
         extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
-        view_source_files(connection, "chunk", chunks, CHUNKS)
-        view_source_files(connection, "extraction", extractions, EXTRACTIONS)
+        view_files(connection, "chunk", chunks, CHUNKS)
+        view_files(connection, "extraction", extractions, EXTRACTIONS)
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table} ORDER BY extraction_source, chunk_id", table)
@@ -177,9 +177,7 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], *, wanted: bool) 
     chosen = space.path("chosen")
     with space.open(chosen) as connection:
         view_files(connection, "chosen", [chosen])
-        view_source_files(
-            connection, "chunk", space.scratch.inputs(path for one in inputs for path in one.chunks), CHUNKS
-        )
+        view_files(connection, "chunk", space.scratch.inputs(path for one in inputs for path in one.chunks), CHUNKS)
         entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
         view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
         nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"

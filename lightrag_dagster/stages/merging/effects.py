@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.curation.rules.resolving import Curation
 from lightrag_dagster.settings import TypeSettings
 from lightrag_dagster.storage.files.atomic import read_parquet
-from lightrag_dagster.storage.snapshots.manifests import CurationRecord, WrittenRecord
+from lightrag_dagster.storage.manifests import CurationRecord, WrittenRecord
 
 if TYPE_CHECKING:
     from lightrag_dagster.stages.merging.merge import Decided, Merged

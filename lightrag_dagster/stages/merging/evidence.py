@@ -6,7 +6,7 @@ import pyarrow as pa
 from lightrag_dagster.curation.rules.resolving import WrittenText
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.names import name_entities, register_written
+from lightrag_dagster.stages.merging.names import register_written
 
 
 def merge_evidence(
@@ -38,8 +38,6 @@ def merge_evidence(
         connection.register("relation_mention", relation_evidence)
         connection.register("chunk", chunks)
         register_written(connection, written)
-        if relation_evidence["src_id"].null_count:
-            name_entities(connection, "SELECT src AS name FROM relation_mention UNION SELECT tgt FROM relation_mention")
         return _merged(connection)
 
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import (
@@ -67,7 +67,6 @@ class Database:
         address: Address,
         tables: Sequence[Table],
         *,
-        added: Mapping[str, int] = MappingProxyType({}),
         synchronous: str = "NORMAL",
         page_bytes: int | None = None,
     ) -> None:
@@ -76,8 +75,6 @@ class Database:
         Args:
             address: File of SQLite or URL of Postgres.
             tables: Tables that are needed.
-            added: Columns that databases of older versions lack → value in the rows that are there, for those without
-                a default.
             synchronous: With FULL, a commit in an SQLite file survives a power cut too.
             page_bytes: Length of the pages of a new SQLite file, if not SQLite's own.
         """
@@ -94,7 +91,7 @@ class Database:
             self._lock = threading.Lock() if self._file else nullcontext()
             self._connection = self.engine.connect() if self._file else None
             try:
-                self._create(tables, added)
+                self._create(tables)
             except BaseException:
                 self.close()
                 raise
@@ -179,10 +176,10 @@ class Database:
         with self.begin() as connection:
             return int(connection.execute(select(func.pg_total_relation_size(table.name))).scalar_one())
 
-    def _create(self, tables: Sequence[Table], added: Mapping[str, int]) -> None:
+    def _create(self, tables: Sequence[Table]) -> None:
         with self.begin() as connection:
             # What is whole is not touched, so that no right to create anything is asked for.
-            tables = [table for table in tables if _lacks(connection, table, added)]
+            tables = [table for table in tables if _stored_columns(connection, table) != set(table.columns.keys())]
         if not tables:
             return
         with self.begin() as connection:
@@ -192,27 +189,28 @@ class Database:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             for table in tables:
                 connection.execute(CreateTable(table, if_not_exists=True))
-                for column in _lacks(connection, table, added):
-                    _add_column(connection, column, added.get(column.name))
+                _take_over(connection, table)
                 for index in table.indexes:
                     connection.execute(CreateIndex(index, if_not_exists=True))
 
 
-def _lacks(connection: Connection, table: Table, added: Mapping[str, int]) -> list[Column[Any]]:
-    """Return the columns that a table lacks: all when it does not exist, else of those that older versions lack."""
+def _stored_columns(connection: Connection, table: Table) -> set[str]:
+    """Return the names of the columns that a table has in the database; none when it does not exist."""
     try:
-        names = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        return {column["name"] for column in inspect(connection).get_columns(table.name)}
     except NoSuchTableError:
-        return list(table.columns)
-    missing = [column for column in table.columns if column.name not in names]
-    return [column for column in missing if column.server_default is not None or column.name in added]
+        return set()
 
 
-def _add_column(connection: Connection, column: Column[Any], value: int | None) -> None:
-    """Add a column to a table that an older version of this package made, with a value for the rows that are there."""
-    description = CreateColumn(column).compile(dialect=connection.dialect)
-    default = "" if value is None else f" DEFAULT {value}"
-    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {description}{default}")
+def _take_over(connection: Connection, table: Table) -> None:
+    """Give a table of another layout today's columns: new ones are null or have their default, others are dropped."""
+    stored = _stored_columns(connection, table)
+    for column in table.columns:
+        if column.name not in stored:
+            description = CreateColumn(column).compile(dialect=connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {description}")
+    for name in sorted(stored.difference(table.columns.keys())):
+        connection.exec_driver_sql(f'ALTER TABLE {table.name} DROP COLUMN "{name}"')
 
 
 def given(values: Iterable[str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ class KeyedTable(Database):
     def __init__(self, address: Address, table: Table, *, page_bytes: int | None = None) -> None:
         """Open the database, creating the table where needed, in an SQLite file with pages of some length."""
         self._table = table
-        super().__init__(address, [table], added={"last_used": _today()}, page_bytes=page_bytes)
+        super().__init__(address, [table], page_bytes=page_bytes)
         # Made once, since making a statement takes longer than running it.
         among = self.among(table.c.key)
         self._insert = self.insert(table).on_conflict_do_nothing()

@@ -8,7 +8,6 @@ from sqlalchemy.types import TypeEngine
 
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.storage.database.address import Address
-from lightrag_dagster.storage.database.counts import plausible
 from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_table
 
 
@@ -59,7 +58,7 @@ class ResponseStore(KeyedTable):
 
     def get_many(self, keys: Iterable[str]) -> dict[str, ChatResponse]:
         """Return the answers that are stored, by key."""
-        return {key: ChatResponse.of_row(*tuple(row)[1:-1]) for key, row in self._read(keys).items()}
+        return {key: ChatResponse(*tuple(row)[1:-1]) for key, row in self._read(keys).items()}
 
     def put_many(self, responses: Mapping[str, ChatResponse]) -> None:
         """Store answers by key; they are durable when this returns."""
@@ -67,7 +66,7 @@ class ResponseStore(KeyedTable):
 
     def totals(self) -> Totals:
         """Return the totals of all answers."""
-        columns = map(plausible, (RESPONSES.c.input_tokens, RESPONSES.c.output_tokens, RESPONSES.c.cost_usd))
+        columns = (RESPONSES.c.input_tokens, RESPONSES.c.output_tokens, RESPONSES.c.cost_usd)
         with self.begin() as connection:
             row = connection.execute(select(func.count(), *(func.coalesce(func.sum(one), 0) for one in columns))).one()
         return Totals(row[0], int(row[1]), int(row[2]), float(row[3]))

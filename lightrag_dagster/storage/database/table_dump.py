@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import Column, Table, cast, func, select
+from sqlalchemy import Column, Table, func, select
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.database.engine import Database
@@ -25,9 +25,7 @@ def save_rows(database: Database | None, table: Table, path: Path) -> int:
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         if database is None:
             return 0
-        # SQLite may hold what is no integer in a column of integers.
-        columns = (cast(one, one.type).label(one.name) if _type(one) == pa.int64() else one for one in table.columns)
-        rows = select(*columns).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
+        rows = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_ROWS)
         with database.begin() as connection:
             for some in connection.execute(rows).mappings().partitions():
                 writer.write_table(pa.Table.from_pylist([dict(row) for row in some], schema))
@@ -42,11 +40,16 @@ def count_rows(path: Path) -> int:
 
 
 def load_rows(database: Database, table: Table, path: Path) -> None:
-    """Insert the rows of a Parquet file that the table lacks; raises StoreError."""
+    """Insert the rows of a Parquet file that the table lacks, without columns that it does not have.
+
+    Raises:
+        StoreError: the file is damaged, or the database refuses.
+    """
     statement = database.insert(table).on_conflict_do_nothing()
     # Buffered ahead, the whole file would be in memory.
     with _reading(path), pq.ParquetFile(path, pre_buffer=False) as file:
-        for batch in file.iter_batches(_ROWS):
+        columns = [name for name in file.schema_arrow.names if name in table.columns]
+        for batch in file.iter_batches(_ROWS, columns=columns):
             with database.begin() as connection:
                 connection.execute(statement, batch.to_pylist())
     if database.on_postgres and table.autoincrement_column is not None:

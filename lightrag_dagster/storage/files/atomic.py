@@ -92,25 +92,31 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         StoreError: it is missing or damaged.
     """
-    with _reading(path):
-        return pq.read_table(path, columns=columns, partitioning=None)
+    with _reading(path), pq.ParquetFile(path) as file:
+        rows = file.read(columns)
+        return rows.select(columns) if columns else rows
 
 
-def read_conforming(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
-    """Read columns of a schema, all unless given; those that an older version of this package did not write are empty.
-
-    Empty is null, or a text of no characters where the column cannot be null.
+def read_conforming(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read a Parquet file of another layout: new columns are null, or empty or 0 if they cannot be; others are dropped.
 
     Raises:
-        StoreError: as `read_parquet`.
+        StoreError: as `read_parquet`, or a column has no value of today's type.
     """
     with _reading(path), pq.ParquetFile(path) as file:
-        wanted, written = columns or schema.names, set(file.schema_arrow.names)
-        rows = file.read([name for name in wanted if name in written])
-    for field in (schema.field(name) for name in wanted if name not in written):
-        empty = "" if pa.types.is_string(field.type) and not field.nullable else None
-        rows = rows.append_column(field, pa.array([empty] * rows.num_rows, field.type))
-    return rows.select(wanted)
+        rows = file.read()
+        for field in schema:
+            if field.name not in rows.column_names:
+                rows = rows.append_column(field, pa.repeat(_empty(field), rows.num_rows))
+        return rows.select(schema.names).cast(schema)
+
+
+def _empty(field: pa.Field) -> pa.Scalar:
+    if field.nullable:
+        return pa.scalar(None, field.type)
+    if pa.types.is_string(field.type):
+        return pa.scalar("", field.type)
+    return pa.scalar([], field.type) if pa.types.is_list(field.type) else pa.scalar(0).cast(field.type)
 
 
 def read_first(path: Path, rows: int) -> pa.Table:
@@ -137,7 +143,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; run `lightrag-dagster run` to rebuild it") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, KeyError, OSError) as error:
         raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
 
 

@@ -34,19 +34,18 @@ class Files(ABC):
         `again` lists it once more.
         """
 
-    def read(self, path: Path, columns: list[str] | None = None, schema: pa.Schema | None = None) -> pa.Table:
+    def read(self, path: Path, columns: list[str] | None = None) -> pa.Table:
         """Read a Parquet file.
 
         Args:
             path: The file.
             columns: Those to read, by default all.
-            schema: All columns there should be; those that an older version of this package did not write are empty.
 
         Raises:
             StoreError: it is missing or damaged.
         """
         [path] = self.open([path])
-        return atomic.read_conforming(path, schema, columns) if schema else atomic.read_parquet(path, columns)
+        return atomic.read_parquet(path, columns)
 
     @abstractmethod
     def read_bytes(self, path: Path) -> bytes:

@@ -24,9 +24,7 @@ from lightrag_dagster.errors import StoreError
 NOTES = ".held.jsonl"
 
 READ_ONLY = 0o444
-"""Mode of the files that the bucket holds: other processes may link their bytes. Earlier versions had no other note."""
-
-_TAGS_OF_EARLIER_VERSIONS = ".tags.json"
+"""Mode of the files that the bucket holds: other processes may link their bytes."""
 
 # The process that begins to use the folder rewrites a file of more bytes, without notes that are out of date.
 _LARGE = 16 << 20
@@ -132,7 +130,10 @@ class Notes:
             try:
                 facts = self._path.stat()
             except FileNotFoundError:
-                self._take_over()
+                begun = self._begin({})
+                with suppress(FileExistsError):  # another process was faster
+                    os.link(begun, self._path)
+                begun.unlink()
                 facts = self._path.stat()
             if facts.st_ino != self._inode or facts.st_size < self._end:
                 self._known, self._inode, self._end = {}, facts.st_ino, 0
@@ -159,24 +160,6 @@ class Notes:
             self._read()  # which makes the file
             with self._explained(), self._path.open("ab", buffering=0) as file:
                 file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
-
-    def _take_over(self) -> None:
-        """Begin with the notes of an earlier version of this package: the modes of files, and a file of tags."""
-        tags: dict[str, Tag] = {}
-        earlier = self._root / _TAGS_OF_EARLIER_VERSIONS
-        with suppress(OSError, ValueError):
-            tags = json.loads(earlier.read_bytes())
-        notes = {}
-        for path in self._root.rglob("*"):
-            if path.is_file() and not path.stat().st_mode & 0o222:
-                name = path.relative_to(self._root).as_posix()
-                with path.open("rb") as file:
-                    notes[name] = Note.of(name, file, tags.get(name))
-        begun = self._begin(notes)
-        with suppress(FileExistsError):  # another process was faster
-            os.link(begun, self._path)
-        begun.unlink()
-        earlier.unlink(missing_ok=True)
 
     def _begin(self, notes: Mapping[str, Note]) -> Path:
         """Write notes to a file beside the one in use, and return it."""

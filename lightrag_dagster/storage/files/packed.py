@@ -1,11 +1,11 @@
 """Files of a bucket by their names on a disk; graph databases and arrays of generations are compressed by zstd.
 
-On disks, and so in the cache, they are as they are written. Those of earlier versions are so in the bucket, too.
+On disks, and so in the cache, they are as they are written.
 """
 
 import hashlib
 import shutil
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -26,11 +26,6 @@ def is_packed(name: str) -> bool:
     return name.startswith("generations/") and name.endswith(_PACKED)
 
 
-def is_old(name: str, keys: Container[str]) -> bool:
-    """Say whether a file of an earlier version has one of today beside it, which counts."""
-    return is_packed(name) and _key_of(name) in keys
-
-
 def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:
     """Return name → object of everything below a folder; raises StoreError."""
     return {name_of(key): one for key, one in objects.list(folder).items()}
@@ -42,9 +37,14 @@ def name_of(key: str) -> str:
     return name if is_packed(name) else key
 
 
+def key_of(name: str) -> str:
+    """Return the name of a file in a bucket."""
+    return f"{name}{_SUFFIX}" if is_packed(name) else name
+
+
 def exists(objects: Objects, name: str) -> bool:
-    """Say whether there is the file, as it is written today; raises StoreError."""
-    return objects.head(_key_of(name)) is not None
+    """Say whether there is the file; raises StoreError."""
+    return objects.head(key_of(name)) is not None
 
 
 def hash_of(objects: Objects, name: str) -> str | None:
@@ -57,13 +57,10 @@ def hash_of(objects: Objects, name: str) -> str | None:
     try:
         with NamedTemporaryFile(prefix="lightrag-hash-") as file:
             content = Path(file.name)
-            if is_packed(name) and objects.download(_key_of(name), content):
-                with pa.input_stream(content, compression=_COMPRESSION) as packed:
-                    return hashlib.file_digest(packed, "sha256").hexdigest()
-            if not objects.download(name, content):
+            if not objects.download(key_of(name), content):
                 return None
-            with content.open("rb") as plain:
-                return hashlib.file_digest(plain, "sha256").hexdigest()
+            with pa.input_stream(content, compression=_COMPRESSION if is_packed(name) else None) as stored:
+                return hashlib.file_digest(stored, "sha256").hexdigest()
     except OSError as error:
         if error.errno is None:  # of Arrow: what came cannot be expanded
             raise
@@ -77,12 +74,13 @@ def download(objects: Objects, name: str, path: Path) -> int | None:
     Raises:
         StoreError: it is damaged, or the disk or the bucket refuses.
     """
-    if is_packed(name):
-        with _beside(path) as content:
-            if objects.download(_key_of(name), content):
-                unpack(f"{objects.name}/{_key_of(name)}", content, path)
-                return content.stat().st_size
-    return path.stat().st_size if objects.download(name, path) else None
+    if not is_packed(name):
+        return path.stat().st_size if objects.download(name, path) else None
+    with _beside(path) as content:
+        if not objects.download(key_of(name), content):
+            return None
+        unpack(f"{objects.name}/{key_of(name)}", content, path)
+        return content.stat().st_size
 
 
 def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
@@ -95,15 +93,20 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
         objects.upload(name, path, create=create)
         return path.stat().st_size
     with _beside(path) as content:
-        with path.open("rb") as file, pa.output_stream(content, compression=_COMPRESSION) as packed:
-            shutil.copyfileobj(file, packed, _BLOCK_BYTES)
-        objects.upload(_key_of(name), content, create=create)
+        pack(path, content)
+        objects.upload(key_of(name), content, create=create)
         return content.stat().st_size
 
 
 def delete(objects: Objects, names: Sequence[str]) -> None:
     """Remove files; those that are not there are no error. Raises StoreError."""
-    objects.delete([*names, *(_key_of(name) for name in names if is_packed(name))])
+    objects.delete([key_of(name) for name in names])
+
+
+def pack(path: Path, target: Path) -> None:
+    """Write the content of a file, compressed, to another; raises OSError."""
+    with path.open("rb") as file, pa.output_stream(target, compression=_COMPRESSION) as packed:
+        shutil.copyfileobj(file, packed, _BLOCK_BYTES)
 
 
 def unpack(name: str, path: Path, target: Path) -> None:
@@ -142,7 +145,3 @@ def _explained(folder: Path) -> Iterator[None]:
         raise StoreError(
             f"cannot write in {folder}: {error.strerror or one_line(error)}; nothing was changed"
         ) from error
-
-
-def _key_of(name: str) -> str:
-    return f"{name}{_SUFFIX}" if is_packed(name) else name

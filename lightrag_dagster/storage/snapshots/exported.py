@@ -1,37 +1,16 @@
 """The exports of snapshots in a home: which there are, and the index that says which are whole."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-
-from pydantic import Field
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.manifests import Exports
+from lightrag_dagster.storage.records import read_record
 
 LATEST = "latest"
-
-
-class Export(Record):
-    """An export of one format."""
-
-    rows: dict[str, int] = Field(description="File → rows")
-    bytes: int
-    notes: list[str] = Field(description="Losses of the format")
-    recipe: str = Field(default="", description="Revision of the code that wrote it")
-    figures: dict[str, int] = Field(default_factory=dict, description="Numbers of what it shows")
-    compared_with: str | None = Field(default=None, description="Another snapshot of which it shows something")
-
-
-class Exports(Record):
-    """`exports.json`: the exports of the snapshot that was exported last."""
-
-    mended_by = "delete it and run `lightrag-dagster export` again"
-
-    snapshot_id: str
-    formats: Mapping[str, Export] = Field(description="Format → its export, in exports/<snapshot_id>/<format>")
 
 
 def read_exports(home: Home) -> Exports | None:

@@ -17,12 +17,12 @@ from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import source_lock
+from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, find_unused
-from lightrag_dagster.storage.snapshots.manifests import Vectors
 from lightrag_dagster.storage.snapshots.readers import is_read
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,

@@ -30,8 +30,8 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, GenerationRecord
 from lightrag_dagster.storage.records import Pointer, R, Record, read_record
-from lightrag_dagster.storage.snapshots.manifests import CurationRecord, GenerationInputs, GenerationRecord
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 RECORD = "generation.json"
@@ -80,22 +80,19 @@ class Generation:
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a shard, in order of source; none of a source that an older
-        version of this package accepted without the table.
+        A merged table has one, a per-source table one a shard, in order of source.
         """
         if table in MERGED_TABLES:
             paths = [self.path(f"{table}.parquet")]
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [
-                path for source, used in sources if table in used for path in tables.paths(table, source, used[table])
-            ]
+            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
         return self.home.files.open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
         schema = (MERGED_TABLES | SOURCE_TABLES)[table]
-        parts = [self.home.files.read(path, columns, schema) for path in self.table_files(table)]
+        parts = [self.home.files.read(path, columns) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
 

@@ -15,7 +15,7 @@ from uuid import UUID
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
+from lightrag_dagster.storage.manifests import VectorTable
 
 _VERSIONS, _TRANSACTIONS, _TAGS = "_versions", "_transactions", Path("_refs", "tags")
 _OF_VERSIONS = (_VERSIONS, _TRANSACTIONS, "_indices", "_deletions", "data")

@@ -10,37 +10,21 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from pydantic import Field
-
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
-from lightrag_dagster.storage.records import Pointer, Record, read_record
+from lightrag_dagster.storage.manifests import BuiltGraph, Hold, Manifest, Pins, Vectors
+from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, Manifest, Vectors
 from lightrag_dagster.storage.snapshots.verify import record_files
 
 _log = logging.getLogger(__name__)
 
 _NAMED_PROBLEMS = 3
-
-
-class Pins(Record):
-    """`pins.json`: names of snapshots."""
-
-    mended_by = "delete it, and give the snapshots their names again"
-
-    names: dict[str, str] = Field(default={}, description="name → snapshot")
-
-
-class Hold(Pointer):
-    """`HELD`: the snapshot that a rollback holds."""
-
-    mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
 
 
 def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
@@ -70,9 +54,10 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
+    left = home_format.left(home)
     published = Manifest(
         snapshot_id=generation.id,
-        sequence=1 + max(others, default=0),
+        sequence=1 + max(others, default=left.sequence if left else 0),
         published_at=_now(),
         inputs=generation.inputs(),
         rows=_count_rows(generation),
@@ -135,7 +120,7 @@ def require_current(home: Home) -> Manifest:
 def refresh_snapshot(home: Home, name: str | None = None) -> None:
     """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one.
 
-    Raises as `formats.require_readable`, also for a home on disk.
+    Raises as `home_format.require_readable`, also for a home on disk.
     """
     home.files.take_over([home.current, home.pins, home.format])
     home_format.require_readable(home)

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field
-
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -21,11 +19,11 @@ from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Manifest, PublishedFiles
+from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
-from lightrag_dagster.storage.snapshots.manifests import MADE_AGAIN, BuiltGraph, FileSum, Manifest
 
 _log = logging.getLogger(__name__)
 
@@ -33,17 +31,6 @@ FILES = "files.json"
 _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
 _OF_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _NAMED_AGAIN = (".manifest", ".json")
-
-
-class PublishedFiles(Record):
-    """`files.json`: path below the home → size and SHA-256."""
-
-    mended_by = MADE_AGAIN
-
-    files: dict[str, FileSum] = Field(
-        description="Every file that the snapshot reads, except this one, the graph and the views; older versions list "
-        "them too"
-    )
 
 
 class Damage(NamedTuple):
@@ -97,8 +84,8 @@ def portable_files(content: bytes) -> bytes:
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
-    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed. A snapshot of
-    an older version of this package has no record of its files, so only missing ones are found.
+    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed. Without a
+    record of its files only missing ones are found.
     """
     folder = home.generation(snapshot_id)
     try:
@@ -111,12 +98,14 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
     if record is None:
         return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
     try:
-        checks = _graph_sum(Generation(home, snapshot_id), record)
+        built = read_record(folder / generations.GRAPH_RECORD, BuiltGraph)
     except StoreError as error:
         return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
-    left_out = (*_OF_GRAPH, *OF_THIS_HOME)
-    checks |= {home.root / name: written for name, written in record.files.items() if Path(name).name not in left_out}
+    checks = {folder / generations.GRAPH: built.file} if built else {}
+    checks |= {
+        home.root / name: written for name, written in record.files.items() if Path(name).name not in OF_THIS_HOME
+    }
     return [
         Damage(path, reason)
         for path, written in checks.items()
@@ -127,14 +116,6 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
 def is_of_graph(damage: Damage) -> bool:
     """Say whether only the graph database is damaged."""
     return damage.path.name in _OF_GRAPH
-
-
-def _graph_sum(generation: Generation, record: PublishedFiles) -> dict[Path, FileSum]:
-    """Return the size and SHA-256 of the graph if it is built; raises StoreError when its record is damaged."""
-    path = generation.path(generations.GRAPH)
-    built = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
-    written = built and (built.file or record.files.get(str(path.relative_to(generation.home.root))))
-    return {path: written} if written else {}
 
 
 def _own_files(home: Home, manifest: Manifest) -> list[Path]:

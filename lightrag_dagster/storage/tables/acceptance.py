@@ -9,8 +9,9 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.records import Record, read_record
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 MADE_FROM = {
     "chunks": "raw_documents",
@@ -20,13 +21,6 @@ MADE_FROM = {
     "parsed": "extractions",
 }
 """Table of a source → the one that it is made from."""
-
-
-class Accepted(Record):
-    """`accepted/<source>.json`: the version of each of a source's tables that the merge reads."""
-
-    source: str
-    tables: dict[str, str]
 
 
 class AnswerRows(NamedTuple):
@@ -187,8 +181,6 @@ def _broken_lineage(source: str, current: Mapping[str, TableVersion]) -> str | N
     for table in SOURCE_TABLES:
         if table not in current:
             return f"source {source!r} has no {table} yet; materialise {table} for it"
-        if "status" in SOURCE_TABLES[table].names and "status" not in current[table].counts:
-            return f"{table} of source {source!r} was written by an older version of this package; run again"
     for table, parent in MADE_FROM.items():
         if current[table].inputs.get(parent) != current[parent].version:
             return f"{table} of source {source!r} was not made from its current {parent}; materialise {table} for it"

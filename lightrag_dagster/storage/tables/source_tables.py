@@ -16,17 +16,18 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.records import Record, read_record
-from lightrag_dagster.storage.tables.reading_state import READING_STATE
+from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
+from lightrag_dagster.storage.versions import Refusal, TableVersion
 
 ALL_SOURCES = "all"
 """The place of a source in tables that are not partitioned by source."""
@@ -41,48 +42,6 @@ _SUMMED = ("entities", "relations", "rejected_rows")
 
 # Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
 _LOCK_SECONDS = 3600.0
-
-
-class TableVersion(BaseModel):
-    """One version of one source's table.
-
-    `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
-    settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
-    columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
-    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
-    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
-    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    table: str
-    source: str
-    version: str
-    rows: int
-    inputs: dict[str, str]
-    fingerprint: str
-    counts: dict[str, dict[str, int]] = {}
-    sums: dict[str, int] = {}
-    new_sums: dict[str, int] = {}
-    reasons: list[str] = []
-    shards: int = 1
-    losses_accepted: bool = False
-
-    def count(self, column: str, value: str) -> int:
-        """Return how many rows have `value` in one of the counted columns."""
-        return self.counts.get(column, {}).get(value, 0)
-
-    def outdated(self, recipe: str) -> int:
-        """Return how many rows name another recipe."""
-        return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
-
-
-class Refusal(Record):
-    """`refused.json`: the files of a source that were read and not taken, by a hash of their listing, and why."""
-
-    files: str
-    reason: str
 
 
 class StoredShard(NamedTuple):
@@ -164,12 +123,11 @@ class SourceTables:
         Raises:
             StoreError: the disk refuses.
         """
-        leaves = {leaf: version for one in stored for leaf, version in one.leaves.items()}
         counts, sums = _totals(stored)
         version = TableVersion(
             table=table,
             source=source,
-            version=version_of(_SCHEMAS[table], leaves),
+            version=self._put_together(table, source, stored),
             rows=sum(one.rows for one in stored),
             inputs=dict(inputs),
             fingerprint=fingerprint,
@@ -180,15 +138,23 @@ class SourceTables:
             shards=len(stored),
             losses_accepted=losses_accepted,
         )
-        filled = [one for one in stored if one.leaves]
-        if len(filled) > 1:
-            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
-            with self._files.writing(self._list(table, source, version.version)) as path:
-                path.write_text(json.dumps(listed), encoding="utf-8")
         atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         if table == "raw_documents":
             self._refusal(source).unlink(missing_ok=True)
         return version
+
+    def take_over(self, table: str, source: str, version: str) -> str:
+        """Store a version that may have other columns with today's, and return its name; "" is one of no rows.
+
+        A version that is lost keeps its name, so that it is missed. Raises StoreError.
+        """
+        if not version:
+            return self.store(table, source, _SCHEMAS[table].empty_table()).name
+        if not self.has(table, source, version):
+            return version
+        paths = self.open(table, source, version)
+        stored = [self.store(table, source, atomic.read_conforming(path, _SCHEMAS[table])) for path in paths]
+        return self._put_together(table, source, stored)
 
     def refuse(self, source: str, listing: str, reason: str) -> None:
         """Note that the files of a listing, by its hash, were read and not taken; raises StoreError."""
@@ -244,9 +210,7 @@ class SourceTables:
             StoreError: the source has no such version.
         """
         paths = self.open(table, source, version or self.require(table, source).version)
-        return pa.concat_tables(
-            [self._files.read(path, columns, _SCHEMAS[table]) for path in paths], promote_options="permissive"
-        )
+        return pa.concat_tables([self._files.read(path, columns) for path in paths], promote_options="permissive")
 
     def read_shard(
         self, table: str, source: str, version: str, shard: Shard, columns: list[str] | None = None
@@ -260,12 +224,12 @@ class SourceTables:
         parts = self._parts(table, source, version)
         found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
         empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(self._files.read(path, columns, _SCHEMAS[table]), _SORT_KEYS[table][0]) for path in found]
+        rows = [shard.of(self._files.read(path, columns), _SORT_KEYS[table][0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
         """Read what `store` has stored; raises StoreError."""
-        return self._files.read(self._file(table, source, name), schema=_SCHEMAS[table])
+        return self._files.read(self._file(table, source, name))
 
     def open_stored(self, table: str, source: str, stored: Sequence[StoredShard]) -> list[Path]:
         """Return the files of shards to read, fetched from a bucket; raises StoreError."""
@@ -314,6 +278,16 @@ class SourceTables:
             return [(first, last, self._file(table, source, name)) for first, last, name in found]
         except (OSError, ValueError) as error:
             raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+
+    def _put_together(self, table: str, source: str, stored: Sequence[StoredShard]) -> str:
+        """Write the list of the files of a version, if they are several; return its name."""
+        version = version_of(_SCHEMAS[table], {leaf: rows for one in stored for leaf, rows in one.leaves.items()})
+        filled = [one for one in stored if one.leaves]
+        if len(filled) > 1:
+            listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
+            with self._files.writing(self._list(table, source, version)) as path:
+                path.write_text(json.dumps(listed), encoding="utf-8")
+        return version
 
     def _refusal(self, source: str) -> Path:
         return self.home.source_table("raw_documents", source) / "refused.json"

@@ -8,20 +8,8 @@ from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.records import Record, read_record
-
-
-class Upstream(Record):
-    """`upstream.json`: the Dagster asset that a source reads, and partition → version of its last materialisation.
-
-    `dimensions` are the names of those of its partitions, if it has several and Dagster told.
-    """
-
-    mended_by = "delete it and run `lightrag-dagster run`, which asks Dagster again"
-
-    asset: str
-    partitions: dict[str, str]
-    dimensions: tuple[str, ...] = ()
+from lightrag_dagster.storage.records import read_record
+from lightrag_dagster.storage.versions import Upstream
 
 
 def known_partitions(
@@ -56,8 +44,7 @@ def record_partitions(
 
     Raises:
         BuilderLockedError: another process still ingested the source after some `seconds`.
-        OlderFormatError: a builder must bring the home forward first.
-        StoreError: the disk refuses.
+        StoreError: the disk refuses, or the home has another layout.
     """
     record = Upstream(asset=asset, partitions=dict(partitions), dimensions=tuple(sorted(dimensions)))
     with suppress(StoreError):

@@ -1,4 +1,4 @@
-"""What becomes of documents: rows of RAW_DOCUMENTS and stamps, chunks, and what a table of chunks says besides."""
+"""What becomes of documents: rows of RAW_DOCUMENTS and stamps, and chunks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,14 +13,14 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.readers import format_of, media_type
 from lightrag_dagster.readers.extraction import extract_text
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
+from lightrag_dagster.reading_schemas import STAMPS
+from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
-from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 DOCUMENTS = Path(__file__).parent / "documents"
 SAMPLES = Path(__file__).parents[2] / "readers" / "samples"
@@ -75,7 +75,8 @@ def chunks() -> dict[str, Any]:
         "adaptive": small | {"method": "adaptive"},
         "custom": small | {"method": "custom", "function": f"{__name__}.by_lines"},
     }
-    return {way: _cut(ChunkingSettings(**settings)) for way, settings in ways.items()}
+    cut: dict[str, Any] = {way: _cut(ChunkingSettings(**settings)) for way, settings in ways.items()}
+    return cut | {"places": _places()}
 
 
 def boundaries() -> dict[str, Any]:
@@ -89,18 +90,13 @@ def boundaries() -> dict[str, Any]:
     }
 
 
-def layout() -> dict[str, Any]:
-    """Return what the tables of chunks and extractions say besides where a text is cut and what was answered."""
+def _places() -> list[dict[str, Any]]:
+    """Return what a table of chunks says besides where a text is cut."""
     document = _document("pages.pdf", "\n\n".join(filter(None, _PAGES)), pages=[0, 12, 38, 38])
     plain = _document("plain.txt", "One chunk.")
     documents = pa.Table.from_pylist([document, plain], RAW_DOCUMENTS)
-    cut = chunk_documents(documents, ChunkingSettings(), "recipe")
-    older = cut.set_column(cut.schema.get_field_index("page_end"), "page_end", pa.nulls(len(cut), pa.int32()))
-    return {
-        "schemas": [_columns(CHUNKS), _columns(EXTRACTIONS)],
-        "places of chunks": cut.select(_PLACED).to_pylist(),
-        "last pages of older rows": with_page_ends(older, documents).select(_PLACED).sort_by("path").to_pylist(),
-    }
+    places: list[dict[str, Any]] = chunk_documents(documents, ChunkingSettings(), "recipe").select(_PLACED).to_pylist()
+    return places
 
 
 def by_lines(text: str, size: int, overlap: int, count: Any) -> Iterator[tuple[int, int, str | None]]:

@@ -17,8 +17,8 @@ from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.pending import Pending, SourceState
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Vectors
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, VECTORS, Generation
-from lightrag_dagster.storage.snapshots.manifests import Vectors
 from lightrag_dagster.storage.tables.acceptance import accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.graphs import graph_rows

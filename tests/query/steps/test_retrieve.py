@@ -21,9 +21,9 @@ from lightrag_dagster.query.steps.retrieve import Trace, fitting, retrieve
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import QuerySettings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Graph, Manifest
+from lightrag_dagster.storage.manifests import Vectors as VectorsRecord
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.manifests import Graph, Manifest
-from lightrag_dagster.storage.snapshots.manifests import Vectors as VectorsRecord
 from tests.indexes.vectors import bring_to
 from tests.query.tables import chunk_file, entities, graph_of, relations
 from tests.storage.corpus import inputs_of

@@ -13,7 +13,7 @@ from lightrag_dagster.errors import TokenizerError
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document
-from lightrag_dagster.stages.chunking.chunks import _cut_batches, chunk_documents, with_page_ends
+from lightrag_dagster.stages.chunking.chunks import _cut_batches, chunk_documents
 from lightrag_dagster.stages.documents.raw_documents import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
@@ -111,15 +111,6 @@ def test_a_chunk_names_the_pages_it_starts_and_ends_on(size: int) -> None:
         assert (words[0] in first, words[-1] in last) == (True, True)
         assert len(words) == sum(bool(one) for one in PAGES[chunk["page"] - 1 : chunk["page_end"]])
     assert (chunks[0]["page"], chunks[-1]["page_end"]) == (1, 4)
-
-
-def test_the_page_that_a_chunk_ends_on_is_found_for_older_rows() -> None:
-    chunks = chunk_documents(paged(), ChunkingSettings(size=7, overlap=0))
-    assert chunks["page_end"].to_pylist() != chunks["page"].to_pylist()
-    place, field = CHUNKS.get_field_index("page_end"), CHUNKS.field("page_end")
-    older = chunks.set_column(place, field, pa.nulls(len(chunks), field.type))
-    assert with_page_ends(older, paged()).sort_by("chunk_index") == chunks
-    assert with_page_ends(chunks, paged()) is chunks
 
 
 @pytest.mark.parametrize("media_type", ["text/markdown", "text/html"])

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core import identity, progress
+from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -16,7 +17,6 @@ from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.raw_documents import read_documents, text_hash
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
-from lightrag_dagster.storage.tables.reading_state import STAMPS
 
 SETTINGS = DocumentSettings(max_bytes=1000)
 

@@ -101,7 +101,7 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
         atomic.write_text(tmp_path / "x", "text")
 
 
-def test_columns_that_an_older_version_did_not_write_are_empty(tmp_path: Path) -> None:
+def test_rows_of_another_layout_get_the_columns_of_a_schema(tmp_path: Path) -> None:
     schema = pa.schema(
         [
             pa.field("id", pa.string()),
@@ -111,10 +111,10 @@ def test_columns_that_an_older_version_did_not_write_are_empty(tmp_path: Path) -
         ]
     )
     pq.write_table(pa.table({"id": ["a"], "gone": [1]}), tmp_path / "rows.parquet")
-    assert atomic.read_conforming(tmp_path / "rows.parquet", schema).to_pylist() == [
-        {"id": "a", "note": None, "kind": "", "rows": None}
-    ]
-    found = atomic.read_conforming(tmp_path / "rows.parquet", schema, ["note", "id"])
-    assert found.to_pylist() == [{"note": None, "id": "a"}]
+    found = atomic.read_conforming(tmp_path / "rows.parquet", schema)
+    assert found.to_pylist() == [{"id": "a", "note": None, "kind": "", "rows": 0}]
+    assert found.schema.equals(schema)
+    with pytest.raises(StoreError, match="cannot be read"):
+        atomic.read_conforming(tmp_path / "rows.parquet", pa.schema([pa.field("id", pa.int64())]))
     with pytest.raises(StoreError, match="is missing"):
         atomic.read_conforming(tmp_path / "other.parquet", schema)

@@ -1,6 +1,5 @@
-"""The notes on what a bucket holds: neither a mode nor a copy changes them, and those of earlier versions are read."""
+"""The notes on what a bucket holds: neither a mode nor a copy changes them."""
 
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -69,28 +68,15 @@ def copy_all(home: Home) -> Home:
     return copy
 
 
-def use_earlier_version(home: Home) -> Home:
-    """Return a cache as earlier versions left it: notes are the modes of files, and tags are in a file."""
-    copy = copy_all(home)
-    tags = Notes(copy.root).tags(FILES)
-    (copy.root / NOTES).unlink()
-    (copy.root / ".tags.json").write_text(json.dumps(tags))
-    return copy
-
-
-@pytest.mark.parametrize(
-    ("change", "fetched"),
-    [(make_writable, 0), (copy_content, 0), (copy_all, 0), (use_earlier_version, 1)],
-)
-def test_nothing_moves_again(home: Home, buckets: S3Server, change: Callable[[Home], Home], fetched: int) -> None:
+@pytest.mark.parametrize("change", [make_writable, copy_content, copy_all])
+def test_nothing_moves_again(home: Home, buckets: S3Server, change: Callable[[Home], Home]) -> None:
     changed = change(home)
     use(changed)
     assert contents(changed) == FILES
-    # A mode does not tell what was fetched as a compressed file.
-    assert buckets.requests == {"GET": 2 + fetched}, "the records are listed, and the generation"
+    assert buckets.requests == {"GET": 2}, "the records are listed, and the generation"
 
 
-@pytest.mark.parametrize("change", [make_writable, copy_content, copy_all, use_earlier_version])
+@pytest.mark.parametrize("change", [make_writable, copy_content, copy_all])
 def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], Home], tmp_path: Path) -> None:
     changed = change(home)
     with changed.files.session():
@@ -102,15 +88,6 @@ def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], H
     use(reader)
     expected = FILES | {"tables/chunks/notes/current.json": "2", "generations/gen-1/graph.kuzu": "other"}
     assert contents(reader) == {name: text for name, text in expected.items() if name != "CURRENT"}
-
-
-def test_what_an_earlier_version_had_not_uploaded_is_uploaded(home: Home, buckets: S3Server) -> None:
-    earlier = use_earlier_version(home)
-    write(earlier, "tables/chunks/notes/2.parquet", "more rows")
-    use(earlier)
-    assert "tables/chunks/notes/2.parquet" in buckets.keys(str(home.bucket))
-    assert buckets.requests["PUT"] == 1
-    assert not (earlier.root / ".tags.json").exists()
 
 
 def noted(folder: Path, name: str) -> Path:

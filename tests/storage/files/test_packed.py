@@ -57,22 +57,6 @@ def test_any_content_comes_back(content: bytes, tmp_path_factory: pytest.TempPat
     assert (folder / "here").read_bytes() == content
 
 
-def test_the_graph_of_an_earlier_version_is_found_until_there_is_one_of_today(objects: Objects, tmp_path: Path) -> None:
-    objects.upload(GRAPH, b"as it was", create=False)
-    assert packed.list_folder(objects, "generations").keys() == {GRAPH}
-    assert not packed.exists(objects, GRAPH)
-    assert not packed.is_old(GRAPH, objects.list(""))
-    assert packed.hash_of(objects, GRAPH) == sha256(b"as it was").hexdigest()
-    assert packed.download(objects, GRAPH, tmp_path / "here")
-    assert (tmp_path / "here").read_bytes() == b"as it was"
-    packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
-    assert packed.list_folder(objects, "generations").keys() == {GRAPH}
-    assert [key for key in (GRAPH, PACKED) if packed.is_old(key, objects.list(""))] == [GRAPH]
-    assert packed.hash_of(objects, GRAPH) == sha256(CONTENT).hexdigest()
-    packed.delete(objects, [GRAPH, TABLE])
-    assert packed.list_folder(objects, "generations") == {}
-
-
 @pytest.mark.parametrize("name", [GRAPH, TABLE])
 def test_a_file_that_is_nowhere(objects: Objects, tmp_path: Path, name: str) -> None:
     assert not packed.exists(objects, name)

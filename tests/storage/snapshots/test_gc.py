@@ -25,9 +25,9 @@ from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building, ingesting
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import lance_files, snapshots, vector_cleanup
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
-from lightrag_dagster.storage.snapshots.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables

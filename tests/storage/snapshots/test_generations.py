@@ -1,4 +1,3 @@
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import GenerationInputs
 from lightrag_dagster.storage.snapshots.generations import Generation, newest, remove_leftovers, set_newest
-from lightrag_dagster.storage.snapshots.manifests import GenerationInputs
 from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows, store_tables
 
 INPUTS = inputs_of(Home(Path("none"))).model_copy(update={"sources": {"river": {"chunks": "v1"}}})
@@ -107,14 +106,6 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"part\.parquet cannot be read"):
         atomic.join_parquet(tmp_path / "joined.parquet", MERGED_TABLES["entities"], [tmp_path / "part.parquet"])
     assert not (tmp_path / "joined.parquet").exists()
-
-
-def test_records_of_an_older_version_are_read(tmp_path: Path) -> None:
-    recipe = INPUTS.model_dump(mode="json", include={"code", "merging", "encoding", "embedder"})
-    old = {"sources": {}, "left_out": {}, "fingerprint": "f", "recipe": recipe | {"summaries": "s", "follows": None}}
-    (tmp_path / "generations" / "gen-old").mkdir(parents=True)
-    (tmp_path / "generations" / "gen-old" / "generation.json").write_text(json.dumps(old))
-    assert Generation(Home(tmp_path), "gen-old").inputs() == INPUTS.model_copy(update={"sources": {}})
 
 
 def test_a_per_source_table_is_read_over_all_sources(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from lancedb.index import IvfFlat
 
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import VectorTable
 from lightrag_dagster.storage.snapshots.lance_files import _varint, files_of_version, find_unused
-from lightrag_dagster.storage.snapshots.manifests import VectorTable
 
 
 def rows(first: int, last: int) -> pa.Table:

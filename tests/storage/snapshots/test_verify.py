@@ -13,12 +13,12 @@ from lightrag_dagster.indexes.integrity import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.manifests import FileSum, PublishedFiles
 from lightrag_dagster.storage.snapshots import repair, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.manifests import BuiltGraph, FileSum
 from lightrag_dagster.storage.snapshots.repair import discard_damaged
-from lightrag_dagster.storage.snapshots.verify import FILES, PublishedFiles, find_damage
+from lightrag_dagster.storage.snapshots.verify import FILES, find_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
@@ -221,27 +221,6 @@ def test_of_a_damaged_graph_nothing_else_is_discarded(generation: Generation, na
     build_graph(generation)
     assert snapshots.without_graph(home) is None
     assert find_damage(home, generation.id, verify=True) == []
-
-
-def test_the_graph_of_a_snapshot_of_an_older_version_is_checked(generation: Generation) -> None:
-    as_older_versions(generation)
-    assert find_damage(generation.home, generation.id, verify=True) == []
-    flip(generation.path(GRAPH))
-    (found,) = find_damage(generation.home, generation.id, verify=True)
-    assert found.path == generation.path(GRAPH)
-    discard_damaged(generation.home, generation.id, [found])
-    build_graph(generation)
-    assert find_damage(generation.home, generation.id, verify=True) == []
-
-
-def as_older_versions(generation: Generation) -> None:
-    """Write the records as versions did that built every graph before publication."""
-    built = generation.read_record(GRAPH_RECORD, BuiltGraph)
-    generation.write_record(GRAPH_RECORD, built.counts)
-    listed = generation.read_record(FILES, PublishedFiles)
-    paths = [generation.path(name) for name in (GRAPH, GRAPH_RECORD)]
-    more = {str(path.relative_to(generation.home.root)): FileSum.of(path) for path in paths}
-    generation.write_record(FILES, PublishedFiles(files=listed.files | more))
 
 
 def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:

@@ -21,7 +21,8 @@ from lightrag_dagster.storage.tables.shards import (
     shards,
     version_of,
 )
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 from tests.storage.corpus import rows
 
 COUNTS = (1, 2, 4, 64, MOST)

@@ -8,7 +8,8 @@ from pydantic import SecretStr
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables.source_tables import SourceTables, TableVersion
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
 from tests.storage.corpus import rows
 
 

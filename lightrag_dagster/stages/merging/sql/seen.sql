@@ -1,5 +1,4 @@
 -- Evidence that was chosen and dealt before, of what may be seen: at the first position of its chunk that may be seen.
--- Older versions did not keep the ends of relations, whose names say them.
 CREATE TEMP TABLE chosen AS
 SELECT chunk_id, p.first[1] AS source, p.first[2] AS path, p.first[3] AS chunk_index, p.first[4] AS doc_id
 FROM (SELECT chunk_id, min((source, path, chunk_index, doc_id)) AS first FROM chunk GROUP BY chunk_id) p;
@@ -9,11 +8,5 @@ SELECT m.* REPLACE (c.source AS source, c.doc_id AS doc_id, c.path AS path), c.c
 FROM entity_mention m JOIN chosen c USING (chunk_id);
 
 CREATE TEMP TABLE relation_evidence AS
-SELECT m.* REPLACE (
-           c.source AS source, c.doc_id AS doc_id, c.path AS path,
-           coalesce(m.src_id, a.entity_id) AS src_id, coalesce(m.tgt_id, b.entity_id) AS tgt_id
-       ), c.chunk_index
-FROM relation_mention m
-JOIN chosen c USING (chunk_id)
-LEFT JOIN entity_name a ON m.src = a.name
-LEFT JOIN entity_name b ON m.tgt = b.name;
+SELECT m.* REPLACE (c.source AS source, c.doc_id AS doc_id, c.path AS path), c.chunk_index
+FROM relation_mention m JOIN chosen c USING (chunk_id);

@@ -1,14 +1,15 @@
 """Records of a generation and of a snapshot, written once beside them and read by everything that opens them."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import EmbeddingProvider, EmbeddingSettings, MergingSettings, TermsMode
-from lightrag_dagster.storage.records import Record
+from lightrag_dagster.storage.records import Pointer, Record
 
 MADE_AGAIN = "`lightrag-dagster run` makes that of the current snapshot again; delete that of an older one"
 """The next step where a record in the folder of a generation is damaged."""
@@ -64,19 +65,6 @@ class GenerationInputs(Record):
         """Return whether a merge has the rows of another: they differ at most in sources that are left out."""
         return self.model_copy(update={"left_out": other.left_out}) == other
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_older_versions(cls, record: Any) -> Any:
-        """Accept a recipe for the whole generation, and a language in `merging`, as older versions wrote them."""
-        if not isinstance(record, dict):
-            return record
-        if recipe := record.get("recipe"):
-            sources = {name: record[name] for name in ("sources", "left_out")}
-            record = sources | {name: recipe[name] for name in ("code", "merging", "encoding", "embedder")}
-        if isinstance(merging := record.get("merging"), dict):
-            record = record | {"merging": {name: value for name, value in merging.items() if name != "language"}}
-        return record
-
 
 class WrittenRecord(Record):
     """A name, type or description that a person wrote, of an entity or relation."""
@@ -113,15 +101,9 @@ class GenerationRecord(Record):
     failed_summaries: int = Field(default=0, description="Rows whose descriptions are joined because a summary failed")
     curation: CurationRecord = CurationRecord()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_older_versions(cls, record: Any) -> Any:
-        """Accept the record of a version of this package that stored the inputs alone."""
-        return record if not isinstance(record, dict) or "inputs" in record else {"inputs": record, "tables": {}}
 
-
-SearchKind = Literal["flat", "partitioned", "exhaustive"]
-"""The search of a vector table: without an index, or through all of one (`partitioned` in older versions)."""
+SearchKind = Literal["flat", "exhaustive"]
+"""The search of a vector table: without an index, or through all of one."""
 
 
 class VectorTable(Record):
@@ -133,7 +115,7 @@ class VectorTable(Record):
     dimensions: int
     upserted: int = Field(description="Rows written for this generation")
     deleted: int = Field(description="Rows deleted for this generation")
-    search: SearchKind | None = Field(default=None, description="None in manifests of older versions")
+    search: SearchKind | None = Field(default=None, description="None until it is tagged")
 
 
 class Vectors(PinnedEmbedder):
@@ -171,7 +153,7 @@ class BuiltGraph(Graph):
 
     mended_by = MADE_AGAIN
 
-    file: FileSum | None = Field(default=None, description="None in records of older versions")
+    file: FileSum
 
     @property
     def counts(self) -> Graph:
@@ -199,3 +181,47 @@ class Manifest(Record):
     rows: dict[str, int] = Field(description="table → rows, per-source tables added up")
     vectors: Vectors
     graph: Graph | None = Field(description="None when it is built after publication; `graph.json` says when it is")
+
+
+class PublishedFiles(Record):
+    """`files.json`: path below the home → facts."""
+
+    mended_by = MADE_AGAIN
+
+    files: dict[str, FileSum] = Field(
+        description="Every file that the snapshot reads, except this one, the graph and the views"
+    )
+
+
+class Pins(Record):
+    """`pins.json`: names of snapshots."""
+
+    mended_by = "delete it, and give the snapshots their names again"
+
+    names: dict[str, str] = Field(default={}, description="name → snapshot")
+
+
+class Hold(Pointer):
+    """`HELD`: the snapshot that a rollback holds."""
+
+    mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
+
+
+class Export(Record):
+    """An export of one format."""
+
+    rows: dict[str, int] = Field(description="File → rows")
+    bytes: int
+    notes: list[str] = Field(description="Losses of the format")
+    recipe: str = Field(default="", description="Revision of the code that wrote it")
+    figures: dict[str, int] = Field(default_factory=dict, description="Numbers of what it shows")
+    compared_with: str | None = Field(default=None, description="Another snapshot of which it shows something")
+
+
+class Exports(Record):
+    """`exports.json`: the exports of the snapshot that was exported last."""
+
+    mended_by = "delete it and run `lightrag-dagster export` again"
+
+    snapshot_id: str
+    formats: Mapping[str, Export] = Field(description="Format → its export, in exports/<snapshot_id>/<format>")

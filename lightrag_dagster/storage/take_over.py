@@ -1,0 +1,182 @@
+"""The first run of this package in a home that another version wrote: what was paid for or decided stays.
+
+Tables of sources get today's columns, and what was accepted of them stays accepted. Stored answers, vectors, the ledger
+and decisions are left as they are. Snapshots are removed, since nothing reads them: the newest one leaves its summaries
+and its embedder to the next, which the run makes of all these. After a kill the next run begins again: until FORMAT is
+today's, nothing else opens the home.
+"""
+
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from lightrag_dagster.reading_schemas import READING_STATE
+from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES, UNPARTITIONED_TABLES
+from lightrag_dagster.settings import MergingSettings
+from lightrag_dagster.storage import home_format
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import MIGRATIONS, Left
+from lightrag_dagster.storage.layout import layout
+from lightrag_dagster.storage.locking import builder_lock, source_lock
+from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder, Pins
+from lightrag_dagster.storage.records import Pointer, Record, read_record
+from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import Accepted, TableVersion
+
+_TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
+_WITH_SUMMARIES = ("entities", "relations")
+_ANY = ConfigDict(frozen=True, extra="ignore")
+
+
+# Records as another version may have written them: of these, only what is taken over.
+class _Embedder(PinnedEmbedder):
+    model_config = _ANY
+
+
+class _AnyInputs(Record):
+    model_config = _ANY
+    embedder: _Embedder
+
+
+class _Manifest(Record):
+    model_config = _ANY
+    sequence: int
+    inputs: _AnyInputs
+
+
+class _Generation(Record):
+    model_config = _ANY
+    inputs: _AnyInputs
+    summaries: dict[str, int] = Field(default={})
+    failed_summaries: int = 0
+
+
+class _Accepted(Accepted):
+    model_config = _ANY
+
+
+class _Pointer(Pointer):
+    model_config = _ANY
+
+
+class _Pins(Pins):
+    model_config = _ANY
+
+
+def take_over(home: Home, timeout: float) -> list[str]:
+    """Make a home that another version of this package wrote one of this; return what people should know of it.
+
+    Raises:
+        BuilderLockedError: another process still built in it, or ingested a source, after `timeout` seconds.
+        StoreError: it has a newer format, a record or table is damaged, or the disk refuses.
+    """
+    home.files.take_over()
+    if home_format.is_todays(home_format.read(home)):
+        return []
+    with builder_lock(home, timeout) as lock, home.files.session(lock):
+        found = home_format.read(home)
+        if found is None or home_format.is_todays(found):
+            return []  # another process was faster
+        for number in range(found.format + 1, home_format.newest() + 1):
+            MIGRATIONS[number](home)
+            found = found.model_copy(update={"format": number})
+            home_format.write(home, found)
+        if found.layout == layout():
+            return []
+        for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/*/*")}):
+            with source_lock(home, source, timeout):
+                _take_over_tables(home, source)
+        now = {"id": found.id or uuid4().hex, "left": _left_by_snapshots(home) or found.left}
+        found = found.model_copy(update=now)
+        home_format.write(home, found)
+        said = _removal(home)
+        _remove_snapshots(home, _keep_summaries(home), lock)
+        home_format.write(home, found.model_copy(update={"layout": layout()}))
+        home.files.push(lock)
+    return said
+
+
+def _take_over_tables(home: Home, source: str) -> None:
+    """Store all versions that records of a source name with today's columns, and let the records name these."""
+    tables = SourceTables(home)
+
+    @cache
+    def today(table: str, version: str) -> str:
+        return tables.take_over(table, source, version)
+
+    for folder in home.root.glob(f"tables/*/{home.source_table('', source).name}"):
+        for pointer in (folder / "current.json", folder / "candidate.json"):
+            found = _version(pointer) if folder.parent.name in _TABLES else None
+            if found is None:
+                pointer.unlink(missing_ok=True)  # so that the table is made again
+                continue
+            inputs = {name: today(name, one) if name in SOURCE_TABLES else one for name, one in found.inputs.items()}
+            now = {"version": today(found.table, found.version), "inputs": inputs}
+            atomic.write_text(pointer, found.model_copy(update=now).model_dump_json(indent=2))
+    if accepted := read_record(home.accepted(source), _Accepted):
+        versions = {table: today(table, accepted.tables.get(table, "")) for table in SOURCE_TABLES}
+        atomic.write_text(home.accepted(source), Accepted(source=source, tables=versions).model_dump_json(indent=2))
+
+
+def _version(pointer: Path) -> TableVersion | None:
+    try:
+        return TableVersion.model_validate_json(pointer.read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+
+
+def _left_by_snapshots(home: Home) -> Left | None:
+    """Return what the newest snapshot leaves to the next one; None if there is none."""
+    found = [read_record(path, _Manifest) for path in home.generations.glob(f"gen-*/{generations.MANIFEST}")]
+    newest = max(filter(None, found), key=lambda one: one.sequence, default=None)
+    return Left(embedder=newest.inputs.embedder, sequence=newest.sequence) if newest else None
+
+
+def _keep_summaries(home: Home) -> Generation | None:
+    """Make the newest generation one of entities and relations alone, from which the next takes its summaries."""
+    pointer = read_record(home.newest, _Pointer)
+    if pointer is None or not home.generation(pointer.id).exists():
+        return None
+    last = generations.fetched(home, pointer.id)
+    record = read_record(last.path(generations.RECORD), _Generation)
+    if record is None or not all(map(last.has, _WITH_SUMMARIES)):
+        return None
+    inputs = GenerationInputs(
+        sources={}, left_out={}, code="", merging=MergingSettings(), encoding="", embedder=record.inputs.embedder
+    )
+    with generations.scratch_folder(home) as folder:
+        tables: dict[str, list[Path]] = {table: [] for table in MERGED_TABLES}
+        for table in _WITH_SUMMARIES:
+            rows = atomic.read_conforming(last.path(f"{table}.parquet"), MERGED_TABLES[table])
+            atomic.write_parquet(folder / f"{table}.parquet", rows)
+            tables[table] = [folder / f"{table}.parquet"]
+        kept = generations.store(home, inputs, tables, record.summaries, record.failed_summaries)
+    generations.set_newest(home, kept)
+    return kept
+
+
+def _removal(home: Home) -> list[str]:
+    """Return what is lost with the snapshots, for people; nothing if there are none."""
+    snapshots = len(list(home.generations.glob(f"gen-*/{generations.MANIFEST}")))
+    pins, held = read_record(home.pins, _Pins), read_record(home.held, _Pointer)
+    lost = [f"the snapshots of another version of this package: {snapshots:,}"] if snapshots else []
+    lost += [f"their names: {', '.join(sorted(pins.names))}"] if pins and pins.names else []
+    lost += [f"the rollback to {held.id}"] if held else []
+    return [f"removed, since this version cannot read them: {'; '.join(lost)}"] if lost else []
+
+
+def _remove_snapshots(home: Home, kept: Generation | None, lock: Lock) -> None:
+    """Remove all snapshots, generations and exports except one generation, and what names them."""
+    folders = [path for path in home.generations.glob("gen-*") if kept is None or path.name != kept.id]
+    gone = [home.current, home.held, home.pins, home.exported, home.collected, home.views]
+    for path in (*gone, *(folder / generations.MANIFEST for folder in folders)):
+        path.unlink(missing_ok=True)
+    home.files.push(lock)
+    for folder in (*folders, home.exports, home.scratch):
+        home.files.remove_folder(folder)

@@ -1,0 +1,67 @@
+"""Records of the tables of a source."""
+
+from pydantic import BaseModel, ConfigDict
+
+from lightrag_dagster.storage.records import Record
+
+
+class TableVersion(BaseModel):
+    """One version of one source's table.
+
+    `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
+    settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
+    columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
+    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
+    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
+    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    table: str
+    source: str
+    version: str
+    rows: int
+    inputs: dict[str, str]
+    fingerprint: str
+    counts: dict[str, dict[str, int]] = {}
+    sums: dict[str, int] = {}
+    new_sums: dict[str, int] = {}
+    reasons: list[str] = []
+    shards: int = 1
+    losses_accepted: bool = False
+
+    def count(self, column: str, value: str) -> int:
+        """Return how many rows have `value` in one of the counted columns."""
+        return self.counts.get(column, {}).get(value, 0)
+
+    def outdated(self, recipe: str) -> int:
+        """Return how many rows name another recipe."""
+        return sum(rows for name, rows in self.counts.get("recipe", {}).items() if name != recipe)
+
+
+class Refusal(Record):
+    """`refused.json`: the files of a source that were read and not taken, by a hash of their listing, and why."""
+
+    files: str
+    reason: str
+
+
+class Accepted(Record):
+    """`accepted/<source>.json`: the version of each of a source's tables that the merge reads."""
+
+    source: str
+    tables: dict[str, str]
+
+
+class Upstream(Record):
+    """`upstream.json`: the Dagster asset that a source reads, and partition → version of its last materialisation.
+
+    `dimensions` are the names of those of its partitions, if it has several and Dagster told.
+    """
+
+    mended_by = "delete it and run `lightrag-dagster run`, which asks Dagster again"
+
+    asset: str
+    partitions: dict[str, str]
+    dimensions: tuple[str, ...] = ()
