@@ -10,7 +10,8 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import Plan, SourcePlan, make_plan
+from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
+from lightrag_dagster.pipeline.plan.sources import SourcePlan
 from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.review import price_of_names

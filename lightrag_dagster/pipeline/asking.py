@@ -10,13 +10,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
-from lightrag_dagster.core.protocols import ChatRequest
+from lightrag_dagster.core.protocols import ChatRequest, question_tokens
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.models.cached import StoredChatModel, response_key
 from lightrag_dagster.models.providers import chat_identity, open_chat_model
-from lightrag_dagster.pipeline.plan.estimates import question_tokens
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.prices import price_of

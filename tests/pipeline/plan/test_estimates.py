@@ -5,9 +5,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
+from lightrag_dagster.core.protocols import ChatRequest, Message, Picture, question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios, question_tokens
+from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import load_settings

@@ -13,7 +13,8 @@ from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.pipeline.plan.estimates import Estimate
-from lightrag_dagster.pipeline.plan.plan import DocumentChanges, Plan, SourcePlan, compare, make_plan
+from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
+from lightrag_dagster.pipeline.plan.sources import DocumentChanges, SourcePlan, compare
 from lightrag_dagster.pipeline.plan.steps import PlannedStep
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lightrag_dagster.pipeline.plan.questions import Questions, scaled
 
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.plan import Plan, make_plan
-from lightrag_dagster.pipeline.plan.questions import Questions, scaled
 from lightrag_dagster.settings import Settings, load_settings
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
