@@ -1,6 +1,6 @@
 """The stored answers of a model in place of the model: what costs nothing can be tried, and told from the rest."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
@@ -41,6 +41,10 @@ class StoredAnswers:
         if text := self._otherwise(key, request):
             return ChatResponse(text)
         raise TransientProviderError("no answer is stored")
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return those of the keys of answers that are stored."""
+        return self._store.known(keys)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["StoredAnswers"]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.gone import chosen_or_gone, held_sources, removed_sources
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
@@ -20,7 +22,6 @@ from lightrag_dagster.pipeline.plan.estimates import CallRatios, Estimate, defau
 from lightrag_dagster.pipeline.plan.overlay import overlay
 from lightrag_dagster.pipeline.plan.sources import Asked, DocumentChanges, Planning, SourcePlan, plan_source
 from lightrag_dagster.pipeline.plan.steps import PlannedStep
-from lightrag_dagster.pipeline.plan.to_ask import Answers
 from lightrag_dagster.pipeline.plan.unanswered import Unanswered
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -96,9 +97,11 @@ def make_plan(
     """
     today, counts = Recipes.of(settings), load_tokenizer(settings.chunking.encoding).counts
     sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
+    later, images = Unanswered(counts), Unanswered(counts, _UNDESCRIBED)
     with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
-        answers = Answers(store, Unanswered(counts), set())
-        planning = Planning(trial, answers, Unanswered(counts, _UNDESCRIBED), backfill)
+        extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
+        describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
+        planning = Planning(trial, extracting, describing, images, set(), backfill)
         planned = [plan_source(source, planning) for source in sources]
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
@@ -106,8 +109,8 @@ def make_plan(
         plans += _removed(trial)
         accept_pending(trial.settings)
         ratios = _ratios(today, sources, asked)
-        found = {"extraction": steps.extraction(asked, ratios, settings)}
-        unknown = bool(asked.first.expected or asked.later.expected)
+        found = {"extraction": steps.extraction(asked, later, ratios, settings)}
+        unknown = bool(asked.first.expected or later.first)
         if knowledge_base or not unknown:
             found |= steps.merge(today, trial, ratios, backfill=knowledge_base)
     if unknown and len(found) == 1:
@@ -120,7 +123,7 @@ def make_plan(
 
 def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:
     """Say whether the prices of the embedder and of all models that a run asks are known."""
-    roles: list[Role] = ["extract", "summarise", *(["describe"] if "descriptions" in found else [])]
+    roles: list[Role] = ["extract", "summarise", "describe"] if "descriptions" in found else ["extract", "summarise"]
     prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
     return all(price.known for price in prices)
 

@@ -41,10 +41,11 @@ def sampled(source: Source, tables: SourceTables, recipes: Recipes, most: int) -
     """
     if isinstance(source.origin, Incremental):
         return source, None
-    stamps = read_before(tables, source.name, recipes.code["raw_documents"]).version("stamps")
-    rows = tables.read("stamps", source.name, stamps, ["doc_id", "stamp"]).to_pylist() if stamps else []
-    known = {(row["doc_id"], row["stamp"]) for row in rows}
-    unread = [one.path for one in list_files(source) if (document_id(source.name, one.path), one.stamp) not in known]
+    version = read_before(tables, source.name, recipes.code["raw_documents"]).version("stamps")
+    rows = tables.read("stamps", source.name, version, ["doc_id", "stamp"]).to_pylist() if version else []
+    stamps = {row["doc_id"]: row["stamp"] for row in rows}
+    # What was touched just before it was read last has an empty stamp: it is opened, and seldom parsed.
+    unread = [one.path for one in list_files(source) if _is_new(stamps.get(document_id(source.name, one.path)), one)]
     if len(unread) <= most:
         return source, None
     chosen = frozenset(random.Random(0).sample(sorted(unread), most))
@@ -70,6 +71,10 @@ def scaled(values: Sequence[float], looked_at: int, total: int) -> Estimate:
     chance = (max(0.0, squares - about * about) / looked_at * (1 - looked_at / total)) ** 0.5
     distance = DEVIATIONS * chance * total
     return Estimate(mean * total, max(float(sum(values)), mean * total - distance), mean * total + distance)
+
+
+def _is_new(stamp: str | None, listed: ListedFile) -> bool:
+    return stamp is None or stamp not in ("", listed.stamp)
 
 
 @dataclass(frozen=True)

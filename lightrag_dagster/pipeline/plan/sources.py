@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
@@ -19,7 +18,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.plan.estimates import Estimate
 from lightrag_dagster.pipeline.plan.sample import SAMPLE, Sample, in_all, sampled
-from lightrag_dagster.pipeline.plan.to_ask import Answers, first_questions
+from lightrag_dagster.pipeline.plan.to_ask import first_questions
 from lightrag_dagster.pipeline.plan.unanswered import Unanswered
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
@@ -63,12 +62,10 @@ class SourcePlan:
 
 
 class Asked(NamedTuple):
-    """Questions without a stored answer and their tokens: first ones about chunks, later ones, and about images."""
+    """First questions about chunks without a stored answer, questions about images, and the tokens of both."""
 
     first: Estimate = _NONE
     first_tokens: Estimate = _NONE
-    later: Estimate = _NONE
-    later_tokens: Estimate = _NONE
     described: Estimate = _NONE
     described_tokens: Estimate = _NONE
 
@@ -79,11 +76,16 @@ class Asked(NamedTuple):
 
 
 class Planning(NamedTuple):
-    """The overlay in which sources are planned, the answers about chunks and images there, and whether to backfill."""
+    """The overlay in which sources are planned, the answers about chunks and images there, and whether to backfill.
+
+    `images` are questions about images without an answer, `planned` the keys of first questions about chunks.
+    """
 
     trial: Recipes
-    answers: Answers
+    extracting: StoredAnswers
+    describing: StoredAnswers
     images: Unanswered
+    planned: set[str]
     backfill: bool
 
 
@@ -111,30 +113,32 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
 
 def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: SourcePlan, outdated: str) -> Asked:
     """Make the tables of a source from the `outdated` one on, fill in its plan, and return its questions."""
-    recipes, answers, images = planning.trial.of_source(source.name), planning.answers, planning.images
+    recipes, model = planning.trial.of_source(source.name), planning.extracting
     known, sample = tables.current("raw_documents", source.name), None
-    shown, asked_later = len(images.first), len(answers.unanswered.first)
+    shown = len(planning.images.first)
     for most in (SAMPLE, sys.maxsize):
         if outdated == "raw_documents":
             plan.documents, sample = _read(source, tables, known, planning, most)
         if outdated in ("raw_documents", "chunks"):
             chunk_source(source.name, tables, recipes)
-        found = first_questions(source.name, tables, recipes, answers)
+        found = first_questions(source.name, tables, recipes, model, planning.planned)
         if not sample or found.left:
             break  # else only all documents can show that nothing is left to pay
     if not found.left:
-        extract_source(source.name, tables, recipes, answers.of(recipes).open)
+        extract_source(source.name, tables, recipes, model.open)
         parse_and_accept(source.name, tables, recipes)
     new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
     plan.looked_at = len(sample.paths) if sample else None
-    plan.chunks_new, plan.question_tokens = round(new.expected), round(tokens.expected)
-    plan.chunks_failed, plan.chunks_stored = found.failed, found.kept + round(free.expected)
-    rounds, pictures = [*answers.unanswered.first.values()][asked_later:], [*images.first.values()][shown:]
-    later, later_tokens = Estimate.exactly(len(rounds)), Estimate.exactly(sum(rounds))
-    described, described_tokens = (
-        Estimate.exactly(one).times(sample.factor if sample else 1) for one in (len(pictures), sum(pictures))
+    plan.chunks_new, plan.question_tokens, plan.chunks_failed = (
+        round(new.expected),
+        round(tokens.expected),
+        found.failed,
     )
-    return Asked(new, tokens, later, later_tokens, described, described_tokens)
+    kept = found.chunks - found.failed - found.new.total() - found.free.total()
+    plan.chunks_stored = kept + round(free.expected)
+    pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
+    described = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
+    return Asked(new, tokens, *described)
 
 
 def _read(
@@ -144,8 +148,8 @@ def _read(
     recipes, into = planning.trial, _read_into(source, tables, known, planning.trial)
     part, sample = sampled(source, into, recipes, most)
     before = _documents(tables, known) if known else None
-    images = StoredAnswers(chat_identity(recipes.settings.llm.of("describe")), planning.answers.store, planning.images)
-    changes = compare(before, _documents(tables, read_source(part, into, recipes, images.open).version))
+    read = read_source(part, into, recipes, planning.describing.open).version
+    changes = compare(before, _documents(tables, read))
     more = round(changes.changed * (sample.factor - 1)) if sample else 0
     return replace(changes, changed=changes.changed + more, unchanged=changes.unchanged - more), sample
 

@@ -49,11 +49,11 @@ def descriptions(asked: Asked, settings: Settings) -> PlannedStep:
     return priced(price_of(settings.llm.of("describe")), asked.described, asked.described_tokens, outputs)
 
 
-def extraction(asked: Asked, ratios: CallRatios, settings: Settings) -> PlannedStep:
-    """Return the questions about chunks, and the estimated rounds that follow."""
-    calls = ratios.calls.times(asked.first).plus(asked.later)
-    inputs = ratios.input.times(asked.first_tokens).plus(asked.later_tokens)
-    outputs = ratios.output.times(asked.first_tokens.plus(asked.later_tokens))
+def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about chunks, `later` ones after stored answers, and the estimated rounds that follow."""
+    calls, tokens = (Estimate.exactly(one) for one in (len(later.first), sum(later.first.values())))
+    calls, inputs = calls.plus(ratios.calls.times(asked.first)), tokens.plus(ratios.input.times(asked.first_tokens))
+    outputs = ratios.output.times(tokens.plus(asked.first_tokens))
     step = priced(price_of(settings.llm.of("extract")), calls, inputs, outputs)
     step.cost_by_batch = step.cost.times(BATCH_SHARE)
     return step

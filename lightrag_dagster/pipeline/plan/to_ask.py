@@ -3,22 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.models.cached import response_key
-from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.cross_shard import open_sql, sql
 from lightrag_dagster.pipeline.extractions import answering, retryable_kinds, todays_extractor, view_known
 from lightrag_dagster.pipeline.plan.estimates import instruction_tokens
-from lightrag_dagster.pipeline.plan.unanswered import Unanswered
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
-from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -31,24 +28,12 @@ _COUNTED = """
     FROM chunk"""
 
 
-class Answers(NamedTuple):
-    """The response store, the questions that it does not answer when a run is tried, and the keys of those planned."""
-
-    store: ResponseStore
-    unanswered: Unanswered
-    planned: set[str]
-
-    def of(self, recipes: Recipes) -> StoredAnswers:
-        """Return the stored answers of the model that extracts."""
-        return StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), self.store, self.unanswered)
-
-
 @dataclass
 class ToAsk:
     """The chunks of a source, those that failed for good, and by path of a document the others without a row.
 
-    Of these, `new` are to be asked about, with `tokens`; `free` have a stored answer, or another source asks it, which
-    `shared` says. Tokens.
+    Of these, `new` are to be asked about, with questions of `tokens`; the answers about `free` are stored, or another
+    source asks for them. `left` says whether some are not stored yet. Tokens.
     """
 
     chunks: int
@@ -56,47 +41,46 @@ class ToAsk:
     new: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     free: Counter[str] = field(default_factory=Counter)
-    shared: bool = False
-
-    @property
-    def left(self) -> bool:
-        """True if a question is left that the store does not answer."""
-        return self.shared or bool(self.new)
-
-    @property
-    def kept(self) -> int:
-        """Chunks whose row is kept and did not fail."""
-        return self.chunks - self.failed - self.new.total() - self.free.total()
+    left: bool = False
 
 
-def first_questions(source: str, tables: SourceTables, recipes: Recipes, answers: Answers) -> ToAsk:
-    """Return the first questions about a source's chunks that a run would pay for, each once for all sources.
+def first_questions(
+    source: str, tables: SourceTables, recipes: Recipes, answers: StoredAnswers, planned: set[str]
+) -> ToAsk:
+    """Return the first questions about a source's chunks that a run would pay for.
 
-    Later ones about chunks whose first answer is stored are counted as unanswered, as after a killed run.
+    Where some are left, later ones about chunks whose first answer is stored are asked of `answers`, as a run that goes
+    on with a killed one would. None are asked where names are found instead.
+
+    Args:
+        source: The source.
+        tables: Its tables, with today's chunks.
+        recipes: Its recipes.
+        answers: The stored answers of the model.
+        planned: Keys of the questions that a run asks about other sources; those of this one are added.
 
     Raises:
         StoreError: a table or the store is damaged.
     """
     step = IngestionStep.of(source, tables, recipes)
-    extractor = todays_extractor(answers.of(recipes), recipes, recipes.settings.llm.of("extract").conversations)
+    extractor = todays_extractor(answers, recipes, recipes.settings.llm.of("extract").conversations)
     chunks, instructions, stored = tables.require("chunks", source), instruction_tokens(recipes), list[str]()
     with ingestion(tables, source) as scratch, open_sql(scratch, chunks.shards) as connection:
         _view_to_ask(connection, step, chunks.version)
         found = ToAsk(*connection.execute(_COUNTED).fetchall()[0])
-        # Where names are found instead, no question is asked.
         for rows in [] if recipes.name_finder else _batches(connection, "FROM to_ask"):
             keys = _keys(rows, extractor)
-            known = answers.store.known(keys)
+            known = answers.known(keys)
             for key, row in zip(keys, rows.select(["chunk_id", "path", "tokens"]).to_pylist(), strict=True):
-                if key in known or key in answers.planned:
+                found.left |= key not in known
+                if key in known or key in planned:
                     found.free[row["path"]] += 1
-                    found.shared |= key not in known
                     stored += [row["chunk_id"]] if key in known else []
                 else:
-                    answers.planned.add(key)
+                    planned.add(key)
                     found.new[row["path"]] += 1
                     found.tokens[row["path"]] += instructions + row["tokens"]
-        if found.left:  # else all of the source is gone through
+        if found.left:
             connection.register("stored", pa.table({"chunk_id": pa.array(stored, pa.string())}))
             for rows in _batches(connection, "FROM to_ask SEMI JOIN stored USING (chunk_id)"):
                 run_sync(extract(source, rows, extractor))
