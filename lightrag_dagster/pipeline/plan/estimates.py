@@ -127,7 +127,7 @@ def own_ratios(
         inputs,
         outputs,
         _near(summaries.cost_usd / cost if summaries and cost else 0.0),
-        _near(embedded.input_tokens / extracted.output_tokens if embedded else 0.0),
+        _near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
         _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
     )
 

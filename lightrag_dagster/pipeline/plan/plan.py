@@ -111,7 +111,9 @@ def make_plan(
         ratios = _ratios(today, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)}
         unknown = bool(asked.first.expected or later.first)
-        if knowledge_base or not unknown:
+        # Where most chunks are asked about again, a merge of their old answers would tell little.
+        mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
+        if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(today, trial, ratios, backfill=knowledge_base)
     if unknown and len(found) == 1:
         found |= steps.after_extraction(found["extraction"], ratios, settings)
