@@ -12,7 +12,8 @@ from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
-from lightrag_dagster.plan.plan import Plan, SourcePlan, make_plan
+from lightrag_dagster.plan.plan import Plan, make_plan
+from lightrag_dagster.plan.sources import SourcePlan
 from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import load_settings
 

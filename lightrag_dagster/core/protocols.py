@@ -21,6 +21,10 @@ Vectors = npt.NDArray[np.float32]
 MOST_TOKENS = 10**9
 """The most tokens of one answer that count: no model has a window near it, and sums of answers stay within 64 bits."""
 
+# What OpenAI's chat format adds to the text: for each message its role and two marks, and the beginning of the answer.
+_TOKENS_A_MESSAGE = 4
+_TOKENS_A_REQUEST = 3
+
 
 class Picture(NamedTuple):
     """An image that a model is shown: a hash of the original, a data URL, and the most tokens it may be billed as."""
@@ -68,6 +72,13 @@ class ChatRequest:
 def rough_tokens(request: ChatRequest) -> int:
     """Estimate the tokens of a request, too high rather than too low: one for 3 bytes, and 8 a message."""
     return sum(len(message.content.encode()) // 3 + 8 + message.picture_tokens for message in request.messages)
+
+
+def question_tokens(request: ChatRequest, count_tokens: Callable[[list[str]], list[int]]) -> int:
+    """Return how many input tokens a request is billed for, in the tokenizer's own models; images at most. Tokens."""
+    counted = count_tokens([message.content for message in request.messages])
+    pictures = sum(message.picture_tokens for message in request.messages)
+    return sum(counted) + pictures + _TOKENS_A_MESSAGE * len(counted) + _TOKENS_A_REQUEST
 
 
 @dataclass(frozen=True)

@@ -178,18 +178,6 @@ def texts_to_embed(
             yield from (text for fingerprint, text in missing.items() if fingerprint in new)
 
 
-def sample_of_texts(generation: Generation, name: str, identity: str, sample: int) -> tuple[int, pa.Table]:
-    """Return how many rows one of VECTOR_TABLES needs, and id, embedding_fingerprint and text of a sample.
-
-    `identity` is the embedder's. Raises StoreError when a table is damaged.
-    """
-    with _open_texts(generation, [name], identity) as connection:
-        rows = connection.execute(f"SELECT count(DISTINCT id) FROM ({_TEXTS[name]})").fetchall()[0][0]
-        chosen = f"SELECT DISTINCT id FROM ({_TEXTS[name]}) ORDER BY id LIMIT {sample}"  # ids are hashes
-        texts = f"SELECT id, any_value(text) AS text FROM ({_TEXTS[name]}) WHERE id IN ({chosen}) GROUP BY id"
-        return rows, connection.sql(f"SELECT id, {_FINGERPRINT}, text FROM ({texts})").to_arrow_table()
-
-
 def save_corpus_state(generation: Generation, embedding: Embedding, before: Generation | None = None) -> None:
     """Store what the embedder must know of the corpus to embed a question, when it needs to know anything.
 

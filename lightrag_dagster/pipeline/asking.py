@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
-from lightrag_dagster.core.protocols import ChatRequest
+from lightrag_dagster.core.protocols import ChatRequest, question_tokens
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
@@ -18,7 +18,7 @@ from lightrag_dagster.models.cached import StoredChatModel, response_key
 from lightrag_dagster.models.providers import chat_identity, open_chat_model
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.prices import price_of, question_tokens
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 

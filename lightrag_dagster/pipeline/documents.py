@@ -100,7 +100,7 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         _discard_damaged_state(tables, name)
-        known, judge = _read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
+        known, judge = read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             earlier = earlier._replace(documents=step.open("raw_documents", version_before))
@@ -185,7 +185,7 @@ def _discard_damaged_state(tables: SourceTables, source: str) -> None:
             tables.home.files.remove(paths)
 
 
-def _read_before(tables: SourceTables, source: str, code: str) -> Reusable:
+def read_before(tables: SourceTables, source: str, code: str) -> Reusable:
     """Return the documents that were read before, and the stamps with which the code of the hash `code` read them.
 
     In a backfill there are no stamps. Raises StoreError when a record is damaged.

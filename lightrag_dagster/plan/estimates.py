@@ -5,20 +5,19 @@ A home that has extracted before is asked for its own ratios. Without a past, ra
 prompts and counted with o200k_base (a question had 1,118 tokens on average, 1,010 of them instructions).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
 from duckdb import DuckDBPyConnection
 
+from lightrag_dagster.core.protocols import question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.spending.account import Entry
-from lightrag_dagster.spending.prices import price_of, question_tokens
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.prompts.requests import extraction_request
-
-CountTokens = Callable[[list[str]], list[int]]
 
 # Standard deviations between a mean and the ends of the range in which 8 of 10 cases lie.
 DEVIATIONS = 1.2816
@@ -92,7 +91,7 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
         # Each round asks the first question again, then shows all answers so far.
         inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
         outputs = outputs.plus(answer)
-    text = max(0.0, 1 - _instructions(recipes) * share)
+    text = max(0.0, 1 - instruction_tokens(recipes) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
     calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
     return CallRatios(False, calls, inputs, outputs, _SUMMARIES, embedded, _SUMMARY_LENGTH)
@@ -111,7 +110,7 @@ def own_ratios(
         questions: The number of questions that are estimated: the more, the narrower the range.
     """
     query = files(__package__).joinpath("ratios.sql").read_text("utf-8")
-    found = connection.execute(query, {"instructions": _instructions(recipes)}).fetchall()[0]
+    found = connection.execute(query, {"instructions": instruction_tokens(recipes)}).fetchall()[0]
     if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
         return None
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
@@ -128,12 +127,12 @@ def own_ratios(
         inputs,
         outputs,
         _near(summaries.cost_usd / cost if summaries and cost else 0.0),
-        _near(embedded.input_tokens / extracted.output_tokens if embedded else 0.0),
+        _near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
         _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
     )
 
 
-def _instructions(recipes: Recipes) -> int:
+def instruction_tokens(recipes: Recipes) -> int:
     """Return the tokens of a question about an empty text."""
     empty = extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
     return question_tokens(empty, load_tokenizer(recipes.settings.chunking.encoding).counts)

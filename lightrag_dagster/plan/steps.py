@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.plan.dry_run import PLACEHOLDER, DryRunModel
 from lightrag_dagster.plan.estimates import CallRatios, Estimate
-from lightrag_dagster.plan.questions import Questions
+from lightrag_dagster.plan.sources import Asked
+from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -18,6 +20,9 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+
+PLACEHOLDER = "(a summary that is not made yet)"
+"""Beginning of a summary that is not made yet."""
 
 # Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
 _DESCRIPTION = Estimate(120, 20, 400)
@@ -38,17 +43,17 @@ class PlannedStep:
     output_tokens: Estimate | None = None
 
 
-def descriptions(asked: DryRunModel, settings: Settings) -> PlannedStep:
-    """Return the calls, counted, and their tokens: images at the most that they may be billed as."""
-    calls, inputs = Estimate.exactly(len(asked.first)), Estimate.exactly(sum(asked.first))
-    return priced(price_of(settings.llm.of("describe")), calls, inputs, calls.times(_DESCRIPTION))
+def descriptions(asked: Asked, settings: Settings) -> PlannedStep:
+    """Return the calls about images, and their tokens: images at the most that they may be billed as."""
+    outputs = asked.described.times(_DESCRIPTION)
+    return priced(price_of(settings.llm.of("describe")), asked.described, asked.described_tokens, outputs)
 
 
-def extraction(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
-    """Return the questions about chunks, and the estimated rounds that follow."""
-    calls = ratios.calls.times(asked.first).plus(asked.later)
-    inputs = ratios.input.times(asked.first_tokens).plus(asked.later_tokens)
-    outputs = ratios.output.times(asked.first_tokens.plus(asked.later_tokens))
+def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Settings) -> PlannedStep:
+    """Return the questions about chunks, `later` ones after stored answers, and the estimated rounds that follow."""
+    calls, tokens = (Estimate.exactly(one) for one in (len(later.first), sum(later.first.values())))
+    calls, inputs = calls.plus(ratios.calls.times(asked.first)), tokens.plus(ratios.input.times(asked.first_tokens))
+    outputs = ratios.output.times(tokens.plus(asked.first_tokens))
     step = priced(price_of(settings.llm.of("extract")), calls, inputs, outputs)
     step.cost_by_batch = step.cost.times(BATCH_SHARE)
     return step
@@ -78,23 +83,25 @@ def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool)
         return {}
     settings, home, newest = today.settings, Home.of(today.settings), latest_snapshot(Home.of(today.settings))
     limit = settings.merging.summary_max_tokens
+    asked = Unanswered(load_tokenizer(settings.chunking.encoding).counts, PLACEHOLDER + " word" * limit)
     with ResponseStore(home.responses) as responses:
-        model = DryRunModel(trial, "summarise", responses, PLACEHOLDER + " word" * limit)
+        model = StoredAnswers(chat_identity(settings.llm.of("summarise")), responses, asked)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
-    published = Generation(home, newest.snapshot_id) if newest else None
+    published, length = Generation(home, newest.snapshot_id) if newest else None, ratios.summary_length.times(limit)
     return {
-        "summaries": summaries(Questions.counted(model.first, model.later), ratios, settings),
-        "embeddings": _embeddings(generation, published, settings, ratios.summary_length.times(limit)),
+        "summaries": _summaries(asked, length, settings),
+        "embeddings": _embeddings(generation, published, settings, length),
     }
 
 
-def summaries(asked: Questions, ratios: CallRatios, settings: Settings) -> PlannedStep:
-    """Return the questions about descriptions, and the estimated answers."""
-    calls = asked.first.plus(asked.later)._replace(low=asked.first.low)
+def _summaries(asked: Unanswered, length: Estimate, settings: Settings) -> PlannedStep:
+    """Return the questions about descriptions, and the estimated answers; later ones are made of answers. Tokens."""
+    first, later = len(asked.first), len(asked.later)
+    calls = Estimate(first + later, first, first + later)
+    share = length.times(1 / settings.merging.summary_max_tokens)
     # The length of the summaries from which others are made is not known.
-    inputs = asked.first_tokens.plus(ratios.summary_length.times(asked.later_tokens))
-    outputs = calls.times(ratios.summary_length.times(settings.merging.summary_max_tokens))
-    return priced(price_of(settings.llm.of("summarise")), calls, inputs, outputs)
+    inputs = Estimate.exactly(sum(asked.first.values())).plus(share.times(sum(asked.later.values())))
+    return priced(price_of(settings.llm.of("summarise")), calls, inputs, calls.times(length))
 
 
 def _embeddings(

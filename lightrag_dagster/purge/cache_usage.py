@@ -8,10 +8,11 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.curation.rules.in_force import in_force
 from lightrag_dagster.indexes.lance import open_vectors
+from lightrag_dagster.models.providers import chat_identity
+from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.plan.dry_run import DryRunModel
 from lightrag_dagster.readers.images.figures import answers_of, find_marks
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract
@@ -33,7 +34,8 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home = Home.of(recipes.settings)
-    extracting, summarising = DryRunModel(recipes, "extract", store), DryRunModel(recipes, "summarise", store)
+    extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
+    summarising = StoredAnswers(chat_identity(recipes.settings.llm.of("summarise")), store)
     for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))

@@ -6,18 +6,12 @@ a call.
 """
 
 import re
-from collections.abc import Callable
 from typing import NamedTuple
 
-from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 BATCH_SHARE = 0.5
 """Cost of a call by the provider's Batch API, as a share of the same call in real time."""
-
-# What OpenAI's chat format adds to the text: for each message its role and two marks, and the beginning of the answer.
-_TOKENS_A_MESSAGE = 4
-_TOKENS_A_REQUEST = 3
 
 _MILLION = 1_000_000
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -74,10 +68,3 @@ def _published(model: str) -> Price | None:
     tiers = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok)
     uncached, cached, output = (each.base if isinstance(each, TieredPrices) else each for each in tiers)
     return Price(float(uncached or 0), float((uncached if cached is None else cached) or 0), float(output or 0))
-
-
-def question_tokens(request: ChatRequest, count_tokens: Callable[[list[str]], list[int]]) -> int:
-    """Return how many input tokens a request is billed for, in the tokenizer's own models; images at most. Tokens."""
-    counted = count_tokens([message.content for message in request.messages])
-    pictures = sum(message.picture_tokens for message in request.messages)
-    return sum(counted) + pictures + _TOKENS_A_MESSAGE * len(counted) + _TOKENS_A_REQUEST

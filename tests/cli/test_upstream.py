@@ -10,7 +10,8 @@ from rich.console import Console
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.listings import PartitionChanges
-from lightrag_dagster.plan.plan import Plan, SourcePlan
+from lightrag_dagster.plan.plan import Plan
+from lightrag_dagster.plan.sources import SourcePlan
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command

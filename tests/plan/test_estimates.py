@@ -5,14 +5,13 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
+from lightrag_dagster.core.protocols import ChatRequest, Message, Picture, question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Entry
-from lightrag_dagster.spending.prices import question_tokens
 from lightrag_dagster.stages.prompts.requests import extraction_request
 from lightrag_dagster.storage.duckdb import in_memory
 from tests.storage.corpus import rows

@@ -14,7 +14,8 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
-from lightrag_dagster.plan.plan import DocumentChanges, Plan, SourcePlan, compare, make_plan
+from lightrag_dagster.plan.plan import Plan, make_plan
+from lightrag_dagster.plan.sources import DocumentChanges, SourcePlan, compare
 from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -22,7 +23,7 @@ from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest
-from tests.loopback import Answer, Loopback, Reply
+from tests.loopback import Answer, Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
 from tests.stages.merging.tables import nameless_chunks
 from tests.support import FLOOD, OFFICE, RIVER, build, run, write_source
@@ -257,6 +258,32 @@ def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, 
     write_source(paid, "notes", texts(0, 4))
     (notes,) = make_plan(paid).sources
     assert (notes.chunks_new, notes.chunks_stored, notes.chunks_failed) == (1, 2, 1)
+
+
+def test_of_conversations_that_were_cut_short_what_is_left_is_counted(paid: Settings, loopback: Loopback) -> None:
+    broken = True
+
+    def later_rounds_fail(received: Received) -> Reply | None:
+        text = str(received.body)
+        return Reply.error(503) if broken and ("note 1." in text or "note 2." in text) and "assistant" in text else None
+
+    loopback.fault = later_rounds_fail
+    settings = paid.changed(llm={"max_retries": 0})
+    write_source(settings, "notes", texts(0, 6))
+    ingest(find_source(settings, "notes"), SourceTables(Home(settings.home)), Recipes.of(settings))
+    broken = False
+    alone = make_plan(settings)
+    assert (alone.sources[0].chunks_new, alone.sources[0].chunks_stored) == (0, 6)
+    assert alone.steps["extraction"].calls == Estimate.exactly(2)
+    write_source(settings, "notes", texts(0, 7))
+    beside = make_plan(settings)
+    assert (beside.sources[0].chunks_new, beside.sources[0].chunks_stored) == (1, 6)
+    assert beside.steps["extraction"].calls is not None
+    assert beside.steps["extraction"].calls.low >= 3
+    write_source(settings, "notes", texts(0, 6))
+    loopback.requests.clear()
+    build(settings)
+    assert asked(loopback)["extract"] == 2
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,6 +53,18 @@ class Extractor:
     max_concurrency: int = 1
     longer_outputs: Sequence[int] = ()
     by_rules: bool = False
+
+    def prompts_in(self, language: str | None) -> Prompts:
+        """Return the prompts for answers in a language, given by its code; for None those of the settings."""
+        return self.prompts.in_language(language_name(language))
+
+    def first_question(
+        self, content: str, heading: str | None, context: str | None, language: str | None
+    ) -> ChatRequest:
+        """Return the first question about a chunk, given the code of the language in which it is to be answered."""
+        prompts, answer_format = self.prompts_in(language), self.settings.answer_format
+        request = extraction_request(prompts, content, heading, context, answer_format)
+        return replace(request, language=language) if self.by_rules else request
 
 
 async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known: int = 0) -> pa.Table:
@@ -128,16 +139,10 @@ class _Conversation:
     async def run(self, content: str, heading: str | None, context: str | None) -> Failure | None:
         """Run the rounds; return the reason of a failure, or None."""
         try:
-            answer_format = self.extractor.settings.answer_format
-            request = extraction_request(self._prompts, content, heading, context, answer_format)
-            await self._ask_all(replace(request, language=self.language) if self.extractor.by_rules else request)
+            await self._ask_all(self.extractor.first_question(content, heading, context, self.language))
         except (PermanentProviderError, TransientProviderError) as failure:
             return failure
         return None
-
-    @cached_property
-    def _prompts(self) -> Prompts:
-        return self.extractor.prompts.in_language(language_name(self.language))
 
     def outcome(self, failure: Failure | None) -> dict[str, object]:
         """Return the columns of EXTRACTIONS about the outcome."""
@@ -161,7 +166,7 @@ class _Conversation:
             raise PermanentProviderError(self._unusable(found[0]))
         self.answered = True
         for number in range(self.extractor.settings.gleaning):
-            request = gleaning_request(request, self.rounds[-1].text, self._prompts)
+            request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
             if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
                 break
             found.append(await self._ask(request))

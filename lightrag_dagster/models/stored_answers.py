@@ -1,0 +1,52 @@
+"""The stored answers of a model in place of the model: what costs nothing can be tried, and told from the rest."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.errors import TransientProviderError
+from lightrag_dagster.models.cached import response_key
+from lightrag_dagster.storage.database.responses import ResponseStore
+
+Otherwise = Callable[[str, ChatRequest], str]
+"""A function from a question without a stored answer, and its key, to a text in place of an answer; empty for none."""
+
+
+def no_answer(key: str, request: ChatRequest) -> str:
+    """Return no text."""
+    return ""
+
+
+class StoredAnswers:
+    """The stored answers of the model of an identity; `used` has the keys of those that were given.
+
+    A question without one gets the text of `otherwise`, or fails without a text.
+    """
+
+    awaited: frozenset[str] = frozenset()
+
+    def __init__(self, identity: str, store: ResponseStore, otherwise: Otherwise = no_answer) -> None:
+        self.identity = identity
+        self.usage = Usage()
+        self.used: set[str] = set()
+        self._store = store
+        self._otherwise = otherwise
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Return the stored answer, or a text in place of it; raises TransientProviderError."""
+        key = response_key(self.identity, request)
+        if stored := self._store.get_many([key]).get(key):
+            self.used.add(key)
+            return stored
+        if text := self._otherwise(key, request):
+            return ChatResponse(text)
+        raise TransientProviderError("no answer is stored")
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return those of the keys of answers that are stored."""
+        return self._store.known(keys)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["StoredAnswers"]:
+        """Open it, as a function that builds opens a model."""
+        yield self

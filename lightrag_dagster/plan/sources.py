@@ -1,0 +1,183 @@
+"""The work of a run on one source: it is read and cut on the overlay, and the questions about it are counted."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.models.stored_answers import StoredAnswers
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.pending import why_ingest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.estimates import Estimate
+from lightrag_dagster.plan.sample import SAMPLE, Sample, in_all, sampled
+from lightrag_dagster.plan.to_ask import first_questions
+from lightrag_dagster.plan.unanswered import Unanswered
+from lightrag_dagster.stages.documents.connectors.origin import Incremental
+from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
+
+_NONE = Estimate.exactly(0)
+
+
+@dataclass(frozen=True)
+class DocumentChanges:
+    """Differences of a source's documents from those that were ingested last."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+
+@dataclass
+class SourcePlan:
+    """The work of a run on one source.
+
+    `question_tokens` are of the first questions about new chunks. Where only a random sample of `looked_at` documents
+    was read, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
+    they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source
+    would fail.
+    """
+
+    source: str
+    documents: DocumentChanges = field(default_factory=DocumentChanges)
+    chunks_new: int = 0
+    chunks_stored: int = 0
+    chunks_failed: int = 0
+    question_tokens: int = 0
+    looked_at: int | None = None
+    partitions: PartitionChanges | None = None
+    watermark: str | None = None
+    problem: str | None = None
+
+
+class Asked(NamedTuple):
+    """First questions about chunks without a stored answer, questions about images, and the tokens of both."""
+
+    first: Estimate = _NONE
+    first_tokens: Estimate = _NONE
+    described: Estimate = _NONE
+    described_tokens: Estimate = _NONE
+
+    @classmethod
+    def total(cls, several: "Iterable[Asked]") -> "Asked":
+        """Return the sum; the ends of the ranges are added up."""
+        return cls(*map(Estimate.total, zip(cls(), *several, strict=True)))
+
+
+class Planning(NamedTuple):
+    """The overlay in which sources are planned, the answers about chunks and images there, and whether to backfill.
+
+    `images` are questions about images without an answer, `planned` the keys of first questions about chunks.
+    """
+
+    trial: Recipes
+    extracting: StoredAnswers
+    describing: StoredAnswers
+    images: Unanswered
+    planned: set[str]
+    backfill: bool
+
+
+def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
+    """Ingest a source of the overlay, up to the first question without an answer; what has all answers is accepted.
+
+    Raises:
+        StoreError: the home is damaged.
+    """
+    plan, asked = SourcePlan(source.name), Asked()
+    tables = SourceTables(Home.of(planning.trial.settings), candidate=planning.backfill)
+    try:
+        known = tables.current("raw_documents", source.name)
+        plan.documents = DocumentChanges(unchanged=known.rows if known else 0)
+        plan.partitions, plan.watermark = partition_changes(source, tables), watermark_of(source)
+        if why := why_ingest(source, tables, planning.trial):
+            asked = _ingest(source, tables, planning, plan, why.partition(",")[0])
+        elif answered := tables.current("extractions", source.name):
+            plan.chunks_failed = answered.count("status", "failed")
+            plan.chunks_stored = answered.rows - plan.chunks_failed
+    except (SettingsError, SourceError) as error:
+        plan.problem = str(error)
+    return plan, asked
+
+
+def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: SourcePlan, outdated: str) -> Asked:
+    """Make the tables of a source from the `outdated` one on, fill in its plan, and return its questions."""
+    recipes, model = planning.trial.of_source(source.name), planning.extracting
+    known, sample = tables.current("raw_documents", source.name), None
+    shown = len(planning.images.first)
+    for most in (SAMPLE, sys.maxsize):
+        if outdated == "raw_documents":
+            plan.documents, sample = _read(source, tables, known, planning, most)
+        if outdated in ("raw_documents", "chunks"):
+            chunk_source(source.name, tables, recipes)
+        found = first_questions(source.name, tables, recipes, model, planning.planned)
+        if not sample or found.left:
+            break  # else only all documents can show that nothing is left to pay
+    if not found.left:
+        extract_source(source.name, tables, recipes, model.open)
+        parse_and_accept(source.name, tables, recipes)
+    new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
+    plan.looked_at = len(sample.paths) if sample else None
+    plan.chunks_new, plan.question_tokens, plan.chunks_failed = (
+        round(new.expected),
+        round(tokens.expected),
+        found.failed,
+    )
+    kept = found.chunks - found.failed - found.new.total() - found.free.total()
+    plan.chunks_stored = kept + round(free.expected)
+    pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
+    described = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
+    return Asked(new, tokens, *described)
+
+
+def _read(
+    source: Source, tables: SourceTables, known: TableVersion | None, planning: Planning, most: int
+) -> tuple[DocumentChanges, Sample | None]:
+    """Read a source, or at most so many of its changed documents; return the changes, and the sample if it is one."""
+    recipes, into = planning.trial, _read_into(source, tables, known, planning.trial)
+    part, sample = sampled(source, into, recipes, most)
+    before = _documents(tables, known) if known else None
+    read = read_source(part, into, recipes, planning.describing.open).version
+    changes = compare(before, _documents(tables, read))
+    more = round(changes.changed * (sample.factor - 1)) if sample else 0
+    return replace(changes, changed=changes.changed + more, unchanged=changes.unchanged - more), sample
+
+
+def _read_into(source: Source, tables: SourceTables, known: TableVersion | None, recipes: Recipes) -> SourceTables:
+    """Return the tables to read a source into: for a backfill, the accepted ones where these tell what is unchanged.
+
+    A backfill itself reads all files, so that one is found that changed and kept its size and time; a plan reads all
+    only to describe images again.
+    """
+    described = recipes.of_table("raw_documents")
+    reads_all = isinstance(source.origin, Incremental) or (known and described and known.outdated(described))
+    return tables if reads_all or tables.has_candidate(source.name) else SourceTables(tables.home)
+
+
+def _documents(tables: SourceTables, version: TableVersion) -> pa.Table:
+    return tables.read(version.table, version.source, version.version, ["path", "content_hash"])
+
+
+def compare(previous: pa.Table | None, current: pa.Table) -> DocumentChanges:
+    """Compare two versions of RAW_DOCUMENTS by path and content."""
+    before = (previous if previous is not None else current.slice(0, 0)).select(["path", "content_hash"])
+    after = current.select(["path", "content_hash"]).rename_columns(["path", "now"])
+    both = before.join(after, "path", join_type="full outer")
+    return DocumentChanges(
+        added=both["content_hash"].null_count,
+        changed=pc.sum(pc.not_equal(both["content_hash"], both["now"])).as_py() or 0,
+        removed=both["now"].null_count,
+        unchanged=pc.sum(pc.equal(both["content_hash"], both["now"])).as_py() or 0,
+    )
