@@ -14,6 +14,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
 from lightrag_dagster.models.rate_limit import ReserveTime
+from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
@@ -65,8 +66,6 @@ async def open_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.offline.embedder import LexicalEmbedder
-
         yield LexicalEmbedder(settings.dimensions)
         return
     from lightrag_dagster.spending.ledger import Ledger
@@ -141,8 +140,6 @@ async def open_plain_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.offline.embedder import LexicalEmbedder
-
         yield LexicalEmbedder(settings.dimensions)
         return
     if settings.provider == "local":
@@ -183,8 +180,6 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
         from lightrag_dagster.models.local.identity import local_embedder_identity
 
         return local_embedder_identity(settings)
-    from lightrag_dagster.offline.embedder import LexicalEmbedder
-
     return LexicalEmbedder(settings.dimensions).identity
 
 

@@ -7,8 +7,7 @@ revision is raised by hand whenever a stage's code would make other rows of the 
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.export_formats import REPORT_REVISION
@@ -17,7 +16,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.pipeline.exports.written import RECIPE as EXPORTS
-from lightrag_dagster.readers import LIBRARIES, RECOGNISER
+from lightrag_dagster.readers import ReadingOptions, versions
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
@@ -146,15 +145,15 @@ class Recipes:
     @cached_property
     def code(self) -> dict[str, str]:
         """Hash of the code and settings of each source table that follow today's at once."""
+        documents = self.settings.documents
+        options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         layout, mentions = digest(_REVISIONS["layout"]), digest(_REVISIONS["mentions"])
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
-                self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
-                {library: _version(library) for library in LIBRARIES},
-                *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
-                *(["figures"] if self.describes_figures else []),
-                *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
+                documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+                versions(options),
+                *(["figures"] if options.figures else []),
             ),
             "chunks": layout,
             "extractions": layout,
@@ -258,17 +257,3 @@ class Recipes:
             with suppress(SettingsError):
                 found.append(one.extractions)
         return digest(*found, methods)
-
-
-@cache
-def _version(library: str) -> str:
-    """Return the version of an installed library, which is read once: the metadata of ten take 50 milliseconds."""
-    return version(library)
-
-
-def _installed(library: str) -> str | None:
-    """Return the version of a library that an extra installs; None if it is not installed."""
-    try:
-        return _version(library)
-    except PackageNotFoundError:
-        return None

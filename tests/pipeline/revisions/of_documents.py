@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.readers import format_of, media_type
 from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.formats import format_of, media_type
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings, DocumentSettings
 from lightrag_dagster.stages.chunking.chunks import chunk_documents, with_page_ends
