@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
@@ -143,12 +142,10 @@ async def open_plain_embedder(
         yield LexicalEmbedder(settings.dimensions)
         return
     if settings.provider == "local":
-        from lightrag_dagster.models.local.embedder import LocalEmbedder
-        from lightrag_dagster.models.local.loading import load_model
+        from lightrag_dagster.models.local import open_local_embedder
 
-        identity = embedder_identity(settings)
-        with engine.keep(partial(load_model, settings, identity)) as model:
-            yield LocalEmbedder(settings, identity, model, usage or Usage())
+        with open_local_embedder(settings, usage or Usage(), engine) as local:
+            yield local
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
@@ -177,7 +174,7 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     if settings.provider == "openai":
         return openai_embedder_identity(settings)
     if settings.provider == "local":
-        from lightrag_dagster.models.local.identity import local_embedder_identity
+        from lightrag_dagster.models.local import local_embedder_identity
 
         return local_embedder_identity(settings)
     return LexicalEmbedder(settings.dimensions).identity

@@ -103,7 +103,7 @@ class NameFinder:
         self._pipeline = pipeline
         self._pipeline_identity = ""
         if pipeline:
-            from lightrag_dagster.models.local.pipelines import pipeline_identity
+            from lightrag_dagster.models.local import pipeline_identity
 
             self._pipeline_identity = pipeline_identity(pipeline)
         self.usage = Usage()
@@ -137,7 +137,7 @@ class NameFinder:
     def _recognise(self) -> Recogniser | None:
         if self._pipeline is None:
             return None
-        from lightrag_dagster.models.local.pipelines import load_pipeline
+        from lightrag_dagster.models.local import load_pipeline
 
         return load_pipeline(self._pipeline, self._pipeline_identity)
 
