@@ -1,13 +1,15 @@
-"""The readable file formats. A new one is a reader and an entry of `FORMATS`."""
+"""The readable file formats: our own in `FORMATS`, and those of other installed packages."""
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from lightrag_dagster.core.installed import Installed, installed
+from lightrag_dagster.errors import one_line
 from lightrag_dagster.readers.content import Content, ReadingOptions, UnreadableError
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ LIBRARIES = (
 
 _RECOGNISER = "rapidocr"
 """The library of the extra `ocr`."""
+
+_READERS = "lightrag_dagster.readers"
+"""The group of entry points by which other packages bring readers; their names are suffixes."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
@@ -158,13 +163,45 @@ FORMATS = {
     ".scss": _plain("text/x-scss"),
     ".less": _plain("text/x-less"),
 }
-"""The format of each supported suffix."""
+"""The format of each suffix that has a reader here."""
+
+
+@cache
+def _installed() -> Mapping[str, FileFormat]:
+    """Return the formats of readers in other packages, by suffix; their texts are Markdown with front matter."""
+    found = installed(_READERS).items()
+    return {f".{name}": FileFormat(f"application/x-{name}", partial(_read_by, one)) for name, one in found}
+
+
+def _read_by(reader: Installed, data: bytes) -> Content:
+    """Return the content that the reader of another package finds; raises UnreadableError with its name."""
+    from lightrag_dagster.readers.plain.front_matter import split_front_matter
+
+    try:
+        read = reader.load()
+    except ImportError as error:
+        raise UnreadableError(str(error)) from error
+    try:
+        text = read(data)
+    except MemoryError:
+        raise
+    except Exception as error:  # it may raise anything; one bad file fails alone
+        raise UnreadableError(f"{reader} failed: {type(error).__name__}: {one_line(error)}") from error
+    if not isinstance(text, str):
+        raise UnreadableError(f"{reader} returned {type(text).__name__}, no text")
+    properties, body = split_front_matter(text)
+    return Content(body, properties)
 
 
 def format_of(path: str) -> FileFormat | None:
-    """Return the format of a file by its suffix, or None if it cannot be read."""
+    """Return the format of a file by its suffix, or None if it cannot be read; an installed one comes before ours."""
     name = path.rpartition("/")[2]
-    return FORMATS.get(name[name.rfind(".") :].lower())
+    suffix = name[name.rfind(".") :].lower()
+    return _installed().get(suffix) or FORMATS.get(suffix)
+
+
+def _all_formats() -> Iterator[FileFormat]:
+    yield from (*FORMATS.values(), *_installed().values())
 
 
 def media_type(path: str) -> str:
@@ -175,12 +212,12 @@ def media_type(path: str) -> str:
 
 def media_types() -> Set[str]:
     """Return the media types that documents may have."""
-    return {UNSUPPORTED, *(one.media_type for one in FORMATS.values())}
+    return {UNSUPPORTED, *(one.media_type for one in _all_formats())}
 
 
 def has_headings(media_type: str) -> bool:
     """Return True if texts of a media type are Markdown."""
-    return any(one.has_headings for one in FORMATS.values() if one.media_type == media_type)
+    return any(one.has_headings for one in _all_formats() if one.media_type == media_type)
 
 
 def why_skipped(path: str, *, images: bool) -> str | None:
@@ -194,7 +231,8 @@ def why_skipped(path: str, *, images: bool) -> str | None:
 def versions(options: ReadingOptions) -> dict[str, str | None]:
     """Return the version of everything that shapes the text of files, by its name; None if it is not installed."""
     extras = [_RECOGNISER] * options.recognise_text + ["docling"] * (options.pdf_reader == "docling")
-    return {library: _version(library) for library in (*LIBRARIES, *extras)}
+    readers = {str(one): None for one in installed(_READERS).values()}
+    return {library: _version(library) for library in (*LIBRARIES, *extras)} | readers
 
 
 @cache
