@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.packages import install
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/extending.md").read_text("utf-8")
 SUBTITLES = "1\n00:00:01,000 --> 00:00:04,000\n# Halden Weir\n\n2\n00:00:05,000 --> 00:00:09,000\nThe weir holds.\n"
@@ -20,7 +22,6 @@ SAID = "# Halden Weir\n\nThe weir holds."
 
 PROGRAM = """
 import json
-from pathlib import Path
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
@@ -41,15 +42,6 @@ def examples() -> list[tuple[dict[str, Any], str]]:
     """Return the pyproject.toml and the module of each example of the page."""
     modules, projects = (re.findall(rf"```{kind}\n(.+?)```", PAGE, re.DOTALL) for kind in ("python", "toml"))
     return [(tomllib.loads(project), module) for project, module in zip(projects, modules, strict=True)]
-
-
-def install(site: Path, name: str, version: str, points: dict[str, dict[str, str]]) -> None:
-    """Make a folder of a distribution as installers do."""
-    folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    lines = [line for group, one in points.items() for line in (f"[{group}]", *(f"{k} = {v}" for k, v in one.items()))]
-    (folder / "entry_points.txt").write_text("\n".join(lines))
 
 
 def install_examples(site: Path) -> None:
