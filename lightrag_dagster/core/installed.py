@@ -29,7 +29,7 @@ class Installed:
             ImportError: it cannot be imported, or several packages bring one.
         """
         if len(self.points) > 1:
-            raise ImportError(f"several packages bring {self}; uninstall all but one")
+            raise ImportError(f"several packages bring {self}; keep one of them")
         try:
             return self.points[0].load()
         except Exception as error:  # a module may raise anything

@@ -8,14 +8,14 @@ from lightrag_dagster.offline.prose import plain
 from lightrag_dagster.offline.words import words
 
 
-class Keywords(NamedTuple):
+class QuestionWords(NamedTuple):
     """Phrases of content words, and names; either may be empty."""
 
     high: list[str]
     low: list[str]
 
 
-def find_keywords(question: str) -> Keywords:
+def find_keywords(question: str) -> QuestionWords:
     """Return the phrases of content words in a question as high-level keywords, and its names as low-level ones."""
     text = plain(question)
     tokens, mentions = find_in_question(text)
@@ -30,4 +30,4 @@ def find_keywords(question: str) -> Keywords:
     high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
     if not tokens and any(terms(text)):
         high = [text]  # a script without spaces, and no text that looks like a name
-    return Keywords(high, list(dict.fromkeys(mention.name for mention in mentions)))
+    return QuestionWords(high, list(dict.fromkeys(mention.name for mention in mentions)))

@@ -55,6 +55,5 @@ def test_neither_of_two_packages_is_preferred(site: Path) -> None:
     with pytest.raises(ImportError) as raised:
         installed(GROUP)["abc"].load()
     assert str(raised.value) == (
-        "several packages bring abc = json:dumps of tried-a 1.0 and abc = json:dumps of tried-b 1.0; uninstall all but "
-        "one"
+        "several packages bring abc = json:dumps of tried-a 1.0 and abc = json:dumps of tried-b 1.0; keep one of them"
     )

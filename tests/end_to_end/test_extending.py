@@ -105,7 +105,7 @@ def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> Non
         "c.broken": ".broken = half:read of half 2.0 cannot be imported: ModuleNotFoundError: No module named "
         "'a_module_that_is_not_there'",
         "d.twice": "several packages bring .twice = half:read of half 2.0 and twice = other:read of other 3.1; "
-        "uninstall all but one",
+        "keep one of them",
     }
     assert {path: row["title"] for path, row in rows.items() if row["status"] == "processed"} == {
         "a.srt": "Halden Weir",
