@@ -8,8 +8,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from lightrag_dagster.core.installed import Installed, installed
-from lightrag_dagster.errors import one_line
+from lightrag_dagster.core.installed import Installed, InstalledError, installed
 from lightrag_dagster.readers.content import Content, ReadingOptions, UnreadableError
 
 if TYPE_CHECKING:
@@ -178,15 +177,9 @@ def _read_by(reader: Installed, data: bytes) -> Content:
     from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
     try:
-        read = reader.load()
-    except ImportError as error:
+        text = reader.call(data)
+    except InstalledError as error:
         raise UnreadableError(str(error)) from error
-    try:
-        text = read(data)
-    except MemoryError:
-        raise
-    except Exception as error:  # it may raise anything; one bad file fails alone
-        raise UnreadableError(f"{reader} failed: {type(error).__name__}: {one_line(error)}") from error
     if not isinstance(text, str):
         raise UnreadableError(f"{reader} returned {type(text).__name__}, no text")
     properties, body = split_front_matter(text)

@@ -102,7 +102,7 @@ def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> Non
     assert {path: row["error"] for path, row in rows.items() if row["status"] == "failed"} == {
         "b.SRT": ".srt = acme_subtitles:read of acme-subtitles 1.0 failed: ValueError: it has no times, so these are "
         "no subtitles",
-        "c.broken": ".broken = half:read of half 2.0 cannot be imported: ModuleNotFoundError: No module named "
+        "c.broken": ".broken = half:read of half 2.0 failed: ModuleNotFoundError: No module named "
         "'a_module_that_is_not_there'",
         "d.twice": "several packages bring .twice = half:read of half 2.0 and twice = other:read of other 3.1; "
         "keep one of them",
@@ -113,7 +113,7 @@ def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> Non
         "1@halden.example.eml": "Gauge 1",
     }
     assert found["failed"] == {
-        "gone": "source 'gone': nowhere://x cannot be listed: nowhere = half:x of half 2.0 cannot be imported: "
+        "gone": "source 'gone': nowhere://x cannot be listed: nowhere = half:x of half 2.0 failed: "
         "ModuleNotFoundError: No module named 'a_module_that_is_not_there'; nothing was changed. Correct that and run "
         "again"
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 
 from lightrag_dagster.core.installed import installed
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin, shown, unusable
@@ -18,7 +18,7 @@ def is_installed(scheme: str) -> bool:
 
 @dataclass(frozen=True)
 class InstalledSource:
-    """The documents of a URI by the function of a package, which is called with the first listing or reading."""
+    """The documents of a URI by the function of a package, which is called once in each process."""
 
     uri: str
     patterns: Patterns
@@ -26,7 +26,7 @@ class InstalledSource:
     @property
     def at_once(self) -> int:
         """See `Origin.at_once`; 1 where the package does not say."""
-        return getattr(self._opened, "at_once", 1)
+        return getattr(_opened(self.uri), "at_once", 1)
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class InstalledSource:
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`; raises any error of the package."""
-        for one in self._opened.files():
+        for one in _opened(self.uri).files():
             if not one.stamp:
                 raise ValueError(f"{one.path!r} has no stamp, so that no change of it would be seen")
             if self.patterns.match(one.path):
@@ -43,13 +43,10 @@ class InstalledSource:
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`; raises any error of the package."""
-        return memoryview(self._opened.read(listed, most))[:most].tobytes()
+        return memoryview(_opened(self.uri).read(listed, most))[:most].tobytes()
 
-    def __reduce__(self) -> tuple[type["InstalledSource"], tuple[str, Patterns]]:
-        """Leave the connection behind."""
-        return InstalledSource, (self.uri, self.patterns)
 
-    @cached_property
-    def _opened(self) -> Origin:
-        opened: Origin = installed(_GROUP)[self.uri.partition("://")[0].lower()].load()(self.uri)
-        return opened
+@cache
+def _opened(uri: str) -> Origin:
+    opened: Origin = installed(_GROUP)[uri.partition("://")[0].lower()].call(uri)
+    return opened

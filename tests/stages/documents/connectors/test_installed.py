@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core import installed as module
 from lightrag_dagster.core.installed import installed
 from lightrag_dagster.settings import SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
@@ -40,11 +39,9 @@ def shelves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that brings this kind of source."""
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "shelves", "1.0", {"lightrag_dagster.sources": {"shelf": f"{__name__}:Shelf"}})
-    for cache in (installed, module._all):
-        cache.cache_clear()
+    installed.cache_clear()
     yield
-    for cache in (installed, module._all):
-        cache.cache_clear()
+    installed.cache_clear()
 
 
 def shelf(given: str, **patterns: tuple[str, ...]) -> InstalledSource:
