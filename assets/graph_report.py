@@ -17,12 +17,11 @@ from lightrag_dagster.resources import LightRAG
 )
 def graph_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Write the page, unless it is there."""
-    from lightrag_dagster.report.picture import as_markdown
-    from lightrag_dagster.report.writing import published_picture, published_report
+    from lightrag_dagster.report import published_picture, published_report
 
     with stopwatch() as watch:
         made = published_report(lightrag.home)
-    picture = as_markdown(published_picture(lightrag.home, made))
+    picture = published_picture(lightrag.home, made)
     place = dg.MetadataValue.url(made.place) if "://" in made.place else dg.MetadataValue.path(made.place)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(made.snapshot_id),

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lightrag_dagster.readers import FORMATS
 from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.formats import FORMATS
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.settings import DocumentSettings
 

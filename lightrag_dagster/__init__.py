@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
     from lightrag_dagster.query.types import Answer, Keywords, Retrieval
     from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
+    from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 
 __all__ = [
     "Answer",
@@ -18,6 +19,7 @@ __all__ = [
     "KnowledgeBase",
     "KnowledgeBaseComponent",
     "KnowledgeBaseResource",
+    "ListedFile",
     "Message",
     "Retrieval",
 ]
@@ -30,6 +32,7 @@ _MODULES = {
     "KnowledgeBase": "lightrag_dagster.query.knowledge_base",
     "KnowledgeBaseComponent": "lightrag_dagster.orchestration.component",
     "KnowledgeBaseResource": "lightrag_dagster.resources.knowledge_base",
+    "ListedFile": "lightrag_dagster.stages.documents.connectors.origin",
     "Message": "lightrag_dagster.core.protocols",
     "Retrieval": "lightrag_dagster.query.types",
 }

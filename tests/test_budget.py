@@ -19,32 +19,32 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2037,
+    "assets": 2036,
     "cli": 2845,
-    "core": 1395,
+    "core": 1446,
     "curation.desk": 806,
     "curation.rules": 630,
     "engines": 210,
     "evaluation": 884,
     "exports": 295,
-    "indexes": 2091,
-    "models": 1785,
-    "models.local": 445,
-    "offline": 1160,
+    "indexes": 2094,
+    "models": 1769,
+    "models.local": 456,
+    "offline": 1210,
     "orchestration": 1014,
-    "pipeline": 2374,
+    "pipeline": 2365,
     "plan": 598,
     "purge": 395,
     "query": 3383,
-    "readers": 3029,
-    "report": 757,
+    "readers": 3074,
+    "report": 759,
     "resources": 118,
     "settings": 938,
     "spending": 456,
-    "stages": 4252,
+    "stages": 4286,
     "storage": 3767,
     "testing": 204,
-    "the package itself": 513,
+    "the package itself": 516,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
@@ -52,12 +52,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_990,
-    "files": 521,
+    "lines of code outside the rooms behind doors": 31_055,
+    "files": 527,
     "settings": 132,
     "commands": 45,
     "private imports of Dagster": 11,
-    "imports in functions": 219,
+    "imports in functions": 212,
     "attributes of other packages that are replaced": 11,
     "revisions raised by hand": 17,
 }

@@ -1,7 +1,11 @@
-"""The floors of the engine: a file imports only from floors below its own or from its package, and in no circle."""
+"""The floors of the engine: a file imports only from floors below its own or from its package, and in no circle.
+
+Of a room with a door, others import the names of its `__init__` alone.
+"""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -50,10 +54,14 @@ ROOMS = {
 CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
 """What lies in a closed room imports libraries, errors and these packages, nothing else."""
 
+WITH_A_DOOR = ("readers", "offline", "report", "models.local", "indexes.cypher")
+"""Rooms of which others import the names of `__all__` alone."""
+
 DOORS = ("atomic", "files")
 """Modules of `storage.files` for all floors; in the others alone it is known whether a home is a disk or a bucket."""
 
 MAY_IMPORT_DAGSTER = ("resources", "testing", "assets", "orchestration", "cli")
+KNOWS_KUZU = "lightrag_dagster.indexes.cypher"
 PUBLIC = "lightrag_dagster"
 """The package itself: its public names are imported at first use, from any floor."""
 
@@ -107,6 +115,8 @@ def breaches(files: dict[str, str]) -> Iterator[str]:
             top = name.split(".")[0]
             if top == "dagster" and here not in MAY_IMPORT_DAGSTER:
                 yield f"{module}: {here} must not import Dagster"
+            elif top == "kuzu" and not module.startswith(KNOWS_KUZU):
+                yield f"{module}: kuzu is known in {KNOWS_KUZU} alone"
             elif top in ("assets", "resources"):
                 yield f"{module}: {name} is lightrag_dagster.{name}, and would be made twice"
             elif top == PUBLIC:
@@ -127,6 +137,30 @@ def breach(module: str, name: str) -> Iterator[str]:
         yield f"{module}: {name} lies behind `Home.files`"
     elif room(module) in CLOSED and room(name) not in (*CLOSED[room(module)], "errors"):
         yield f"{module}: {room(module)} is a closed room, and must not import {name}"
+    elif behind := next((one for one in WITH_A_DOOR if is_behind(one, module, name)), None):
+        yield f"{module}: {name} lies behind the door of {behind}"
+
+
+def is_behind(room: str, module: str, name: str) -> bool:
+    """Say whether an imported name lies in a room to which the module does not belong, and is not in its door."""
+    inside = f"{PUBLIC}.{room}."
+    return (
+        not f"{module}.".startswith(inside)
+        and name.startswith(inside)
+        and name.removeprefix(inside) not in names_of_door(room)
+    )
+
+
+@cache
+def names_of_door(room: str) -> Collection[str]:
+    """Return `__all__` of a room."""
+    door = ROOT.joinpath(PUBLIC, *room.split("."), "__init__.py")
+    [names] = [
+        ast.literal_eval(node.value)
+        for node in ast.parse(door.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return frozenset(names)
 
 
 def is_inside_files(name: str) -> bool:
@@ -220,6 +254,32 @@ def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
             "from lightrag_dagster.readers.language import detect_language",
             "offline is a closed room, and must not import lightrag_dagster.readers.language.detect_language",
         ),
+        (
+            "stages.documents.captions",
+            "from lightrag_dagster.readers.content import Figure",
+            "lightrag_dagster.readers.content.Figure lies behind the door of readers",
+        ),
+        (
+            "models.rules",
+            "from lightrag_dagster.offline import extractor",
+            "lightrag_dagster.offline.extractor lies behind the door of offline",
+        ),
+        (
+            "models.rules",
+            "def later():\n    import lightrag_dagster.models.local.pipelines",
+            "lightrag_dagster.models.local.pipelines lies behind the door of models.local",
+        ),
+        (
+            "indexes.integrity",
+            "from lightrag_dagster.indexes.cypher.graph import write_graph",
+            "lightrag_dagster.indexes.cypher.graph.write_graph lies behind the door of indexes.cypher",
+        ),
+        (
+            "assets.graph_report",
+            "from lightrag_dagster.report import *",
+            "lightrag_dagster.report.* lies behind the door of report",
+        ),
+        ("indexes.integrity", "import kuzu", "kuzu is known in lightrag_dagster.indexes.cypher alone"),
     ],
 )  # fmt: skip
 def test_a_breach_is_seen(module: str, line: str, breach: str) -> None:

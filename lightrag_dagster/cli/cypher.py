@@ -6,7 +6,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.rows import print_rows
-from lightrag_dagster.indexes.cypher.reader import CypherReader, require_graph
+from lightrag_dagster.indexes.cypher import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation

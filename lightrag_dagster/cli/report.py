@@ -7,7 +7,7 @@ from rich.console import Console
 from lightrag_dagster.cli.export import refuse_place_in_home
 from lightrag_dagster.cli.terminal import megabytes, print_json
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.report.writing import published_report, write_report_to
+from lightrag_dagster.report import published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh

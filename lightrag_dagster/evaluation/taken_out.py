@@ -20,7 +20,7 @@ from lightrag_dagster.evaluation.evaluation import evaluate
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.temporary import TemporaryHome
-from lightrag_dagster.offline.prose import sentences
+from lightrag_dagster.offline import sentences
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import Settings

@@ -13,6 +13,7 @@ from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import map_rows
 from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 
 BATCH_TOKENS = 100_000
@@ -80,14 +81,10 @@ class Embedding(NamedTuple):
 
 
 def _embed_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    from lightrag_dagster.offline.embedder import LexicalEmbedder  # slow, and any worker imports this module
-
     return run_sync(LexicalEmbedder(settings.dimensions).embed_documents(rows["text"].to_pylist()))
 
 
 def _count_rows(settings: EmbeddingSettings, rows: pa.Table) -> Vectors:
-    from lightrag_dagster.offline.embedder import LexicalEmbedder
-
     return LexicalEmbedder(settings.dimensions).corpus_state(rows["text"].to_pylist())
 
 

@@ -1,38 +1,25 @@
-"""Integrity of a generation: its tables, vectors and graph hold the same rows, and every reference leads somewhere."""
+"""Integrity of a generation: tables, vectors and arrays hold the same rows, and every reference leads somewhere."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from importlib.resources import files as package_files
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency, has_adjacency
-from lightrag_dagster.indexes.graph import GRAPH_COLUMNS, NODES, RELATIONSHIPS, graph_tables, open_graph, write_graph
 from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage.manifests import VECTOR_TABLES, Graph, Vectors
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Vectors
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _CHECKED_COLUMNS = {"raw_documents": ["doc_id"], "chunks": ["doc_id", "chunk_id", "content", "context"]}
 _STEPS = (*MERGED_TABLES, generations.VECTORS, generations.VIEWS)
-
-
-def build_graph(generation: Generation) -> Graph:
-    """Write the graph database of a generation unless it has it, and return its counts.
-
-    Raises:
-        IntegrityError: the written graph differs from the tables; it is not kept.
-        StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
-    """
-    return write_graph(generation, partial(graph_findings, generation))
 
 
 def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
@@ -53,28 +40,16 @@ def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
     vectors = generation.read_record(generations.VECTORS, Vectors)
     if missing := [table for table in VECTOR_TABLES if table not in vectors.tables]:
         return [f"not finished: {', '.join(missing)}"]
-    with _tables(generation, _CHECKED_COLUMNS) as connection:
+    with checked_tables(generation, _CHECKED_COLUMNS) as connection:
         problems = _vector_problems(connection, generation, vectors, read_vectors=read_vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
-        problems += _run_checks(connection, "integrity.sql")
+        problems += run_checks(connection, _sql("integrity.sql"))
         _register_arrays(connection, generation)
-        return problems + _run_checks(connection, "integrity_evidence.sql")
-
-
-def graph_findings(generation: Generation, path: Path) -> list[str]:
-    """Return the differences of a graph database, read in both directions, and the tables of a generation.
-
-    Raises:
-        StoreError: a table or the graph is damaged.
-    """
-    with _tables(generation, GRAPH_COLUMNS) as connection:
-        graph_tables(connection)
-        _register_graph(connection, path)
-        return _run_checks(connection, "integrity_graph.sql")
+        return problems + run_checks(connection, _sql("integrity_evidence.sql"))
 
 
 @contextmanager
-def _tables(generation: Generation, columns: Mapping[str, list[str]]) -> Iterator[duckdb.DuckDBPyConnection]:
+def checked_tables(generation: Generation, columns: Mapping[str, list[str]]) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the merged tables of a generation and columns of those of sources, for checks."""
     with open_tables(generation, [*columns, *MERGED_TABLES], columns) as connection:
         connection.execute(_sql("integrity_macros.sql"))
@@ -85,10 +60,10 @@ def _sql(script: str) -> str:
     return package_files(__package__).joinpath(script).read_text("utf-8")
 
 
-def _run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]:
+def run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]:
     """Run a script of checks; return each problem with its number of rows and the first id."""
     rows = []
-    for statement in duckdb.extract_statements(_sql(script)):
+    for statement in duckdb.extract_statements(script):
         if statement.type == duckdb.StatementType.SELECT:
             check = statement.query.rstrip().removesuffix(";")
             rows += connection.execute(f"SELECT problem, count(*), min(id) FROM ({check}) GROUP BY problem").fetchall()
@@ -112,15 +87,6 @@ def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generati
         connection.register(f"{kind}_row", owners)
         connection.register(f"stored_{kind}_chunks", pairs)
     connection.execute(_sql("evidence.sql"))
-
-
-def _register_graph(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    with open_graph(path) as graph:
-        for table in NODES:
-            connection.register(f"stored_{table}", graph.nodes(table))
-        for table in RELATIONSHIPS:
-            connection.register(f"forward_{table}", graph.edges(table, forward=True))
-            connection.register(f"backward_{table}", graph.edges(table, forward=False))
 
 
 def _vector_problems(

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
@@ -14,6 +13,7 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
 from lightrag_dagster.models.rate_limit import ReserveTime
+from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
@@ -65,8 +65,6 @@ async def open_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.offline.embedder import LexicalEmbedder
-
         yield LexicalEmbedder(settings.dimensions)
         return
     from lightrag_dagster.spending.ledger import Ledger
@@ -141,17 +139,13 @@ async def open_plain_embedder(
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
-        from lightrag_dagster.offline.embedder import LexicalEmbedder
-
         yield LexicalEmbedder(settings.dimensions)
         return
     if settings.provider == "local":
-        from lightrag_dagster.models.local.embedder import LocalEmbedder
-        from lightrag_dagster.models.local.loading import load_model
+        from lightrag_dagster.models.local import open_local_embedder
 
-        identity = embedder_identity(settings)
-        with engine.keep(partial(load_model, settings, identity)) as model:
-            yield LocalEmbedder(settings, identity, model, usage or Usage())
+        with open_local_embedder(settings, usage or Usage(), engine) as local:
+            yield local
         return
     from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 
@@ -180,11 +174,9 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     if settings.provider == "openai":
         return openai_embedder_identity(settings)
     if settings.provider == "local":
-        from lightrag_dagster.models.local.identity import local_embedder_identity
+        from lightrag_dagster.models.local import local_embedder_identity
 
         return local_embedder_identity(settings)
-    from lightrag_dagster.offline.embedder import LexicalEmbedder
-
     return LexicalEmbedder(settings.dimensions).identity
 
 

@@ -9,14 +9,17 @@ from typing import Any
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
 from lightrag_dagster.core.text.names import normalise_name
-from lightrag_dagster.core.text.terms import terms
 from lightrag_dagster.errors import PermanentProviderError
-from lightrag_dagster.offline.extractor import Extracted, extract, find_names
-from lightrag_dagster.offline.mentions import find_in_question
-from lightrag_dagster.offline.prose import plain
-from lightrag_dagster.offline.recognised import Recogniser
-from lightrag_dagster.offline.summarise import Passage, answer, summarise
-from lightrag_dagster.offline.words import words
+from lightrag_dagster.offline import (
+    Extracted,
+    Passage,
+    Recogniser,
+    answer,
+    extract,
+    find_keywords,
+    find_names,
+    summarise,
+)
 from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -65,7 +68,9 @@ class OfflineChatModel:
         if request.role == "extract":
             return ChatResponse(_as_rows(extract(_without_marks(body), language=request.language)))
         if request.role == "keywords":
-            return ChatResponse(_keywords(body))
+            high, low = find_keywords(body)
+            keywords = {"high_level_keywords": high or low, "low_level_keywords": low or high}
+            return ChatResponse(json.dumps(keywords, ensure_ascii=False))
         limit = _LIMIT.search(request.messages[0].content)
         tokens = int(limit[1]) if limit else request.max_output_tokens or _SUMMARY_TOKENS
         return ChatResponse(summarise((record["Description"] for record in _objects(body, "Description")), tokens))
@@ -94,7 +99,7 @@ class NameFinder:
         self._pipeline = pipeline
         self._pipeline_identity = ""
         if pipeline:
-            from lightrag_dagster.models.local.pipelines import pipeline_identity
+            from lightrag_dagster.models.local import pipeline_identity
 
             self._pipeline_identity = pipeline_identity(pipeline)
         self.usage = Usage()
@@ -128,7 +133,7 @@ class NameFinder:
     def _recognise(self) -> Recogniser | None:
         if self._pipeline is None:
             return None
-        from lightrag_dagster.models.local.pipelines import load_pipeline
+        from lightrag_dagster.models.local import load_pipeline
 
         return load_pipeline(self._pipeline, self._pipeline_identity)
 
@@ -193,25 +198,3 @@ def _objects(text: str, *keys: str) -> Iterator[dict[str, Any]]:
                 continue
             if all(isinstance(record.get(key), str) for key in keys):
                 yield record
-
-
-def _keywords(query: str) -> str:
-    """Return the names in a question as low-level keywords, and its other content words as high-level ones.
-
-    A question with words of one kind only has the same keywords on both levels.
-    """
-    text = plain(query)
-    tokens, mentions = find_in_question(text)
-    named = {index for mention in mentions for index in range(mention.first, mention.after)}
-    phrases: list[list[str]] = [[]]
-    for index, token in enumerate(tokens):
-        asks = index == 0 and token.text.casefold() in words("imperatives")
-        if index in named or asks or not any(terms(token.text)):
-            phrases.append([])
-        else:
-            phrases[-1].append(token.text)
-    high = list(dict.fromkeys(" ".join(phrase) for phrase in phrases if phrase))
-    low = list(dict.fromkeys(mention.name for mention in mentions))
-    if not tokens and any(terms(text)):
-        high = [text]  # a script without spaces, and no text that looks like a name
-    return json.dumps({"high_level_keywords": high or low, "low_level_keywords": low or high}, ensure_ascii=False)

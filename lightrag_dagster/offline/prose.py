@@ -4,20 +4,21 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.text.markdown import FRONT_MATTER
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.offline.words import words
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 _LONGEST_SENTENCE = 600
 _LONGEST_HEADING = 120
 
-# Indented text is prose more often than code, and text inside HTML is text.
-_MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
 _BREAKS = {"softbreak": "\n", "hardbreak": "\n\n", "html_inline": " "}
 _INVISIBLE = re.compile(r"<?\b(?:https?|ftp|mailto):[^\s<>()]+>?|\[\^?\d{1,3}\]|\A\[[ xX]\] ")
 _QUOTES = re.compile(r"(?<!`)``(?!`)|''")
@@ -47,8 +48,16 @@ def sentences(text: str) -> list[Sentence]:
 
 def plain(line: str) -> str:
     """Return a line without inline markup."""
-    [token] = _MARKDOWN.parseInline(_QUOTES.sub('"', line))
+    [token] = _markdown().parseInline(_QUOTES.sub('"', line))
     return " ".join(filter(None, _lines(token)))
+
+
+@cache
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # 80 modules, which a question of vectors does not need
+
+    # Indented text is prose more often than code, and text inside HTML is text.
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
 
 
 def _blocks(text: str) -> Iterator[Sentence]:
@@ -57,7 +66,7 @@ def _blocks(text: str) -> Iterator[Sentence]:
     fences = list(_FENCE.finditer(text))
     if len(fences) % 2:  # the text was cut inside a block of code
         text = text[: fences[-1].start()] + text[fences[-1].end() :]
-    tokens = _MARKDOWN.parse(text)
+    tokens = _markdown().parse(text)
     last = max((at for at, token in enumerate(tokens) if token.type == "inline"), default=0)
     row: list[str] = []
     for at, token in enumerate(tokens):
@@ -89,7 +98,7 @@ def _rows(lines: Iterable[str]) -> Iterator[Sentence]:
         yield Sentence("; ".join(cell for cell in cells if cell.strip("-:")), row=True)
 
 
-def _lines(token: Token) -> list[str]:
+def _lines(token: "Token") -> list[str]:
     """Return the lines of inline text without markup; an empty one where the author broke a line on purpose."""
     parts = [
         f"`{child.content}`" if child.type == "code_inline" else _BREAKS.get(child.type, child.content)

@@ -9,11 +9,11 @@ from math import ceil
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from lightrag_dagster.core.protocols import CountingModel, Picture, Usage
+from lightrag_dagster.core.text.figures import described_name
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.readers.content import Figure
-from lightrag_dagster.readers.images.figures import described_name
+from lightrag_dagster.readers import Figure
 from lightrag_dagster.stages.documents.captions import Description
 from lightrag_dagster.stages.prompts.requests import description_request
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.engines.factory import open_engine, shares_disk
+from lightrag_dagster.indexes import cypher
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -71,12 +72,10 @@ def build_published_graph(home: Home) -> Manifest:
         NoSnapshotError: nothing is published yet.
         IntegrityError, StoreError: see `build_graph`.
     """
-    from lightrag_dagster.indexes import integrity
-
     with building(home, LOCK_SECONDS):
         if generation := without_graph(home):
             generations.remove_leftovers(home)
-            integrity.build_graph(generation)
+            cypher.build_graph(generation)
         return require_current(home)
 
 
@@ -105,7 +104,5 @@ def _build_arrays(generation: Generation) -> list[Path]:
 
 
 def _build_database(generation: Generation) -> list[Path]:
-    from lightrag_dagster.indexes import integrity
-
-    integrity.build_graph(generation)
+    cypher.build_graph(generation)
     return [generation.path(generations.GRAPH)]

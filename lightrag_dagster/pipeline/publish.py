@@ -1,5 +1,6 @@
 """Publication of the newest generation, and checks of the published one."""
 
+from lightrag_dagster.indexes import cypher
 from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -32,7 +33,7 @@ def check_published(home: Home) -> list[str]:
         NoSnapshotError: nothing is published yet.
         StoreError: a table or store is damaged.
     """
-    from lightrag_dagster.indexes.integrity import findings, graph_findings
+    from lightrag_dagster.indexes.integrity import findings
     from lightrag_dagster.indexes.views import build_views
 
     refresh(home)
@@ -41,5 +42,5 @@ def check_published(home: Home) -> list[str]:
         build_views(generation)
     problems = findings(generation)
     if not problems and generation.has(generations.GRAPH_RECORD):
-        problems = graph_findings(generation, generation.path(generations.GRAPH))
+        problems = cypher.graph_findings(generation, generation.path(generations.GRAPH))
     return problems

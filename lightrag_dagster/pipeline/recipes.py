@@ -7,8 +7,7 @@ them again. Steps that cost nothing (reading, parsing) follow today's code and t
 
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISION
@@ -16,7 +15,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
-from lightrag_dagster.readers import LIBRARIES, RECOGNISER
+from lightrag_dagster.readers import ReadingOptions, versions
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
@@ -145,17 +144,17 @@ class Recipes:
     @cached_property
     def code(self) -> dict[str, str]:
         """Hash of the code and settings of each source table that follow today's at once."""
+        documents = self.settings.documents
+        options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
         mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES])
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
                 columns["raw_documents"],
-                self.settings.documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
-                {library: _version(library) for library in LIBRARIES},
-                *([_installed(RECOGNISER)] if self.settings.documents.recognise_text else []),
-                *(["figures"] if self.describes_figures else []),
-                *(["docling", _installed("docling")] if self.settings.documents.pdf_reader == "docling" else []),
+                documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
+                versions(options),
+                *(["figures"] if options.figures else []),
             ),
             "chunks": digest(columns["chunks"]),
             "extractions": digest(columns["extractions"]),
@@ -257,17 +256,3 @@ class Recipes:
             with suppress(SettingsError):
                 found.append(one.extractions)
         return digest(*found, methods)
-
-
-@cache
-def _version(library: str) -> str:
-    """Return the version of an installed library, which is read once: the metadata of ten take 50 milliseconds."""
-    return version(library)
-
-
-def _installed(library: str) -> str | None:
-    """Return the version of a library that an extra installs; None if it is not installed."""
-    try:
-        return _version(library)
-    except PackageNotFoundError:
-        return None

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.aio import run_sync
+from lightrag_dagster.core.text.figures import answers_of, find_marks
 from lightrag_dagster.curation.rules.in_force import in_force
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
@@ -13,7 +14,6 @@ from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.readers.images.figures import answers_of, find_marks
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.storage.database.responses import ResponseStore

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.indexes.cypher.reader import LIMIT, require_graph
+from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model

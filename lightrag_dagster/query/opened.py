@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.errors import ClosedError
-from lightrag_dagster.indexes.cypher.reader import CypherReader
+from lightrag_dagster.indexes.cypher import CypherReader
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot

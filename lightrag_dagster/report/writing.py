@@ -17,7 +17,7 @@ from lightrag_dagster.report.bounds import BOUNDS, PageBounds
 from lightrag_dagster.report.changes import changes_of
 from lightrag_dagster.report.contents import PageContents, contents_of
 from lightrag_dagster.report.page import page_of
-from lightrag_dagster.report.picture import picture_of
+from lightrag_dagster.report.picture import as_markdown, picture_of
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import place_of
@@ -112,8 +112,8 @@ def published_report(home: Home) -> Made:
 
 
 def published_picture(home: Home, made: Made) -> str:
-    """Return the SVG beside the report of the home; raises StoreError when it is gone."""
-    return home.files.read_bytes(home.exports / made.snapshot_id / REPORT / PICTURE).decode()
+    """Return the picture beside the report of the home, as Markdown without a file; raises StoreError if it is gone."""
+    return as_markdown(home.files.read_bytes(home.exports / made.snapshot_id / REPORT / PICTURE))
 
 
 def write_report_to(home: Home, file: Path, filters: Filters, snapshot_id: str | None) -> Made:

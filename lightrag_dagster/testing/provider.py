@@ -15,7 +15,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.models.rules import OfflineChatModel
-from lightrag_dagster.offline.embedder import LexicalEmbedder
+from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 _DIMENSIONS = 256

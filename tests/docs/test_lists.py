@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.query.mode import MODES
-from lightrag_dagster.readers import FORMATS
+from lightrag_dagster.readers.formats import FORMATS
 from tests.docs.test_links import PAGES, ROOT
 
 

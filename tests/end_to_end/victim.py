@@ -20,7 +20,7 @@ import lancedb.merge
 import lancedb.table
 import pyarrow.parquet as pq
 
-from lightrag_dagster.indexes import graph
+from lightrag_dagster.indexes.cypher import graph
 from lightrag_dagster.pipeline import graph as pipeline_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger

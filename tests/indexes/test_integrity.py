@@ -11,8 +11,9 @@ import pytest
 
 from lightrag_dagster.core.child import Child
 from lightrag_dagster.errors import IntegrityError
-from lightrag_dagster.indexes import graph as graph_module
-from lightrag_dagster.indexes.integrity import build_graph, findings, graph_findings
+from lightrag_dagster.indexes.cypher import graph as graph_module
+from lightrag_dagster.indexes.cypher.graph import build_graph, graph_findings
+from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.manifests import Vectors

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.readers import FORMATS, format_of
 from lightrag_dagster.readers.content import Limits, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.formats import FORMATS, format_of
 from lightrag_dagster.readers.images import ocr
 from lightrag_dagster.readers.isolation import extract_isolated
 

@@ -1,9 +1,9 @@
 import pytest
 
-from lightrag_dagster.readers import FORMATS, UNSUPPORTED, FileFormat, has_headings, media_type
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.formats import FORMATS, UNSUPPORTED, FileFormat, has_headings, media_type
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core.text.markdown import heading_paths
-from lightrag_dagster.readers import format_of
 from lightrag_dagster.readers.content import Properties, UnreadableError
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.formats import format_of
 
 SAMPLES = Path(__file__).parent / "samples"
 WRITTEN = datetime.date(2025, 3, 4)

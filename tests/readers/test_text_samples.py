@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core.text.markdown import heading_paths
-from lightrag_dagster.readers import FORMATS
 from lightrag_dagster.readers.content import Properties
 from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.formats import FORMATS
 
 SAMPLES = Path(__file__).parent / "samples"
 TEXTS = sorted(path.name for path in (SAMPLES / "texts").iterdir())

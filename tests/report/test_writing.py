@@ -38,7 +38,7 @@ def test_it_is_kept_beside_other_formats_and_written_once(years: Years) -> None:
     written = Path(made.place).stat().st_mtime_ns
     assert published_report(home) == made
     assert Path(made.place).stat().st_mtime_ns == written
-    assert published_picture(home, made).startswith("<svg ")
+    assert published_picture(home, made).startswith("![The graph](data:image/svg+xml;base64,PHN2Zy")
     second = build_year(settings, 2002)
     assert published_report(home).snapshot_id == second
     assert not (home.exports / first).exists()
@@ -123,4 +123,4 @@ def test_in_a_bucket_it_is_there_before_the_index_and_its_picture_is_read_from_t
     made = published_report(Home.of(settings))
     assert made.place == f"{uri}/exports/{made.snapshot_id}/report/report.html"
     assert {f"exports/{made.snapshot_id}/report/report.html", index} <= set(buckets.keys(uri))
-    assert published_picture(Home.of(settings), made).startswith("<svg ")
+    assert published_picture(Home.of(settings), made).startswith("![The graph](data:image/svg+xml;base64,PHN2Zy")

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.indexes.adjacency import EvidenceFiles, build_adjacency
+from lightrag_dagster.indexes.cypher import build_graph
 from lightrag_dagster.indexes.embedding import record_vectors, write_vectors
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.indexes.integrity import build_graph, findings
+from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.indexes.views import build_views
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import EmbeddingSettings, MergingSettings

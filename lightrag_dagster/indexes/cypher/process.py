@@ -3,24 +3,19 @@
 It can then only read that graph and answer: no file and no socket can be opened, and memory has a bound.
 """
 
-import os
 import resource
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
 
-import kuzu
-
 from lightrag_dagster.core.serving import IDLE_SECONDS, Channel, limit
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.indexes.cypher import wire
+from lightrag_dagster.indexes.cypher.database import Connection, connected, result_of
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS, WRONG
-from lightrag_dagster.indexes.graph_process import MAX_DATABASE
 
-_THREADS = os.cpu_count() or 1
 _HALF = MEMORY_GB << 29
 _BATCH_BYTES = 1 << 18
 _FULL = ("std::bad_alloc", "Buffer manager exception")
@@ -36,7 +31,7 @@ def serve(channel: Channel, arguments: list[str]) -> None:
         channel: brings a query, its parameters, its number of rows and its seconds, as a list of values.
         arguments: the path of the graph.
     """
-    with closing(_open(arguments[0])) as database, closing(kuzu.Connection(database)) as connection:
+    with connected(arguments[0], _HALF, read_only=True) as connection:
         _warm_up(connection)
         _give_up_rights()
         channel.say_ready()
@@ -44,18 +39,10 @@ def serve(channel: Channel, arguments: list[str]) -> None:
             pass
 
 
-def _open(path: str) -> kuzu.Database:
-    return kuzu.Database(
-        path, buffer_pool_size=_HALF, max_db_size=MAX_DATABASE, max_num_threads=_THREADS, read_only=True
-    )
-
-
-def _warm_up(connection: kuzu.Connection) -> None:
+def _warm_up(connection: Connection) -> None:
     for value in _TYPES:
-        result = connection.execute("RETURN $value", {"value": value})
-        assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
-        result.get_next()
-        result.close()
+        with result_of(connection, "RETURN $value", {"value": value}) as result:
+            result.get_next()
 
 
 def _give_up_rights() -> None:
@@ -67,7 +54,7 @@ def _give_up_rights() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (1, 1))
 
 
-def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
+def _answer(channel: Channel, connection: Connection) -> bool:
     """Answer one query; return True if the process can answer another one."""
     query, parameters, rows, seconds = wire.loads(channel.receive(IDLE_SECONDS))
     connection.set_query_timeout(round(seconds * 1000))
@@ -85,14 +72,8 @@ def _answer(channel: Channel, connection: kuzu.Connection) -> bool:
         channel.send(message)
 
 
-def _messages(connection: kuzu.Connection, query: str, parameters: dict[str, object], rows: int) -> Iterator[bytes]:
-    result = connection.execute(query, parameters)
-    if isinstance(result, list):
-        for one in result:
-            one.close()
-        raise ValueError("it holds several statements")
-    # A result that outlives its database crashes the process.
-    with closing(result):
+def _messages(connection: Connection, query: str, parameters: dict[str, object], rows: int) -> Iterator[bytes]:
+    with result_of(connection, query, parameters) as result:
         yield COLUMNS + wire.dumps(result.get_column_names())
         batch, size = [], 0
         while rows and result.has_next():

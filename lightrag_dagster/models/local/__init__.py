@@ -1,1 +1,10 @@
-"""Models that run on this machine: embedding models, in folders or ONNX files, and spaCy pipelines that find names."""
+"""Room with a door: models on this machine, for embeddings in folders or ONNX files, and spaCy pipelines for names.
+
+Others use the names here alone. Libraries of models are imported when one is loaded.
+"""
+
+from lightrag_dagster.models.local.embedder import open_local_embedder
+from lightrag_dagster.models.local.identity import local_embedder_identity
+from lightrag_dagster.models.local.pipelines import load_pipeline, pipeline_identity
+
+__all__ = ["load_pipeline", "local_embedder_identity", "open_local_embedder", "pipeline_identity"]

@@ -1,14 +1,17 @@
 """An embedder whose model is kept by an engine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
 from lightrag_dagster.core.protocols import Usage, Vectors
-from lightrag_dagster.engines.engine import Kept
+from lightrag_dagster.engines.engine import Engine, Kept
 from lightrag_dagster.models.local.configuration import Kind
 from lightrag_dagster.models.local.encoded import LoadedModel
-from lightrag_dagster.models.local.loading import encode
+from lightrag_dagster.models.local.identity import local_embedder_identity
+from lightrag_dagster.models.local.loading import encode, load_model
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -49,3 +52,11 @@ class LocalEmbedder:
         self._usage.input_tokens += made.tokens
         self._usage.cut_texts += made.cut_texts
         return unit_vectors(list(made.vectors), len(texts), self.dimensions, f"model {self._settings.model}")
+
+
+@contextmanager
+def open_local_embedder(settings: EmbeddingSettings, usage: Usage, engine: Engine) -> Iterator[LocalEmbedder]:
+    """Open the model of the settings, which an engine keeps for the block; raises as `local_embedder_identity`."""
+    identity = local_embedder_identity(settings)
+    with engine.keep(partial(load_model, settings, identity)) as model:
+        yield LocalEmbedder(settings, identity, model, usage)

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.local.files import hash_of
 from lightrag_dagster.models.local.loading import explaining
-from lightrag_dagster.offline.entity_types import OTHER
-from lightrag_dagster.offline.recognised import NameSpan, Recogniser
-from lightrag_dagster.readers.language import detect_language
+from lightrag_dagster.offline import OTHER, NameSpan, Recogniser
+from lightrag_dagster.readers import detect_language
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -86,18 +86,18 @@ def _require_known(name: str, values: Sequence[str]) -> None:
 
 
 def _require_media_type(value: str) -> None:
-    from lightrag_dagster.readers import FORMATS, UNSUPPORTED, media_type
+    from lightrag_dagster.readers import format_of, media_types
 
-    known = {UNSUPPORTED, *(one.media_type for one in FORMATS.values())}
+    known = media_types()
     if value not in known:
-        by_suffix = media_type(f".{value.rpartition('.')[2]}")
-        found = by_suffix if by_suffix != UNSUPPORTED else nearest(value, known)
+        by_suffix = format_of(f".{value.rpartition('.')[2]}")
+        found = by_suffix.media_type if by_suffix else nearest(value, known)
         hint = f"did you mean {found!r}?" if found else "give one such as 'text/markdown'"
         raise QueryError(f"there is no media type {shown(value)}; {hint}")
 
 
 def _require_language(value: str) -> None:
-    from lightrag_dagster.readers.language import language_codes
+    from lightrag_dagster.readers import language_codes
 
     codes = language_codes()
     if value not in codes.values():

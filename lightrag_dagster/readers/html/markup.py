@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
-from lightrag_dagster.readers.images.figures import mark_of
+from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.office.formulas import as_text
 
 _FORMULA = re.compile(r"^(?:\w+:)?math$")

@@ -10,12 +10,13 @@ from lxml import etree
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
+from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.html.blocks import make_paragraphs
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
-from lightrag_dagster.readers.images.figures import Figures, mark_of
+from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 

@@ -2,11 +2,12 @@
 
 import re
 
+from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.markdown import find_headings
 from lightrag_dagster.core.text.sanitise import sanitise
-from lightrag_dagster.readers import FileFormat, format_of
 from lightrag_dagster.readers.content import Content, UnreadableError
-from lightrag_dagster.readers.images.figures import Figures, mark_of
+from lightrag_dagster.readers.formats import FileFormat, format_of
+from lightrag_dagster.readers.images.figures import Figures
 
 _MOST = 100  # of a mail, those of forwarded mails included
 _MOST_CHARACTERS = 5_000_000  # of all their texts

@@ -10,8 +10,9 @@ from datetime import date, datetime, time
 from lxml import etree
 from python_calamine import CalamineWorkbook, PasswordError
 
+from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.content import Content, UnreadableError
-from lightrag_dagster.readers.images.figures import Figures, mark_of
+from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import open_archive, parse_part, read_properties
 from lightrag_dagster.readers.plain.tables import markdown_table
 

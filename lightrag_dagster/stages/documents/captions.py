@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from lightrag_dagster.readers.content import Figure
-from lightrag_dagster.readers.extraction import ExtractedText
-from lightrag_dagster.readers.images.figures import as_caption, described_name, find_marks, mark_of, subject_of
+from lightrag_dagster.core.text.figures import as_caption, described_name, find_marks, mark_of, subject_of
+from lightrag_dagster.readers import ExtractedText, Figure
 
 NOT_YET = "not described yet"
 """Part of the error of a document whose images the next run asks about again."""

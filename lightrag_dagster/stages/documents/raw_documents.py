@@ -13,12 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.readers import UNSUPPORTED, format_of, has_headings, media_type, why_skipped
-from lightrag_dagster.readers.content import Limits, ReadingOptions
-from lightrag_dagster.readers.elements import find_elements
-from lightrag_dagster.readers.extraction import ExtractedText, extract_text
-from lightrag_dagster.readers.isolation import extract_isolated
-from lightrag_dagster.readers.language import detect_language
+from lightrag_dagster.readers import (
+    ExtractedText,
+    Limits,
+    ReadingOptions,
+    detect_language,
+    extract,
+    find_elements,
+    format_of,
+    has_headings,
+    media_type,
+    why_skipped,
+)
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing, with_descriptions
@@ -114,9 +120,7 @@ def _row(
     data: bytes | OSError,
 ) -> dict[str, Any]:
     if listed.refused is not None:
-        unread = media_type(listed.file_name) == UNSUPPORTED or why_skipped(
-            listed.file_name, images=settings.reads_images
-        )
+        unread = format_of(listed.file_name) is None or why_skipped(listed.file_name, images=settings.reads_images)
         return _failed(source, listed, listed.refused, "skipped" if unread else "failed")
     if isinstance(data, OSError):
         reason = f"cannot be read: {data.strerror or type(data).__name__}"
@@ -146,11 +150,8 @@ def _row(
 
 
 def _extract(data: bytes, path: str, settings: DocumentSettings, *, figures: bool) -> ExtractedText:
-    found = format_of(path)
-    if found is None or not found.isolated:
-        return extract_text(data, path)
     options = ReadingOptions(settings.recognise_text, figures, settings.pdf_reader)
-    extracted = extract_isolated(data, path, options, Limits(settings.max_seconds, settings.max_memory_mb))
+    extracted = extract(data, path, options, Limits(settings.max_seconds, settings.max_memory_mb))
     if len(extracted.text) > settings.max_bytes:
         raise ValueError(f"its text is longer than documents.max_bytes = {settings.max_bytes}; raise it, or divide it")
     return extracted

@@ -12,7 +12,7 @@ from lightrag_dagster.core.aio import gather_or_cancel
 from lightrag_dagster.core.identity import digest, extraction_key
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
-from lightrag_dagster.readers.language import language_name
+from lightrag_dagster.readers import language_name
 from lightrag_dagster.schemas import EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.parsing import Records, merge_rounds, parse_response

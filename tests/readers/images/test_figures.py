@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lightrag_dagster.core.text.figures import find_marks
 from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.images import figures as module
-from lightrag_dagster.readers.images.figures import Figures, answers_of, described_name, find_marks, mark_of, subject_of
+from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.images.pixels import picture_of
 from lightrag_dagster.readers.isolation import extract_isolated
 
@@ -192,22 +193,6 @@ def test_the_number_and_the_size_of_images_are_limited(monkeypatch: pytest.Monke
     assert [name is None for name in names] == [False, True, False, True]
     monkeypatch.setattr(module, "_MOST_CHARACTERS", 100)
     assert Figures(picture_of).mark(image(), "A weir") == "A weir"
-
-
-def test_a_caption_cannot_end_its_mark() -> None:
-    assert mark_of(" The [old]\nweir ", CHART) == f"![The (old) weir]({CHART})"
-    assert list(find_marks(f"a ![b]({CHART}) c")) == [(2, 6 + len(CHART) + 2, "b", CHART)]
-
-
-def test_answers_are_found_by_the_names_of_described_images_alone() -> None:
-    answer, alike, other = "a" * 32, "a" * 8 + "b" * 24, CHART[-16:] + "c" * 16
-    name = described_name("0" * 64, "A weir", answer)
-    assert subject_of(name) == subject_of(described_name("0" * 64, "A weir", alike))
-    assert answers_of([name, CHART], [answer, alike, other]) == {answer}
-    assert [mark[2:] for mark in find_marks(f"{mark_of('A weir', name)} {mark_of('', CHART)}")] == [
-        ("A weir", name),
-        ("", CHART),
-    ]
 
 
 def linked(name: str, part: str, pattern: bytes, link: bytes) -> bytes:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lightrag_dagster.core.text.figures import find_marks
 from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
-from lightrag_dagster.readers.images.figures import find_marks
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.readers.mail import attachments
 

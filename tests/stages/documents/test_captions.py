@@ -1,8 +1,8 @@
 import pytest
 
+from lightrag_dagster.core.text.figures import described_name
 from lightrag_dagster.readers.content import Figure
 from lightrag_dagster.readers.extraction import ExtractedText
-from lightrag_dagster.readers.images.figures import described_name
 from lightrag_dagster.stages.documents.captions import Described, Description, with_descriptions
 
 A, B = (f"figure-{letter * 16}" for letter in "ab")

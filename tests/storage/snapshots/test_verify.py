@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
-from lightrag_dagster.indexes.integrity import build_graph
+from lightrag_dagster.indexes.cypher import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting

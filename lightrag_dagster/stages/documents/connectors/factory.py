@@ -14,6 +14,7 @@ from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.connectors.hosts import WEB
+from lightrag_dagster.stages.documents.connectors.installed import InstalledSource, is_installed
 from lightrag_dagster.stages.documents.connectors.origin import Origin
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns, divide, has_wildcard
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
@@ -43,6 +44,8 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         rows = RowDocuments(_table(name, settings, settings.rows, partition or {}), settings.rows)
         return Watermarked(rows, settings.rows.watermark, settings) if settings.rows.watermark else rows
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
+    if is_installed(scheme):
+        return InstalledSource(uri, patterns)
     if scheme in WEB:
         return _on_the_web(name, uri, patterns, settings.follow_hosts)
     folder, glob = (uri, "") if scheme == "" and Path(uri).exists() else divide(uri)

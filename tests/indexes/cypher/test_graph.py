@@ -5,9 +5,8 @@ import pytest
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.child import Pool
 from lightrag_dagster.errors import IntegrityError, StoreError
-from lightrag_dagster.indexes import graph as graph_module
-from lightrag_dagster.indexes.graph import RELATIONSHIPS, open_graph
-from lightrag_dagster.indexes.integrity import build_graph
+from lightrag_dagster.indexes.cypher import graph as graph_module
+from lightrag_dagster.indexes.cypher.graph import RELATIONSHIPS, build_graph, open_graph
 from lightrag_dagster.schemas import ENTITIES, ENTITY_EVIDENCE, RELATION_EVIDENCE, RELATIONS
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.manifests import Graph
@@ -166,7 +165,7 @@ def test_what_ends_kuzu_ends_no_builder(
     generation: Generation, monkeypatch: pytest.MonkeyPatch, fault: str, reason: str
 ) -> None:
     with monkeypatch.context() as patched:
-        writers = Pool("tests.indexes.failing_writer", [fault])
+        writers = Pool("tests.indexes.cypher.failing_writer", [fault])
         patched.setattr(graph_module, "_writers", writers)
         with pytest.raises(StoreError, match=reason) as refused:
             build_graph(generation)
@@ -178,7 +177,7 @@ def test_what_ends_kuzu_ends_no_builder(
 
 
 def test_a_full_disk_is_said(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graph_module, "_writers", Pool("tests.indexes.failing_writer", ["full"]))
+    monkeypatch.setattr(graph_module, "_writers", Pool("tests.indexes.cypher.failing_writer", ["full"]))
     monkeypatch.setattr(graph_module, "_LITTLE_ROOM", 1 << 60)
     with pytest.raises(StoreError, match=r"and the disk is full: make room, run again$"):
         build_graph(generation)

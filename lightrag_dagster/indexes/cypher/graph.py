@@ -1,7 +1,6 @@
 """The graph database in Kùzu: built once by bulk COPY, then only read.
 
-It is written by `graph_process`, compared with the tables here, and asked by `cypher.process`; nothing else imports
-Kùzu.
+It is written by `graph_process`, compared with the tables here, and asked by `process`.
 
 (Document)-[HAS_CHUNK]->(Chunk)-[MENTIONS]->(Entity)-[RELATED]->(Entity)
 
@@ -9,23 +8,23 @@ It is never updated: Kùzu 0.11.3, the last release, leaves edges behind when a 
 """
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib.resources import files as package_files
 from pathlib import Path
 
 import duckdb
-import kuzu
 import pyarrow as pa
 
 from lightrag_dagster.core.child import Child, ChildEndedError, Pool
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.errors import IntegrityError, StoreError, one_line
-from lightrag_dagster.indexes.graph_process import MAX_DATABASE, STATEMENT_SECONDS
+from lightrag_dagster.indexes.cypher.database import Connection, connected, result_of
+from lightrag_dagster.indexes.cypher.graph_process import STATEMENT_SECONDS
+from lightrag_dagster.indexes.integrity import checked_tables, run_checks
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.duckdb import in_memory
@@ -48,7 +47,7 @@ RELATIONSHIPS = {
 }
 """Relationship tables: the tables they join, and their columns."""
 
-# Kùzu's default is 80% of memory. Bytes.
+# Bytes.
 _BUFFER_POOL = 1 << 30
 
 # COPY holds all rows of a relationship table in memory: up to 1.5 GiB for 1,500,000 relations (354 MB of Parquet). In
@@ -66,13 +65,13 @@ GRAPH_COLUMNS = {
 }
 """Tables of sources that the graph is made of, and their columns in it; it is made of all merged tables, too."""
 
-_writers = Pool("lightrag_dagster.indexes.graph_process")
+_writers = Pool("lightrag_dagster.indexes.cypher.graph_process")
 
 
 class GraphReader:
     """An open graph."""
 
-    def __init__(self, connection: kuzu.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def nodes(self, table: str) -> pa.Table:
@@ -88,25 +87,18 @@ class GraphReader:
         return self._table(f"MATCH (a:{source})-[r:{table}]->(b:{target}) HINT {hint} RETURN {keys}")
 
     def _table(self, cypher: str) -> pa.Table:
-        # A result that outlives its database crashes the process, so each is closed before its method returns.
         try:
-            result = self._connection.execute(cypher)
-            assert isinstance(result, kuzu.QueryResult)  # it is a list only for several statements
-            with closing(result):
+            with result_of(self._connection, cypher) as result:
                 return result.get_as_arrow(-1)
         except RuntimeError as error:
             raise StoreError(f"the graph cannot be read: {one_line(error)}; run `lightrag-dagster run`") from error
 
 
-def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) -> Graph:
+def build_graph(generation: Generation) -> Graph:
     """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
 
-    Args:
-        generation: The generation of the tables.
-        check: Returns the problems of a graph; one with problems is not kept.
-
     Raises:
-        IntegrityError: the graph has a problem.
+        IntegrityError: the graph differs from the tables; it is not kept.
         StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
     """
     if generation.has(GRAPH_RECORD):
@@ -116,7 +108,7 @@ def write_graph(generation: Generation, check: Callable[[Path], Sequence[str]]) 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
         built = Path(scratch) / GRAPH
         expected = _copy_tables(generation, built)
-        if problems := check(built):
+        if problems := graph_findings(generation, built):
             raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
         atomic.sync(built)
         built.replace(target)
@@ -143,10 +135,31 @@ def _require_room(generation: Generation, folder: Path) -> None:
         )
 
 
-def graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
+def graph_findings(generation: Generation, path: Path) -> list[str]:
+    """Return the differences of a graph database, read in both directions, and the tables of a generation.
+
+    Raises:
+        StoreError: a table or the graph is damaged.
+    """
+    with checked_tables(generation, GRAPH_COLUMNS) as connection:
+        _graph_tables(connection)
+        with open_graph(path) as graph:
+            for table in NODES:
+                connection.register(f"stored_{table}", graph.nodes(table))
+            for table in RELATIONSHIPS:
+                connection.register(f"forward_{table}", graph.edges(table, forward=True))
+                connection.register(f"backward_{table}", graph.edges(table, forward=False))
+        return run_checks(connection, _sql("cypher", "integrity_graph.sql"))
+
+
+def _graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Add one DuckDB view for each node and relationship table, to a database that has the views of a generation."""
-    for name in ("evidence", "graph_tables"):
-        connection.execute(package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8"))
+    connection.execute(_sql("evidence.sql"))
+    connection.execute(_sql("cypher", "graph_tables.sql"))
+
+
+def _sql(*path: str) -> str:
+    return package_files("lightrag_dagster.indexes").joinpath(*path).read_text(encoding="utf-8")
 
 
 @contextmanager
@@ -156,19 +169,13 @@ def open_graph(path: Path) -> Iterator[GraphReader]:
     Raises:
         StoreError: the file is missing or damaged.
     """
-    try:
-        database = kuzu.Database(
-            str(path),
-            buffer_pool_size=_BUFFER_POOL,
-            max_db_size=MAX_DATABASE,
-            max_num_threads=os.cpu_count() or 1,
-            read_only=True,
-        )
-    except (RuntimeError, OSError) as error:
-        raise StoreError(
-            f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`"
-        ) from error
-    with closing(database), closing(kuzu.Connection(database)) as connection:
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(connected(str(path), _BUFFER_POOL, read_only=True))
+        except (RuntimeError, OSError) as error:
+            raise StoreError(
+                f"the graph {path} cannot be opened: {one_line(error)}; run `lightrag-dagster run --verify`"
+            ) from error
         yield GraphReader(connection)
 
 
@@ -196,7 +203,7 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
     _tell(writer, json.dumps([str(target), pool]))
     with in_memory() as tables:
         create_views(tables, generation, [*GRAPH_COLUMNS, *MERGED_TABLES])
-        graph_tables(tables)
+        _graph_tables(tables)
         for name, (kind, columns) in definitions.items():
             report("graph", len(rows), len(definitions))
             parquet = target.with_name(f"{name}.parquet")

@@ -4,7 +4,7 @@ import os
 import resource
 
 from lightrag_dagster.core.serving import Channel
-from lightrag_dagster.indexes import graph_process
+from lightrag_dagster.indexes.cypher import graph_process
 
 
 def serve(channel: Channel, arguments: list[str]) -> None:
