@@ -1,11 +1,12 @@
 """`chunks`: the pieces of a source's documents."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 
 from lightrag_dagster.assets.declared import asset
-from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.progress_log import logged
-from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.assets.metadata import IngestConfig
+from lightrag_dagster.assets.source_steps import in_own_run
 from lightrag_dagster.resources import LightRAG
 
 
@@ -18,10 +19,6 @@ from lightrag_dagster.resources import LightRAG
 )
 def chunks(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill."""
-    account = account_of(context, lightrag.settings, context.partition_key)
-    tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
-    with stopwatch() as watch, logged(context, lightrag):
-        report = chunk_source(context.partition_key, tables, lightrag.recipes, lightrag.chunking_embedder(account))
-    return ingested(report, lightrag.recipes, watch)
+    yield from in_own_run("chunks", context, config, lightrag)

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.declared import multi_asset
-from lightrag_dagster.assets.metadata import IngestConfig, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.assets.metadata import IngestConfig
+from lightrag_dagster.assets.source_steps import in_own_run
 from lightrag_dagster.resources import LightRAG
 
 _DESCRIPTIONS = {
@@ -30,9 +29,4 @@ def mentions(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
-    namespace, source = Namespace(lightrag.settings.namespace), context.partition_key
-    tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
-    with stopwatch() as watch:
-        reports, _ = parse_and_accept(source, tables, lightrag.recipes)
-    for report in reports:
-        yield ingested(report, lightrag.recipes, watch, namespace.key(report.version.table))
+    yield from in_own_run("mentions", context, config, lightrag)
