@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, literal, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
@@ -83,3 +83,16 @@ def test_what_is_no_file_below_the_folder_is_opened_as_ever(
         with one.connect() as connection:
             assert type(driver_of(connection)).__module__ == "sqlite3"
         one.dispose()
+
+
+def test_engines_share_what_they_compiled(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    shared: list[Any] = []
+    for number, name in enumerate(("one", "other", "one")):
+        with engine(folder, name).connect() as connection:
+            assert connection.execute(select(literal(number))).scalar_one() == number
+            assert connection.execute(select(literal("text"), literal(number))).one() == ("text", number)
+            shared.append(connection.get_execution_options()["compiled_cache"])
+    assert shared[0] is shared[1] is shared[2]
+    assert len(shared[0]) == 2
+    with engine(tmp_path_factory.mktemp("elsewhere")).connect() as connection:
+        assert "compiled_cache" not in connection.get_execution_options()
