@@ -23,4 +23,4 @@ def raw_documents(
 ) -> Iterator[dg.MaterializeResult]:
     """Read the source as it is now."""
     look_upstream(context.instance, lightrag.settings, [context.partition_key], LOCK_SECONDS)
-    yield from in_own_run("raw_documents", context, config, lightrag)
+    yield from in_own_run("raw_documents")(context, config, lightrag)

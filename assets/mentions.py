@@ -1,13 +1,9 @@
 """`entity_mentions`, `relation_mentions` and `parsed`: the parsed responses; and the acceptance of the source."""
 
-from collections.abc import Iterator
-
 import dagster as dg
 
 from lightrag_dagster.assets.declared import multi_asset
-from lightrag_dagster.assets.metadata import IngestConfig
 from lightrag_dagster.assets.source_steps import in_own_run
-from lightrag_dagster.resources import LightRAG
 
 _DESCRIPTIONS = {
     "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
@@ -16,7 +12,7 @@ _DESCRIPTIONS = {
 }
 
 
-@multi_asset(
+mentions = multi_asset(
     "mentions",
     partitioned=True,
     group_name="ingestion",
@@ -24,9 +20,4 @@ _DESCRIPTIONS = {
         dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, description=description)
         for name, description in _DESCRIPTIONS.items()
     ],
-)
-def mentions(
-    context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> Iterator[dg.MaterializeResult]:
-    """Parse the responses that were not parsed before; accept the source's tables when they may be merged."""
-    yield from in_own_run("mentions", context, config, lightrag)
+)(in_own_run("mentions"))
