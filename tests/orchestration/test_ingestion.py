@@ -50,7 +50,7 @@ def shown(settings: Settings, source: str) -> dict[str, Any]:
 
     An event that a tag points at is named by its table.
     """
-    found, events = dict[str, Any](), {"NULL": "none"}
+    found, events = dict[str, Any](), {"NULL": "none", "1": "upstream"}
     with open_instance(Home(settings.home)) as instance:
         for asset in INGESTED:
             chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[source])
@@ -93,12 +93,25 @@ def states(settings: Settings) -> dict[str, set[str]]:
         }
 
 
-def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings) -> None:
-    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+@pytest.mark.parametrize("known", [False, True])
+def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings, tmp_path: Path, *, known: bool) -> None:
+    folder = tmp_path / "share"
+    folder.mkdir()
+    (folder / "river.md").write_text(RIVER)
+    (folder / "broken.txt").write_bytes(b"\xc3\x28")
+    named = {"notes": SourceSettings(uri=str(folder), asset="crawl/notes")}
+    settings = settings.model_copy(update={"named_sources": named})
     other = settings.model_copy(update={"home": settings.home.with_name("other")})
+    for one in (settings, other) if known else ():
+        with open_instance(Home(one.home)) as instance:
+            crawled = dg.AssetMaterialization(["crawl", "notes"], tags={DATA_VERSION_TAG: "seven"})
+            instance.report_runless_asset_event(crawled)
     assert ingest(settings) == (["notes"], {})
     alone(other, "notes")
     assert shown(settings, "notes") == shown(other, "notes")
+    tags = shown(settings, "notes")["raw_documents"][0]
+    version = tags["dagster/input_data_version/crawl/notes"], tags[f"{POINTER}crawl/notes"]
+    assert version == (("seven", "upstream") if known else ("INITIAL", "none"))
 
 
 def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
