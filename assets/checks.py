@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import dagster as dg
@@ -12,6 +13,7 @@ from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
+from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
 from lightrag_dagster.resources import LightRAG
@@ -62,16 +64,25 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
                 name=one.name,
                 partitions_def=namespace.sources,
                 description=one.description,
-            )(namespace.bound(one.judged))
+            )(namespace.bound(_in_own_run(one)))
             for one in SOURCE_CHECKS
         ]
 
 
-def source_accepted(
-    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.AssetCheckResult:
+def _in_own_run(check: "SourceCheck") -> Callable[..., dg.AssetCheckResult]:
+    """Return the function of a check in the run of a partition."""
+
+    def judged(
+        context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+    ) -> dg.AssetCheckResult:
+        return check.judge(lightrag, context.partition_key, is_backfill(context, config, lightrag.settings))
+
+    return judged
+
+
+def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Judge the tables of one source again."""
-    judged = judge(_tables(context, config, lightrag), context.partition_key, *Bounds.of(lightrag.settings))
+    judged = judge(_tables(lightrag, backfill), source, *Bounds.of(lightrag.settings))
     return dg.AssetCheckResult(
         passed=judged.accepted,
         severity=dg.AssetCheckSeverity.ERROR,
@@ -85,12 +96,10 @@ def source_accepted(
     )
 
 
-def names_found(
-    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.AssetCheckResult:
+def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Warn of a source that names little in its chunks."""
-    current = _tables(context, config, lightrag).current_versions(context.partition_key)
-    warning = source_warning(context.partition_key, current, lightrag.recipes)
+    current = _tables(lightrag, backfill).current_versions(source)
+    warning = source_warning(source, current, lightrag.recipes)
     return dg.AssetCheckResult(
         passed=warning is None,
         severity=dg.AssetCheckSeverity.WARN,
@@ -99,19 +108,15 @@ def names_found(
     )
 
 
-def names_grounded(
-    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.AssetCheckResult:
+def _names_grounded(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Warn of recipes whose names are not in the text too often."""
-    source = context.partition_key
-    return names_grounded_in(lightrag, [source], backfill=is_backfill(context, config, lightrag.settings))[source]
+    return _names_grounded_in(lightrag, [source], backfill)[source]
 
 
-def names_grounded_in(lightrag: LightRAG, sources: Sequence[str], *, backfill: bool) -> dict[str, dg.AssetCheckResult]:
+def _names_grounded_in(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of such recipes of many sources, with one result a source."""
-    refresh(lightrag.home)
     least = lightrag.settings.extraction.min_grounded_share
-    counted = grounded_names(lightrag.tables(candidate=backfill), sources)
+    counted = grounded_names(_tables(lightrag, backfill), sources)
     return {source: _judged_names(found, least) for source, found in counted.items()}
 
 
@@ -128,19 +133,17 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     )
 
 
-def _tables(context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: LightRAG) -> SourceTables:
+def _tables(lightrag: LightRAG, backfill: bool) -> SourceTables:
     """Refresh the home, in which another process may have written, and return the tables to check.
 
     An accepted backfill no longer has candidate tables; then these are the current ones.
     """
     refresh(lightrag.home)
-    return lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
+    return lightrag.tables(candidate=backfill)
 
 
-def _few_rows_rejected(
-    context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.AssetCheckResult:
-    version = _tables(context, config, lightrag).require("parsed", context.partition_key)
+def _few_rows_rejected(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    version = _tables(lightrag, backfill).require("parsed", source)
     rows, allowed = AnswerRows.of(version.sums), lightrag.settings.extraction.max_rejected_share
     return dg.AssetCheckResult(
         passed=rows.share <= allowed,
@@ -154,28 +157,20 @@ def _few_rows_rejected(
     )
 
 
-def _failed_share_of(table: str) -> Callable[..., dg.AssetCheckResult]:
-    def check(
-        context: dg.AssetCheckExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-    ) -> dg.AssetCheckResult:
-        version = _tables(context, config, lightrag).require(table, context.partition_key)
-        share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
-        return dg.AssetCheckResult(
-            passed=share <= allowed,
-            severity=dg.AssetCheckSeverity.WARN,
-            metadata={
-                **{
-                    kind: rows
-                    for loss in lost_of_source(version.source, {table: version})
-                    for kind, rows in loss.counts.items()
-                },
-                "share": share,
-                "allowed": allowed,
-                "reasons": version.reasons,
-            },
-        )
-
-    return check
+def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    version = _tables(lightrag, backfill).require(table, source)
+    share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
+    lost = [loss.counts.items() for loss in lost_of_source(source, {table: version})]
+    return dg.AssetCheckResult(
+        passed=share <= allowed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            **{kind: rows for counts in lost for kind, rows in counts},
+            "share": share,
+            "allowed": allowed,
+            "reasons": version.reasons,
+        },
+    )
 
 
 def _judged_names(counted: Mapping[str, GroundedNames], least: float) -> dg.AssetCheckResult:
@@ -200,28 +195,43 @@ def _judged_names(counted: Mapping[str, GroundedNames], least: float) -> dg.Asse
 class SourceCheck(NamedTuple):
     """A check of a table of one source: the table, its name, the function that judges, and a description.
 
-    A check that costs many sources hardly more than one has `judged_together`, which a run of many calls.
+    The function is given the source, and whether its tables are those of a backfill. A check that costs many sources
+    hardly more than one has `judge_together`.
     """
 
     asset: str
     name: str
-    judged: Callable[..., dg.AssetCheckResult]
+    judge: Callable[[LightRAG, str, bool], dg.AssetCheckResult]
     description: str
-    judged_together: Callable[..., Mapping[str, dg.AssetCheckResult]] | None = None
+    judge_together: Callable[[LightRAG, Sequence[str], bool], Mapping[str, dg.AssetCheckResult]] | None = None
+
+    def judge_each(
+        self, lightrag: LightRAG, sources: Sequence[str], backfill: bool
+    ) -> Mapping[str, dg.AssetCheckResult | LightRAGError]:
+        """Judge some sources, together if that is cheaper; of one with a damaged table, return the error."""
+        try:
+            if self.judge_together:
+                return self.judge_together(lightrag, sources, backfill)
+            return {source: self.judge(lightrag, source, backfill) for source in sources}
+        except LightRAGError as error:
+            if len(sources) == 1:
+                return {sources[0]: error}
+        alone = [self.judge_each(lightrag, [source], backfill) for source in sources]
+        return {source: result for one in alone for source, result in one.items()}
 
 
 SOURCE_CHECKS = [
     SourceCheck(
         "raw_documents",
         "failed_documents",
-        _failed_share_of("raw_documents"),
+        partial(_few_failed, "raw_documents"),
         "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
         "types that cannot be read, do not count.",
     ),
     SourceCheck(
         "extractions",
         "failed_chunks",
-        _failed_share_of("extractions"),
+        partial(_few_failed, "extractions"),
         "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
     ),
     SourceCheck(
@@ -234,18 +244,18 @@ SOURCE_CHECKS = [
     SourceCheck(
         "entity_mentions",
         "accepted",
-        source_accepted,
+        _source_accepted,
         "The source's tables belong together, few enough documents and chunks failed, and few enough rows of "
         "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
     ),
-    SourceCheck("entity_mentions", "names_found", names_found, "The source names something, unless it holds no text."),
+    SourceCheck("entity_mentions", "names_found", _names_found, "The source names something, unless it holds no text."),
     SourceCheck(
         "entity_mentions",
         "names_grounded",
-        names_grounded,
+        _names_grounded,
         "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
         "for each recipe of the extraction.",
-        names_grounded_in,
+        _names_grounded_in,
     ),
 ]
 """The checks of an ingested source."""

@@ -1,12 +1,13 @@
 """`raw_documents`: the present documents of a source."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 
 from lightrag_dagster.assets.declared import asset
-from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
-from lightrag_dagster.assets.progress_log import logged
+from lightrag_dagster.assets.metadata import IngestConfig
+from lightrag_dagster.assets.source_steps import in_own_run
 from lightrag_dagster.assets.upstream import look_upstream
-from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.shards import LOCK_SECONDS
 from lightrag_dagster.resources import LightRAG
 
@@ -19,12 +20,7 @@ from lightrag_dagster.resources import LightRAG
 )
 def raw_documents(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Read the source as it is now."""
-    tables = lightrag.tables(candidate=is_backfill(context, config, lightrag.settings))
-    source = context.partition_key
-    describer = lightrag.describing_model(account_of(context, lightrag.settings, source))
-    look_upstream(context.instance, lightrag.settings, [source], LOCK_SECONDS)
-    with stopwatch() as watch, logged(context, lightrag):
-        report = read_source(lightrag.source(source), tables, lightrag.recipes, describer)
-    return ingested(report, lightrag.recipes, watch)
+    look_upstream(context.instance, lightrag.settings, [context.partition_key], LOCK_SECONDS)
+    yield from in_own_run("raw_documents")(context, config, lightrag)

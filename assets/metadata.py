@@ -80,7 +80,9 @@ def is_backfill(
     return config.backfill or context.run.job_name == Namespace(settings.namespace).named("backfill")
 
 
-def account_of(context: dg.AssetExecutionContext, settings: Settings, source: str = "") -> Account:
+def account_of(
+    context: dg.AssetExecutionContext | dg.OpExecutionContext, settings: Settings, source: str = ""
+) -> Account:
     """Return on whose account a step makes its calls: the command's that started the run, else the run's own."""
     run = context.run.tags.get(ACCOUNT_TAG, context.run.run_id)
     return Account.of(run, source, settings.llm, context.run.run_id)
@@ -111,10 +113,8 @@ def table_metadata(table: pa.Table, rows: int | None = None, **more: Any) -> Met
     }
 
 
-def ingested(
-    report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey | None = None
-) -> dg.MaterializeResult:
-    """Return what Dagster shows of one ingested table; `asset_key` says which, where a step makes several."""
+def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey) -> dg.MaterializeResult:
+    """Return what Dagster shows of one ingested table."""
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_table(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}

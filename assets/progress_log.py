@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from logging import Logger
 
 import dagster as dg
 
 from lightrag_dagster.assets.metadata import COST_TAG, account_of
-from lightrag_dagster.assets.one_source import StepOfSource
 from lightrag_dagster.core import progress
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.resources import LightRAG
@@ -63,27 +63,29 @@ def _time(minutes: float) -> str:
 
 @contextmanager
 def logged(context: dg.AssetExecutionContext, lightrag: LightRAG) -> Iterator[None]:
-    """Log a line a minute about the step that works in the block, and a first one when a provider does not answer.
-
-    The run gets a tag with its cost, unless it is of many sources. A run that is cancelled ends with a sentence, not
-    with where it was in our code.
-    """
+    """Log how far the step is that works in the block, and tag its run with the cost; see `listening`."""
     settings = lightrag.settings
     source = context.partition_key if context.has_partition_key else ""
-    account, ledger = account_of(context, settings, source), Ledger(lightrag.home.ledger)
+    spent = partial(Ledger(lightrag.home.ledger).spent, account_of(context, settings).run, source)
+    try:
+        with listening(source or settings.namespace or "all sources", spent, context.log):
+            yield
+    finally:
+        tag_cost(context, spent)
 
-    def spent() -> float:
-        return ledger.spent(account.run, source)
 
-    lines = ProgressLog(source or settings.namespace or "all sources", spent, context.log)
+@contextmanager
+def listening(about: str, spent: Callable[[], float], log: Logger) -> Iterator[None]:
+    """Log a line a minute about what works in the block, and a first one when a provider does not answer.
+
+    A run that is cancelled ends with a sentence, not with where it was in our code.
+    """
+    lines = ProgressLog(about, spent, log)
     try:
         with progress.listening(lines.count, lines.note):
             yield
     except dg.DagsterExecutionInterruptedError:
         raise dg.DagsterExecutionInterruptedError(CANCELLED) from None
-    finally:
-        if not isinstance(context, StepOfSource):
-            tag_cost(context, spent)
 
 
 def tag_cost(context: dg.AssetExecutionContext | dg.OpExecutionContext, spent: Callable[[], float]) -> None:

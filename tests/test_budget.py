@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2036,
+    "assets": 2010,
     "cli": 2845,
     "core": 1446,
     "curation.desk": 806,
@@ -31,14 +31,14 @@ CODE = {
     "models": 1769,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 1014,
-    "pipeline": 2365,
+    "orchestration": 918,
+    "pipeline": 2423,
     "plan": 598,
     "purge": 395,
     "query": 3383,
     "readers": 3074,
     "report": 759,
-    "resources": 118,
+    "resources": 92,
     "settings": 938,
     "spending": 456,
     "stages": 4286,
@@ -52,14 +52,14 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 31_055,
-    "files": 527,
+    "lines of code outside the rooms behind doors": 30_965,
+    "files": 529,
     "settings": 132,
     "commands": 45,
-    "private imports of Dagster": 11,
+    "private imports of Dagster": 6,
     "imports in functions": 212,
-    "attributes of other packages that are replaced": 11,
-    "revisions raised by hand": 17,
+    "attributes of other packages that are replaced": 8,
+    "revisions raised by hand": 20,
 }
 
 

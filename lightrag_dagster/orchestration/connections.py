@@ -1,28 +1,20 @@
-"""Connections to the SQLite files of a Dagster instance that stay open between uses, and the engines that make them.
+"""Connections to the SQLite files of a Dagster instance that stay open between uses, and what was compiled for them.
 
-For each event Dagster opens a connection, commits and closes it. Every commit, and every close of a file's last
-connection, waits for the disk; and every new connection reads the schema again. Each is made by an engine of its own,
-which compiles every statement again.
+For each event Dagster makes several engines, and each opens a connection, commits and closes it. Every commit, and
+every close of a file's last connection, waits for the disk; every new connection reads the schema again, and every new
+engine compiles its statements again.
 """
 
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from threading import RLock, get_ident
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from dagster import DagsterInstance
-from dagster._core.storage.event_log import SqlEventLogStorage, SqliteEventLogStorage
-from dagster._core.storage.event_log.sqlite import sqlite_event_log
-from dagster._core.storage.runs.sqlite import sqlite_run_storage
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, event
 from sqlalchemy.engine import Dialect, Engine
 
 _MOST_FREE = 16
@@ -37,115 +29,29 @@ def kept_open(folder: Path) -> Iterator[None]:
     which are for people, but damages no file.
     """
     connections = _Connections(folder)
-    event.listen(Engine, "do_connect", connections.connect)
+    listeners = ("do_connect", connections.connect), ("engine_connect", connections.share_compiled)
+    for name, listener in listeners:
+        event.listen(Engine, name, listener)
     try:
-        with _kept_engines(), _kept_revisions(), _kept_schema():
-            yield
+        yield
     finally:
-        event.remove(Engine, "do_connect", connections.connect)
+        for name, listener in listeners:
+            event.remove(Engine, name, listener)
         connections.end()
 
 
-@contextmanager
-def _kept_engines() -> Iterator[None]:
-    """Give Dagster the same engine each time that it makes one of a file, for the block.
+class _Compiled(dict[tuple[Any, ...], Any]):
+    """Statements that any engine of a kind compiled: a dialect counts by its class, which SQLAlchemy tells apart."""
 
-    All of them share what they compiled, and none has anything to dispose of, since it keeps no connection.
-    """
-    made, compiled = dict[str, Engine](), dict[Any, Any]()
+    def get(self, key: tuple[Any, ...], default: Any = None) -> Any:
+        return super().get(self._of_kind(key), default)
 
-    def kept(address: str, **options: Any) -> Engine:
-        if address not in made:
-            engine = create_engine(address, **options, execution_options={"compiled_cache": compiled})
-            engine.dialect = next(iter(made.values()), engine).dialect  # a part of the keys of what is compiled
-            engine.dispose = lambda *_, **__: None  # type: ignore[method-assign]
-            if len(made) == _MOST_FREE:
-                made.pop(next(iter(made)))
-            made[address] = engine
-        return made[address]
+    def __setitem__(self, key: tuple[Any, ...], compiled: Any) -> None:
+        super().__setitem__(self._of_kind(key), compiled)
 
-    with _replaced(sqlite_event_log, "create_engine", kept), _replaced(sqlite_run_storage, "create_engine", kept):
-        yield
-
-
-@contextmanager
-def _kept_revisions() -> Iterator[None]:
-    """Read Alembic's revisions, by which Dagster marks the file of each run, once in the block."""
-    read, found = ScriptDirectory.from_config, dict[str | None, ScriptDirectory]()
-
-    def kept(config: Config) -> ScriptDirectory:
-        return found.get(config.config_file_name) or found.setdefault(config.config_file_name, read(config))
-
-    with _replaced(ScriptDirectory, "from_config", kept):
-        yield
-
-
-@contextmanager
-def _kept_schema() -> Iterator[None]:
-    """Ask once in the block whether a storage has a table or a column, where it has; Dagster does for each event."""
-    has_table, has_column = SqliteEventLogStorage.has_table, SqlEventLogStorage._has_asset_key_col_on_connection
-    found = WeakKeyDictionary[SqlEventLogStorage, set[str]]()
-
-    def kept(storage: SqlEventLogStorage, name: str, has: Callable[[], bool]) -> bool:
-        known = found.setdefault(storage, set())
-        if name not in known and has():
-            known.add(name)
-        return name in known
-
-    def table(storage: SqliteEventLogStorage, name: str) -> bool:
-        return kept(storage, name, lambda: has_table(storage, name))
-
-    def column(storage: SqlEventLogStorage, connection: Connection, name: str) -> bool:
-        return kept(storage, f"asset key: {name}", lambda: has_column(storage, connection, name))
-
-    with (
-        _replaced(SqliteEventLogStorage, "has_table", table),
-        _replaced(SqlEventLogStorage, "_has_asset_key_col_on_connection", column),
-    ):
-        yield
-
-
-@contextmanager
-def in_one_transaction(instance: DagsterInstance) -> Iterator[None]:
-    """Store the events that this thread reports in the block in one transaction for each SQLite file, if it has such.
-
-    Other writers wait for it meanwhile. After an error in the block, those before it are there.
-    """
-    storage, thread, held = instance.event_log_storage, get_ident(), dict[str, Connection]()
-    if not isinstance(storage, SqliteEventLogStorage):
-        yield
-        return
-    if not isinstance(storage._db_lock, type(RLock())):
-        storage._db_lock = RLock()  # type: ignore[assignment]  # the files of the run and of all runs are open at once
-    connect = storage._connect
-    with ExitStack() as opened:
-
-        @contextmanager
-        def kept(shard: str) -> Iterator[Connection]:
-            if get_ident() != thread:
-                with connect(shard) as connection:
-                    yield connection
-                return
-            if shard not in held:
-                held[shard] = opened.enter_context(connect(shard))
-            yield held[shard]
-
-        opened.callback(vars(storage).pop, "_connect")
-        vars(storage)["_connect"] = kept
-        try:
-            yield
-        finally:
-            opened.close()
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    before = vars(owner)[name]
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
+    @staticmethod
+    def _of_kind(key: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(type(part) if isinstance(part, Dialect) else part for part in key)
 
 
 class _Connections:
@@ -155,6 +61,7 @@ class _Connections:
         root = folder.resolve()
         self._is_below = cache(lambda file: file != ":memory:" and Path(file).resolve().is_relative_to(root))
         self._free = deque[_Connection]()
+        self._compiled = _Compiled()
         self._lock = threading.Lock()
         self._ended = False
 
@@ -175,6 +82,11 @@ class _Connections:
             made.really_close()
             raise
         return made
+
+    def share_compiled(self, connection: Connection) -> None:
+        """Have a connection to a file use what was compiled for any of them."""
+        if connection.dialect.name == "sqlite" and self._is_below(connection.engine.url.database or ":memory:"):
+            connection.execution_options(compiled_cache=self._compiled)
 
     def take_back(self, connection: "_Connection") -> None:
         """Keep a connection for its next use; if there are too many, close the one that is idle for longest."""

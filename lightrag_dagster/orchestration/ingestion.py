@@ -1,44 +1,31 @@
-"""The ingestion of any number of sources in one run of Dagster, by the functions of the assets and their checks.
+"""The ingestion of any number of sources in one run of Dagster, by the steps and checks that the assets have.
 
-A run for each source costs Dagster eight times as much as the events that it leaves. Here one step works at the sources
+A run for each source costs Dagster eight times as much as the events that it leaves. Here one op works at the sources
 in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence, Set
+from functools import partial
 from time import monotonic
-from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.data_version import (
-    CODE_VERSION_TAG,
-    DATA_VERSION_IS_USER_PROVIDED_TAG,
-    DATA_VERSION_TAG,
-    NULL_DATA_VERSION,
-    NULL_EVENT_POINTER,
-    extract_data_version_from_entry,
-    get_input_data_version_tag,
-    get_input_event_pointer_tag,
-)
-from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent
 
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
-from lightrag_dagster.assets.declared import Declared
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, IngestConfig
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.assets.one_source import CheckOfSource, StepOfSource
-from lightrag_dagster.assets.progress_log import tag_cost
+from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
+from lightrag_dagster.assets.source_steps import shown
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
-from lightrag_dagster.orchestration.connections import in_one_transaction
+from lightrag_dagster.orchestration.source_events import SourceEvents
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
-from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 LOCK_SECONDS = 5.0
 """Time that the command line waits for another ingestion of a source before it says so."""
@@ -52,6 +39,8 @@ _CHECKED_SECONDS = 60.0
 _NAMED = 5
 """Failed sources that the error of a run names."""
 
+_PARTITION_TAG = "dagster/partition"
+
 
 class Ingestion:
     """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons."""
@@ -60,14 +49,17 @@ class Ingestion:
         self.done: list[str] = []
         self.failed: dict[str, str] = {}
         self._lightrag = lightrag
-        self._namespace = Namespace(lightrag.settings.namespace)
+        self._definitions = definitions
         self._display = display
-        self._config = IngestConfig(backfill=backfill)
-        self._unchecked: dict[str, None] = {}
-        self._checked_at = monotonic()
+        self._backfill = backfill
+        self._namespace = Namespace(lightrag.settings.namespace)
+        self._name = self._namespace.named("backfill" if backfill else "ingest")
         made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
-        self._keys = [self._namespace.key(asset) for step in INGESTION for asset in step.assets]
-        self._specs = {spec.key: spec for assets in made for spec in assets.specs}
+        specs = {spec.key: spec for assets in made for spec in assets.specs}
+        keys = [self._namespace.key(table) for step in INGESTION for table in step.assets]
+        self._specs = {key: specs[key] for key in keys}
+        self._unchecked: list[str] = []
+        self._checked_at = monotonic()
 
     def job(self, sources: Sequence[Source]) -> dg.JobDefinition:
         """Return the job that ingests some sources; its run fails if one of them did, after the others."""
@@ -86,9 +78,7 @@ class Ingestion:
                 failed = f"{len(self.failed):,} of {len(sources):,} sources failed, the others did not: {named}{more}"
                 raise dg.Failure(failed, allow_retries=False)
 
-        name = self._namespace.named("backfill" if self._config.backfill else "ingest")
-        graph = dg.GraphDefinition(name=name, node_defs=[ingest])
-        return graph.to_job(executor_def=dg.in_process_executor)
+        return dg.GraphDefinition(name=self._name, node_defs=[ingest]).to_job(executor_def=dg.in_process_executor)
 
     def _each(self, context: dg.OpExecutionContext, sources: Sequence[Source]) -> None:
         """Ingest sources in turn, and check them together from time to time, and at an error that ends the command."""
@@ -101,128 +91,74 @@ class Ingestion:
             self._check_together(context)
 
     def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
-        """Ingest a source if there is something to do, or accept the backfill that was already made of it.
-
-        Its error is noted, unless it is one that ends the command.
-        """
-        lightrag = self._lightrag
-        tables = lightrag.tables(candidate=self._config.backfill)
+        """Ingest a source under its lock; its error is noted, unless it is one that ends the command."""
         try:
-            with ingesting(lightrag.home, source.name, LOCK_SECONDS):
-                if self._is_due(context, source, tables):
-                    self._ingest(context, source.name)
-                elif self._config.backfill and tables.has_candidate(source.name):
-                    accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
-                else:
-                    return
-                self.done.append(source.name)
+            with ingesting(self._lightrag.home, source.name, LOCK_SECONDS):
+                self._make(context, source)
         except ProviderAccessError:
             raise
         except LightRAGError as error:
             self._fail(context, source.name, error)
 
-    def _is_due(self, context: dg.OpExecutionContext, source: Source, tables: SourceTables) -> bool:
-        """Say whether there is something to do for a source; raises what it cannot be listed for."""
-        try:
-            return why_ingest(source, tables, self._lightrag.recipes) is not None
-        except LightRAGError:
-            self._plan(context, source.name, self._keys)
-            raise
+    def _make(self, context: dg.OpExecutionContext, source: Source) -> None:
+        """Make what there is to make of a source, or accept the backfill that was already made of it.
 
-    def _plan(self, context: dg.OpExecutionContext, source: str, keys: Iterable[dg.AssetKey]) -> None:
-        """Log that tables of a source were to be made by this run, which fails: they are red at its partition.
-
-        Else Dagster would show the partition as it was before.
+        If that fails, a run of its partition says so; else Dagster would show its tables as they were before.
         """
-        for key in keys:
-            planned = AssetMaterializationPlannedData(key, partition=source)
-            event = DagsterEvent.build_asset_materialization_planned_event(context.job_name, context.op.name, planned)
-            context.instance.report_dagster_event(event, context.run_id)
-
-    def _ingest(self, context: dg.OpExecutionContext, source: str) -> None:
-        """Make and check the tables of a source, one step after the other, until one has nothing to show yet."""
-        self._display.run(source)
-        left = self._keys
-        inputs = _Inputs(context.instance)
+        lightrag, events = self._lightrag, SourceEvents(context.instance, source.name, self._specs)
+        tables = lightrag.tables(candidate=self._backfill)
         try:
-            for step in INGESTION:
-                self._display.start(step.name)
-                made = self._made(step, StepOfSource(context, source, self._namespace.key(step.assets[0])))
-                left = [key for key in left if key not in made]
-                events = [self._materialization(source, key, result, inputs) for key, result in made.items()]
-                self._log(context, events, self._checked(context, source, step) if made else ())
-                if not made:  # the source waits for batches
-                    break
-                inputs.add(made)
-                self._display.finish()
-        except BaseException:
-            self._plan(context, source, left)
+            if why_ingest(source, tables, lightrag.recipes) is not None:
+                self._ingest(context, source.name, events)
+            elif self._backfill and tables.has_candidate(source.name):
+                accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
+            else:
+                return
+        except BaseException as error:
+            if events.left:
+                self._show_failed(context, source.name, events.left, error)
             raise
-        self._display.finish()
+        self.done.append(source.name)
 
-    def _made(self, step: Declared, context: StepOfSource) -> dict[dg.AssetKey, dg.MaterializeResult[Any]]:
-        """Run a step for a source, and return what it made by the keys of the assets."""
-        found = step.compute(context, config=self._config, lightrag=self._lightrag)
-        results = [found] if isinstance(found, dg.MaterializeResult) else list(found)
-        return {one.asset_key or context.asset_key: one for one in results}
-
-    def _materialization(
-        self, source: str, key: dg.AssetKey, result: dg.MaterializeResult[Any], inputs: "_Inputs"
-    ) -> dg.AssetMaterialization:
-        """Return the event of a table, with the tags that a run of this partition alone would give it."""
-        spec = self._specs[key]
-        tags = {CODE_VERSION_TAG: spec.code_version or "", DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}
-        tags |= {DATA_VERSION_TAG: _version(result)} | inputs.tags([dep.asset_key for dep in spec.deps])
-        return dg.AssetMaterialization(
-            key, partition=source, metadata=result.metadata, tags=tags | dict(result.tags or {})
-        )
-
-    def _checked(
-        self, context: dg.OpExecutionContext, source: str, step: Declared
-    ) -> Iterator[dg.AssetCheckEvaluation]:
-        """Check the tables that a step has made of a source, except by what checks many together."""
-        for one in SOURCE_CHECKS:
-            if one.asset not in step.assets:
-                continue
-            if one.judged_together:
-                self._unchecked.setdefault(source)
-                continue
-            of_source = CheckOfSource(context, source, self._namespace.key(one.asset))
-            result = one.judged(of_source, config=self._config, lightrag=self._lightrag)
-            yield self._evaluation(source, one, result)
+    def _ingest(self, context: dg.OpExecutionContext, source: str, events: SourceEvents) -> None:
+        """Make and check the tables of a source, one step after the other, until it waits for batches."""
+        account = account_of(context, self._lightrag.settings, source)
+        ingestion = self._lightrag.ingestion(source, account, backfill=self._backfill)
+        spent = partial(Ledger(self._lightrag.home.ledger).spent, account.run, source)
+        self._display.run(source)
+        for step in INGESTION:
+            self._display.start(step.name)
+            with listening(source, spent, context.log):
+                found = shown(step.name, ingestion)
+            if isinstance(found, dg.AssetObservation):
+                context.log_event(found)
+                self._display.finish()
+                return
+            for result in found:
+                context.log_event(events.made(result))
+            for check in SOURCE_CHECKS:
+                if check.asset in step.assets and not check.judge_together:
+                    self._log_check(context, source, check, check.judge(self._lightrag, source, self._backfill))
+            self._display.finish()
+        self._unchecked.append(source)
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
-        """Check the sources that were ingested since the last time by what checks many together.
-
-        A source whose table is damaged fails alone.
-        """
-        sources = list(self._unchecked)
-        self._unchecked.clear()
+        """Check the sources that were ingested since the last time by what checks many together."""
+        sources, self._unchecked = self._unchecked, []
         self._checked_at = monotonic()
-        for one in SOURCE_CHECKS:
-            if not one.judged_together or not sources:
-                continue
-            try:
-                results = one.judged_together(self._lightrag, sources, backfill=self._config.backfill)
-            except LightRAGError as error:
-                if len(sources) == 1:
-                    self._fail(context, sources[0], error)
-                    continue
-                for source in sources:
-                    self._unchecked.setdefault(source)
-                    self._check_together(context)
-                return
-            self._log(context, [self._evaluation(source, one, result) for source, result in results.items()])
+        for check in SOURCE_CHECKS if sources else ():
+            if check.judge_together:
+                for source, result in check.judge_each(self._lightrag, sources, self._backfill).items():
+                    if isinstance(result, LightRAGError):
+                        self._fail(context, source, result)
+                    else:
+                        self._log_check(context, source, check, result)
 
-    def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:
-        """Note that a source failed, perhaps after its ingestion."""
-        self.done = [name for name in self.done if name != source]
-        context.log.error(f"{source}: {error}")
-        self.failed[source] = str(error)
-
-    def _evaluation(self, source: str, check: SourceCheck, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
-        """Return the event of a check."""
-        return dg.AssetCheckEvaluation(
+    def _log_check(
+        self, context: dg.OpExecutionContext, source: str, check: SourceCheck, result: dg.AssetCheckResult
+    ) -> None:
+        """Log the event of a check."""
+        evaluation = dg.AssetCheckEvaluation(
             asset_key=self._namespace.key(check.asset),
             check_name=check.name,
             passed=result.passed,
@@ -231,51 +167,21 @@ class Ingestion:
             description=result.description,
             partition=source,
         )
+        context.log_event(evaluation)  # type: ignore[arg-type]  # it logs checks too
 
-    def _log(
-        self,
-        context: dg.OpExecutionContext,
-        events: Sequence[dg.AssetMaterialization | dg.AssetCheckEvaluation],
-        checked: Iterable[dg.AssetCheckEvaluation] = (),
+    def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:
+        """Note that a source failed, perhaps after its ingestion."""
+        self.done = [name for name in self.done if name != source]
+        context.log.error(f"{source}: {error}")
+        self.failed[source] = str(error)
+
+    def _show_failed(
+        self, context: dg.OpExecutionContext, source: str, left: Set[dg.AssetKey], error: BaseException
     ) -> None:
-        """Log events, and those of checks that are still to be made; an error of one leaves the others."""
-        found = list[dg.AssetMaterialization | dg.AssetCheckEvaluation](events)
-        try:
-            for one in checked:
-                found.append(one)
-        finally:
-            with in_one_transaction(context.instance):
-                for event in found:
-                    context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
-
-
-class _Inputs:
-    """The tables that others of a source are made from: data versions, and the last event of Dagster's log then."""
-
-    def __init__(self, instance: dg.DagsterInstance) -> None:
-        self._instance = instance
-        self._known: dict[dg.AssetKey, tuple[str, str]] = {}
-
-    def add(self, made: Mapping[dg.AssetKey, dg.MaterializeResult[Any]]) -> None:
-        """Add tables, after their events."""
-        last = str(self._instance.event_log_storage.get_maximum_record_id())
-        self._known |= {key: (_version(one), last) for key, one in made.items()}
-
-    def tags(self, keys: Iterable[dg.AssetKey]) -> dict[str, str]:
-        """Return the tags of an event that tell what it was made from; an asset of others is asked of Dagster."""
-        tags = dict[str, str]()
-        for key in keys:
-            version, event = self._known.get(key) or self._upstream(key)
-            tags |= {get_input_data_version_tag(key): version, get_input_event_pointer_tag(key): event}
-        return tags
-
-    def _upstream(self, key: dg.AssetKey) -> tuple[str, str]:
-        record = self._instance.get_latest_data_version_record(key)
-        if record is None:
-            return NULL_DATA_VERSION.value, NULL_EVENT_POINTER
-        version = extract_data_version_from_entry(record.event_log_entry) or NULL_DATA_VERSION
-        return version.value, str(record.storage_id)
-
-
-def _version(result: dg.MaterializeResult[Any]) -> str:
-    return result.data_version.value if result.data_version else NULL_DATA_VERSION.value
+        """Leave a failed run of a partition, for the tables that this run could not make."""
+        run = context.instance.create_run_for_job(
+            self._definitions.resolve_job_def(self._name),
+            tags={**context.run.tags, _PARTITION_TAG: source},
+            asset_selection=left,
+        )
+        context.instance.report_run_failed(run, str(error) or type(error).__name__)

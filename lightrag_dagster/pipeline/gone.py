@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.curation.rules.additions import CURATION
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import unless_intended
-from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_source, find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
@@ -50,6 +50,16 @@ def chosen_or_gone(settings: Settings, names: Sequence[str]) -> tuple[list[Sourc
     there = [name for name in names if stored_name(name, found) in found or stored_name(name, gone) not in gone]
     away = [stored_name(name, gone) for name in names if name not in there]
     return ([] if away and not there else chosen_sources(settings, there)), away
+
+
+def source_to_read(settings: Settings, name: str) -> Source:
+    """Return a configured source; raises SourceError when there is none of that name, or why it is withheld."""
+    try:
+        return find_source(settings, name)
+    except SourceError as error:
+        if reason := held_sources(settings, find_sources(settings)).get(name):
+            raise SourceError(reason) from error
+        raise
 
 
 def held_sources(settings: Settings, sources: Collection[str]) -> dict[str, str]:

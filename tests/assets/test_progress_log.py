@@ -91,7 +91,7 @@ def test_a_run_that_is_cancelled_ends_with_a_sentence(
         raise dg.DagsterExecutionInterruptedError
 
     write_source(settings, "notes", {"river.md": RIVER})
-    monkeypatch.setattr("lightrag_dagster.assets.documents.read_source", lambda *_: run_sync(cancelled()))
+    monkeypatch.setattr("lightrag_dagster.pipeline.ingest.read_source", lambda *_: run_sync(cancelled()))
     instance.add_dynamic_partitions("source", ["notes"])
     job = build_definitions(settings).resolve_job_def("ingest")
     with pytest.raises(dg.DagsterExecutionInterruptedError):

@@ -1,22 +1,16 @@
 """Connections that stay open: used again, bounded, and as clean as new ones."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import dagster as dg
 import pytest
-from alembic.script import ScriptDirectory
-from dagster._core.storage.event_log import SqliteEventLogStorage
-from dagster._core.storage.event_log.sqlite import sqlite_event_log
-from dagster._core.storage.sql import get_alembic_config
-from sqlalchemy import Connection, Engine, create_engine, event, literal, select, text
+from sqlalchemy import Connection, Engine, create_engine, literal, select, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
-from lightrag_dagster.orchestration.connections import in_one_transaction, kept_open
+from lightrag_dagster.orchestration.connections import kept_open
 
 
 @pytest.fixture
@@ -91,76 +85,14 @@ def test_what_is_no_file_below_the_folder_is_opened_as_ever(
         one.dispose()
 
 
-def test_dagster_has_one_engine_a_file_until_the_end(tmp_path: Path) -> None:
-    dagsters: Any = sqlite_event_log
-
-    def made(name: str) -> Engine:
-        engine: Engine = dagsters.create_engine(f"sqlite:///{tmp_path}/{name}.db", poolclass=NullPool)
-        return engine
-
-    with kept_open(tmp_path):
-        one, other = made("one"), made("other")
-        assert made("one") is one
-        assert one is not other
-        for number, each in enumerate((one, other, one)):
-            with each.connect() as connection:
-                assert connection.execute(select(literal(number))).scalar_one() == number
-            each.dispose()
-        assert len(one.get_execution_options()["compiled_cache"]) == 1
-    assert made("one") is not one
-
-
-def test_revisions_are_read_once_until_the_end(tmp_path: Path) -> None:
-    config, before = get_alembic_config(sqlite_event_log.__file__), vars(ScriptDirectory)["from_config"]
-    with kept_open(tmp_path):
-        assert vars(ScriptDirectory)["from_config"] is not before
-        assert ScriptDirectory.from_config(config) is ScriptDirectory.from_config(config)
-    assert vars(ScriptDirectory)["from_config"] is before
-
-
-def report(instance: dg.DagsterInstance, *partitions: str) -> None:
-    for partition in map("".__add__, partitions):
-        instance.report_runless_asset_event(dg.AssetMaterialization("table", partition=partition))
-
-
-def stored(instance: dg.DagsterInstance) -> set[str]:
-    return instance.get_materialized_partitions(dg.AssetKey("table"))
-
-
-def test_events_of_a_block_are_stored_together(tmp_path: Path) -> None:
-    commits: list[str] = []
-    with kept_open(tmp_path), dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        report(instance, "before")
-        event.listen(Engine, "commit", lambda connection: commits.append(str(connection.engine.url)))
-        with in_one_transaction(instance):
-            report(instance, "a", "b", "c")
-            assert commits == []
-            assert stored(instance) == {"before", "a", "b", "c"}
-        assert len(commits) == len(set(commits)) == 2
-        with pytest.raises(TypeError), in_one_transaction(instance):
-            report(instance, "d", None)  # type: ignore[arg-type]
-        assert stored(instance) == {"before", "a", "b", "c", "d"}
-
-
-def test_another_thread_waits_for_the_block(tmp_path: Path) -> None:
-    with kept_open(tmp_path), dg.DagsterInstance.local_temp(str(tmp_path)) as instance, ThreadPoolExecutor(1) as pool:
-        report(instance, "before")
-        with in_one_transaction(instance):
-            report(instance, "here")
-            there = pool.submit(report, instance, "there")
-            with pytest.raises(TimeoutError):
-                there.result(timeout=0.2)
-            report(instance, "here too")
-        there.result(timeout=60)
-        assert stored(instance) == {"before", "here", "here too", "there"}
-
-
-def test_a_schema_is_looked_up_once_until_the_end(tmp_path: Path) -> None:
-    before = vars(SqliteEventLogStorage)["has_table"]
-    with kept_open(tmp_path), dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-        storage = instance.event_log_storage
-        assert storage.has_table("asset_keys")  # type: ignore[attr-defined]
-        assert not storage.has_table("another")  # type: ignore[attr-defined]
-        (tmp_path / "history" / "runs" / "index.db").unlink()
-        assert storage.has_table("asset_keys")  # type: ignore[attr-defined]
-    assert vars(SqliteEventLogStorage)["has_table"] is before
+def test_engines_share_what_they_compiled(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    shared: list[Any] = []
+    for number, name in enumerate(("one", "other", "one")):
+        with engine(folder, name).connect() as connection:
+            assert connection.execute(select(literal(number))).scalar_one() == number
+            assert connection.execute(select(literal("text"), literal(number))).one() == ("text", number)
+            shared.append(connection.get_execution_options()["compiled_cache"])
+    assert shared[0] is shared[1] is shared[2]
+    assert len(shared[0]) == 2
+    with engine(tmp_path_factory.mktemp("elsewhere")).connect() as connection:
+        assert "compiled_cache" not in connection.get_execution_options()

@@ -28,6 +28,7 @@ from tests.models.models import offline_answer
 from tests.support import FLOOD, OFFICE, RIVER, published, run, write_source
 
 MADE, TIMES = DagsterEventType.ASSET_MATERIALIZATION, ("seconds", "slowest")
+POINTER = "dagster/input_event_pointer/"
 
 
 def ingest(settings: Settings, *names: str) -> tuple[list[str], dict[str, str]]:
@@ -45,16 +46,19 @@ def alone(settings: Settings, source: str) -> None:
 
 
 def shown(settings: Settings, source: str) -> dict[str, Any]:
-    """Return what Dagster knows of each table of a source, and of its checks, except when and how long."""
-    found: dict[str, Any] = {}
+    """Return what Dagster knows of each table of a source, and of its checks, except when and how long.
+
+    An event that a tag points at is named by its table.
+    """
+    found, events = dict[str, Any](), {"NULL": "none", "1": "upstream"}
     with open_instance(Home(settings.home)) as instance:
         for asset in INGESTED:
             chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[source])
-            made = instance.fetch_materializations(chosen, limit=1).records[0].asset_materialization
+            [record] = instance.fetch_materializations(chosen, limit=1).records
+            made, events[str(record.storage_id)] = record.asset_materialization, asset
             assert made is not None
-            tags = {name: value for name, value in (made.tags or {}).items() if "input_" not in name}
-            inputs = {name for name in made.tags or {} if "input_" in name}
-            found[asset] = tags, inputs, {name: one for name, one in made.metadata.items() if name not in TIMES}
+            tags = {name: events[value] if POINTER in name else value for name, value in (made.tags or {}).items()}
+            found[asset] = tags, {name: one for name, one in made.metadata.items() if name not in TIMES}
         run = instance.get_runs(limit=1)[0]
         for entry in instance.all_logs(run.run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION):
             check = entry.get_dagster_event().asset_check_evaluation_data
@@ -89,12 +93,25 @@ def states(settings: Settings) -> dict[str, set[str]]:
         }
 
 
-def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings) -> None:
-    write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
+@pytest.mark.parametrize("known", [False, True])
+def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings, tmp_path: Path, *, known: bool) -> None:
+    folder = tmp_path / "share"
+    folder.mkdir()
+    (folder / "river.md").write_text(RIVER)
+    (folder / "broken.txt").write_bytes(b"\xc3\x28")
+    named = {"notes": SourceSettings(uri=str(folder), asset="crawl/notes")}
+    settings = settings.model_copy(update={"named_sources": named})
     other = settings.model_copy(update={"home": settings.home.with_name("other")})
+    for one in (settings, other) if known else ():
+        with open_instance(Home(one.home)) as instance:
+            crawled = dg.AssetMaterialization(["crawl", "notes"], tags={DATA_VERSION_TAG: "seven"})
+            instance.report_runless_asset_event(crawled)
     assert ingest(settings) == (["notes"], {})
     alone(other, "notes")
     assert shown(settings, "notes") == shown(other, "notes")
+    tags = shown(settings, "notes")["raw_documents"][0]
+    version = tags["dagster/input_data_version/crawl/notes"], tags[f"{POINTER}crawl/notes"]
+    assert version == (("seven", "upstream") if known else ("INITIAL", "none"))
 
 
 def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
@@ -116,8 +133,11 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
         assert failed(settings, asset) == {"lost"}, asset
     assert states(settings)["good"] == states(settings)["same"] == {"FRESH"}
     with open_instance(Home(settings.home)) as instance:
-        (run,) = instance.get_runs(limit=1)
-        assert run.status is dg.DagsterRunStatus.FAILURE
+        alone, run = instance.get_runs(limit=2)
+        assert (alone.job_name, alone.tags["dagster/partition"]) == ("ingest", "lost")
+        (entry,) = instance.all_logs(alone.run_id, of_type=DagsterEventType.PIPELINE_FAILURE)
+        assert entry.message == reasons["lost"]
+        assert alone.status is run.status is dg.DagsterRunStatus.FAILURE
         (entry,) = instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE)
         assert "1 of 3 sources failed, the others did not: lost: source 'lost'" in str(
             entry.get_dagster_event().step_failure_data

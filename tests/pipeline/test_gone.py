@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.pipeline.gone import source_to_read
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.resources.lightrag import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -55,9 +55,9 @@ def test_only_a_source_that_is_listed_is_let_go(tickets_gone: Settings) -> None:
 
 def test_a_partition_whose_source_is_gone_says_so(tickets_gone: Settings) -> None:
     with pytest.raises(SourceError, match="'tickets' is gone, with its 1 document"):
-        LightRAG(tickets_gone).source("tickets")
+        source_to_read(tickets_gone, "tickets")
     with pytest.raises(SourceError, match="no such source: letters"):
-        LightRAG(tickets_gone).source("letters")
+        source_to_read(tickets_gone, "letters")
 
 
 def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:

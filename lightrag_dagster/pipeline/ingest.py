@@ -1,0 +1,85 @@
+"""The ingestion of one source: its steps, in their order, and the models that they ask."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from lightrag_dagster.core.protocols import OpenModel
+from lightrag_dagster.models.batch.ledger import refuse_while_awaited
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.extractions import Waiting, extract_source
+from lightrag_dagster.pipeline.gone import source_to_read
+from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+
+@dataclass(frozen=True)
+class SourceIngestion:
+    """An ingestion of one source, or a backfill if the tables are candidates; its calls are made on an account."""
+
+    source: str
+    tables: SourceTables
+    recipes: Recipes
+    account: Account
+
+    def read(self) -> list[StageReport]:
+        """Read the source as it is now; raises as `read_source`, and SourceError why it is none or is withheld."""
+        settings = self.recipes.settings
+        describer = partial(open_chat_model, settings.llm, self.tables.home, "describe", self.account)
+        source = source_to_read(settings, self.source)
+        return [read_source(source, self.tables, self.recipes, describer if self.recipes.describes_figures else None)]
+
+    def chunk(self) -> list[StageReport]:
+        """Cut the documents as `chunking` says; unchanged text keeps its chunks, except in a backfill.
+
+        Raises as `chunk_source`.
+        """
+        embedder = partial(open_embedder, self.recipes.settings.embedding, self.tables.home, self.account)
+        compares = self.recipes.compares_meaning
+        return [chunk_source(self.source, self.tables, self.recipes, embedder if compares else None)]
+
+    def extract(self) -> list[StageReport] | Waiting:
+        """Ask the model about every chunk that it has not answered yet; in a backfill, about outdated rows too.
+
+        In batch mode, unless all responses are there, the missing requests are submitted, and no table is made.
+
+        Raises:
+            SettingsError: in real time, while the source waits for batches.
+            LightRAGError: as `extract_source`.
+        """
+        report = extract_source(self.source, self.tables, self.recipes, self._extraction_model())
+        return report if isinstance(report, Waiting) else [report]
+
+    def parse(self) -> list[StageReport]:
+        """Parse the responses that were not parsed before; accept the source's tables when they may be merged.
+
+        Raises as `parse_and_accept`.
+        """
+        return parse_and_accept(self.source, self.tables, self.recipes)[0]
+
+    def _extraction_model(self) -> OpenModel:
+        """Return a function that opens the model, in the mode of `llm.mode`, here or in a worker."""
+        llm, home = self.recipes.settings.llm, self.tables.home
+        if not llm.by_batch:
+            if llm.provider != "offline":
+                refuse_while_awaited(home, self.source)
+            return partial(open_chat_model, llm, home, "extract", self.account)
+        from lightrag_dagster.models.batch.model import open_batched_chat_model
+
+        return partial(open_batched_chat_model, llm, home, self.account, backfill=self.tables.candidate)
+
+
+Step = Callable[[SourceIngestion], Sequence[StageReport] | Waiting]
+
+STEPS: dict[str, Step] = {
+    "raw_documents": SourceIngestion.read,
+    "chunks": SourceIngestion.chunk,
+    "extractions": SourceIngestion.extract,
+    "mentions": SourceIngestion.parse,
+}
+"""The steps by their names, in their order; one ends the ingestion for now if it waits for batches."""
