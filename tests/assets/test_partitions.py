@@ -57,16 +57,6 @@ def test_those_of_a_home_that_is_gone_are_adopted(instance: dg.DagsterInstance, 
     assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(new)} {new.root}"]
 
 
-def test_a_home_without_an_id_gets_one_from_its_next_builder(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.format.write_text('{"format": 1}')
-    assert identity(home) is None
-    with building(home, 0):
-        first = identity(home)
-    with building(home, 0):
-        assert identity(home) == first is not None
-
-
 def test_the_id_of_a_home_in_a_bucket_is_read_without_the_builders_lock(
     instance: dg.DagsterInstance, buckets: S3Server, postgres: SecretStr, tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ from pydantic import SecretStr
 from lightrag_dagster.storage.files import notes
 from lightrag_dagster.storage.files.notes import NOTES, Note, Notes
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 from tests.buckets import S3Server
 from tests.storage.files.machines import write
 
@@ -84,7 +83,7 @@ def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], H
         write(changed, "generations/gen-1/graph.kuzu", "other")
         (changed.root / "CURRENT").unlink()
     reader = replace(home, root=tmp_path / "reader" / "0")
-    refresh(reader)
+    reader.files.take_over()
     use(reader)
     expected = FILES | {"tables/chunks/notes/current.json": "2", "generations/gen-1/graph.kuzu": "other"}
     assert contents(reader) == {name: text for name, text in expected.items() if name != "CURRENT"}

@@ -8,7 +8,6 @@ import pytest
 from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.files.bucket import BucketFiles
-from lightrag_dagster.storage.home_format import refresh
 from tests.storage.files.machines import Machine, write
 
 TABLE = "tables/chunks/notes/1.parquet"
@@ -22,7 +21,7 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
         table, record = write(one, TABLE, "rows"), write(one, RECORD, "1")
     assert isinstance(one.files, BucketFiles)
     assert one.files.mirror.held([table, record]) == {table, record}
-    refresh(other)
+    other.files.take_over()
     assert (other.root / RECORD).read_text() == "1"
     assert not (other.root / TABLE).exists()
     other.files.open([other.root / TABLE, other.root / "tables/chunks/notes/2.parquet"])
@@ -30,7 +29,7 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
     assert sorted(path.name for path in other.root.glob("tables/chunks/notes/*")) == ["1.parquet", "current.json"]
     with one.files.session():
         record.unlink()
-    refresh(other)
+    other.files.take_over()
     assert not (other.root / RECORD).exists()
 
 
@@ -96,7 +95,7 @@ def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
     one = machine("one")
     write(one, "CURRENT", "left by a killed process")
     one.files.push()
-    refresh(one)
+    one.files.take_over()
     assert not one.current.exists()
 
 
@@ -110,7 +109,7 @@ def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it
         with one.files.session():
             assert (one.root / "accepted/yours.json").read_text() == "yours"
             assert (one.root / "accepted/mine.json").read_text() == "mine"
-    refresh(other)
+    other.files.take_over()
     assert (other.root / "NEWEST").read_text() == "mine"
 
 
@@ -123,7 +122,7 @@ def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message:
         with other.files.session():
             write(other, name, "quicker")
         write(one, name, "slower")
-    refresh(one)
+    one.files.take_over()
     assert (one.root / name).read_text() == "quicker"
 
 
@@ -132,7 +131,7 @@ def test_what_a_failed_block_wrote_is_there_as_on_a_disk(machine: Machine) -> No
     with pytest.raises(KeyError), one.files.session():  # noqa: PT012
         write(one, RECORD, "1")
         raise KeyError
-    refresh(other)
+    other.files.take_over()
     assert (other.root / RECORD).read_text() == "1"
 
 
@@ -145,7 +144,7 @@ def test_a_folder_is_removed_on_disk_and_in_the_bucket(machine: Machine) -> None
         assert list(other.files.list_folder(other.generations)) == [other.generation("gen-1") / "graph.kuzu"]
         other.files.remove_folder(other.generation("gen-1"))
     assert one.files.list_folder(one.generations) == {}
-    refresh(one)
+    one.files.take_over()
     assert not one.generation("gen-1").exists()
 
 

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
@@ -101,6 +102,7 @@ def test_of_a_home_on_disk_it_is_a_folder(tmp_path: Path, shares_disk: bool) -> 
 def test_a_generation_is_fetched_where_a_worker_has_a_cache_of_its_own(home: Home, tmp_path: Path) -> None:
     names = ("generation.json", "entities.parquet")
     with home.files.session():
+        home_format.begin(home)
         for name in names:
             atomic.write_text(home.generation("gen-1") / name, name)
     begun = replace(home, database=None)
