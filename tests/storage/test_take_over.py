@@ -14,12 +14,12 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.layout import layout
-from lightrag_dagster.storage.locks.locks import ingesting
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.tables import source_tables
 from lightrag_dagster.storage.tables.acceptance import accepted
-from lightrag_dagster.storage.tables.records import Accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
+from lightrag_dagster.storage.versions import Accepted
 
 MOODY = CHUNKS.remove(CHUNKS.get_field_index("page_end")).append(pa.field("mood", pa.string()))
 
