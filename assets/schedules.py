@@ -14,11 +14,9 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.pending import look_at_sources
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 
 TICK_VARIABLES = ("DAGSTER_SCHEDULE_GRPC_TIMEOUT_SECONDS", "DAGSTER_GRPC_TIMEOUT_SECONDS")
 """Environment variables with the seconds that Dagster waits for a tick of a schedule; the first one set counts."""
@@ -110,12 +108,12 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to the sensor
     `batches`.
     """
-    refresh(Home.of(settings))
-    states = look_at_sources(settings, seconds)
+    situation = Situation.looking(settings)
+    states = look_at_sources(situation, seconds)
     changed = [
         name
         for name, state in states.items()
         if name in partitions and (state.ingest or state.problem) and False not in state.waiting
     ]
-    slow = (name for name in find_sources(settings) if name in partitions and name not in states)
+    slow = (name for name in situation.sources if name in partitions and name not in states)
     return Due(changed, list(slow))

@@ -24,14 +24,12 @@ from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import DecisionError, one_line
-from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import to_accept
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 CHECK_SECONDS = 60
 """Often enough for new folders and for publication: a merge takes longer than this."""
@@ -138,13 +136,13 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     """
     namespace = Namespace(lightrag.settings.namespace)
     sign(context.instance, namespace, lightrag.home)
-    found = find_sources(lightrag.settings)
-    wanted = {*found, *held_sources(lightrag.settings, found)}
+    situation = Situation.looking(lightrag.settings)
+    wanted = {*situation.sources, *situation.absent}
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     added, removed = sorted(wanted - known), sorted(known - wanted)
     requests = [namespace.sources.build_add_request(added)] if added else []
     removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    at_once = [name for name in added if name in found] if lightrag.settings.ingest_new_sources else []
+    at_once = [name for name in added if name in situation.sources] if lightrag.settings.ingest_new_sources else []
     tags = MAX_RUNTIME | {COMMAND_TAG: "new source"}
     return dg.SensorResult(
         run_requests=[dg.RunRequest(partition_key=name, tags=tags) for name in at_once],
@@ -196,16 +194,16 @@ def publish_accepted(
         context.log.warning(f"old runs were not deleted from the history: {one_line(error)}; the next tick tries again")
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for unfinished runs")
-    refresh(lightrag.home)
+    situation = Situation.looking(lightrag.settings)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
-    if acceptable := to_accept(lightrag.settings):
+    if acceptable := to_accept(situation):
         return dg.RunRequest(run_key=f"accepting {digest(acceptable)} {attempt}", tags=tags)  # the merge accepts them
     try:
-        wanted = next_publication(lightrag.recipes)
+        wanted = next_publication(situation)
     except DecisionError as error:  # the run's check says which decisions, and the failure is told
         return dg.RunRequest(run_key=f"{digest(str(error))} {attempt}", tags=tags)
-    newest = latest_snapshot(lightrag.home)
+    newest = situation.newest
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
     if wanted is not None and wanted.sources and not (newest and newest.inputs.makes_rows_of(wanted)):
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)

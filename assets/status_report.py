@@ -13,6 +13,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.core.text.tables import cell, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, WAITS_FOR_RELEASE, Pending, pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 
@@ -31,7 +32,7 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
     """Report the pending work."""
     with stopwatch() as watch:
         look_upstream(context.instance, lightrag.settings)
-        states = pending(lightrag.settings)
+        states = pending(Situation.looking(lightrag.settings))
         costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
     return report(states, watch.seconds, costs)
 
@@ -79,7 +80,7 @@ def _total(costs: Iterable[float]) -> float:
 
 def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Check that all sources are published, and give reasons; a rejected one is an error."""
-    states = pending(lightrag.settings)
+    states = pending(Situation.looking(lightrag.settings))
     done = (PUBLISHED, WAITS_FOR_RELEASE)  # a rollback is a decision
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) not in done}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN

@@ -17,6 +17,7 @@ from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
@@ -90,11 +91,11 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
                 outcome.failed[source.name] = str(error)
         accept_pending(settings)
         whole = backfill and not names
-        if next_publication(recipes, backfill=whole) is not None:
+        if next_publication(Situation.looking(settings), backfill=whole) is not None:
             outcome.published = publish(settings, backfill=whole, account=account, database=graph)
         if graph and without_graph(home):
             build_published_graph(home)
-    states = pending(settings)
+    states = pending(Situation.looking(settings))
     outcome.rejected, outcome.warnings, outcome.manifest = states.rejected, states.warnings, current_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome

@@ -19,8 +19,8 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2010,
-    "cli": 2845,
+    "assets": 2007,
+    "cli": 2849,
     "core": 1446,
     "curation.desk": 806,
     "curation.rules": 630,
@@ -31,9 +31,9 @@ CODE = {
     "models": 1769,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 918,
-    "pipeline": 2423,
-    "plan": 598,
+    "orchestration": 922,
+    "pipeline": 2480,
+    "plan": 597,
     "purge": 395,
     "query": 3383,
     "readers": 3074,
@@ -52,8 +52,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_965,
-    "files": 529,
+    "lines of code outside the rooms behind doors": 31_026,
+    "files": 530,
     "settings": 132,
     "commands": 45,
     "private imports of Dagster": 6,

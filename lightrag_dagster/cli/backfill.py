@@ -10,8 +10,8 @@ from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.extractions import outdated_elsewhere
-from lightrag_dagster.pipeline.gone import chosen_or_gone
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import load_settings
 
@@ -32,9 +32,10 @@ def run_backfill(
     """
     settings = load_settings().changed(**overrides)
     refresh_upstream(settings)
-    chosen, gone = chosen_or_gone(settings, names) if names else ([], [])
-    names = [*(one.name for one in chosen), *gone]
-    states = pending(settings)
+    situation = Situation.looking(settings)
+    chosen, absent = situation.chosen(names) if names else ([], [])
+    names = [*(one.name for one in chosen), *absent]
+    states = pending(situation)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
         console.print("Everything was made with the current prompts, models and settings.")
@@ -52,8 +53,9 @@ def run_backfill(
         return 0
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
-    for source in [one for one in sources if one not in gone]:
-        for other, chunks in outdated_elsewhere(settings, source).items():
+    situation = Situation.looking(settings)
+    for source in [one for one in sources if one not in absent]:
+        for other, chunks in outdated_elsewhere(situation, source).items():
             outcome.notes.setdefault(source, []).append(
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."

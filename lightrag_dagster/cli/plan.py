@@ -10,7 +10,7 @@ from lightrag_dagster.curation.desk.review import price_of_names
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.plan.sources import SourcePlan
@@ -36,7 +36,7 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}.",
             soft_wrap=True,
         )
-    if not knowledge_base and (parts := outdated(Recipes.of(settings)).parts):
+    if not knowledge_base and (parts := outdated(Situation.looking(settings)).parts):
         console.print(
             f"{' and '.join(parts).capitalize()} are outdated and stay; `plan --backfill` shows their price.",
             soft_wrap=True,

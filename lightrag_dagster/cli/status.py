@@ -17,6 +17,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -38,7 +39,7 @@ def check_status(console: Console) -> int:
     settings = load_settings()
     refresh_upstream(settings)
     check_databases(Home.of(settings))
-    states = pending(settings)
+    states = pending(Situation.looking(settings))
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     lines += _damage(Home.of(settings))
     if states.manifest is None:
@@ -58,12 +59,13 @@ def show_status(console: Console, *, as_json: bool) -> None:
     settings = load_settings()
     refresh_upstream(settings)
     home = Home.of(settings)
+    situation = Situation.looking(settings)
     try:
-        states = pending(settings)
+        states = pending(situation)
     except SourceError:
         if not as_json:
             refresh_views(home)
-            _print_published(console, home, published_part(settings))
+            _print_published(console, home, published_part(situation))
         raise
     refresh_views(home)
     if as_json:

@@ -17,10 +17,10 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.pipeline.gone import held_sources
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -142,6 +142,6 @@ def open_jobs(
         sign(instance, Namespace(settings.namespace), home)
         jobs = Jobs(settings, instance, display, command, account or str(uuid4()))
         if partitions:
-            found = find_sources(settings)
-            jobs.sync_partitions([*found, *held_sources(settings, found)])
+            situation = Situation.looking(settings, refreshed=True)
+            jobs.sync_partitions([*situation.sources, *situation.absent])
         yield jobs

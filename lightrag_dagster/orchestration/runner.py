@@ -15,23 +15,22 @@ from lightrag_dagster.evaluation.questions import answer_inputs, read_question_f
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
-from lightrag_dagster.pipeline.gone import chosen_or_gone
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import (
-    current_snapshot,
-    latest_snapshot,
     require_current,
     without_graph,
 )
@@ -113,7 +112,7 @@ def bring_up_to_date(
 
     Args:
         settings: Settings of this run.
-        names: Sources to look at, which may be gone; all when empty, none when None.
+        names: Sources to look at, which may be absent; all when empty, none when None.
         display: The view of the progress.
         backfill: Rebuild the rows of these sources that another recipe made.
         knowledge_base: Rebuild summaries and vectors of the knowledge base too, unless a source waits for batches.
@@ -126,26 +125,30 @@ def bring_up_to_date(
         ProviderAccessError: the endpoint needs a person's attention.
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
-    taken_over = take_over(Home.of(settings), LOCK_SECONDS)
+    home = Home.of(settings)
+    taken_over = take_over(home, LOCK_SECONDS)
     refresh_upstream(settings)
-    sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
-    damaged = _repair(Home.of(settings), verify=verify)
+    damaged = _repair(home, verify=verify)
     account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
-    refresh_views(Home.of(settings), verify=verify)
-    states = pending(settings, fresh=True)  # by the look for damage
+    refresh_views(home, verify=verify)
+    situation = Situation.looking(settings, refreshed=True)  # by the look for damage
+    sources, absent = situation.chosen(names) if names is not None else ([], [])
+    states = pending(situation)
     chosen = [states.sources[source.name] for source in sources]
     busy = states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
-    unknown = sources and not any(one.name != "dagster.yaml" for one in Home.of(settings).dagster.glob("*"))
-    if busy or unknown or backfill or knowledge_base or questions_pending(settings):
+    unknown = sources and not any(one.name != "dagster.yaml" for one in home.dagster.glob("*"))
+    if busy or unknown or backfill or knowledge_base or questions_pending(situation):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
-        with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, tag, account) as jobs:
-            _Pass(settings, jobs, outcome).everything(sources, states, backfill=backfill, knowledge_base=knowledge_base)
-        states = pending(settings)
+        with building(home, LOCK_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
+            _Pass(situation.recipes, lock, jobs, outcome).everything(
+                sources, states, backfill=backfill, knowledge_base=knowledge_base
+            )
+        states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
-    looked_at += [name for name in gone if name in states.sources]  # else it was let go
-    outcome.cost_usd = Ledger(Home.of(settings).ledger).spent(account)
+    looked_at += [name for name in absent if name in states.sources]  # else it was let go
+    outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 
 
@@ -157,18 +160,17 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
         return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
 
 
-def questions_pending(settings: Settings) -> list[str]:
+def questions_pending(situation: Situation) -> list[str]:
     """Return the jobs whose questions have not been asked of the published snapshot yet."""
-    home, recipes = Home.of(settings), Recipes.of(settings)
-    manifest, jobs = current_snapshot(home), []
-    questions = read_question_file(settings.questions)
+    manifest, recipes, jobs = situation.shown, situation.recipes, []
+    questions = read_question_file(situation.settings.questions)
     for job, table, asked, recipe in (
         ("ask", "answers", questions, recipes.answers),
         ("evaluate", "retrieval_evaluation", with_gold(questions), recipes.retrieval_evaluation),
     ):
         if manifest is None or not asked:
             continue
-        current = SourceTables(home).current(table, ALL_SOURCES)
+        current = SourceTables(situation.home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, asked)
         if current is None or current.inputs != inputs or current.fingerprint != recipe:
             jobs.append(job)
@@ -203,28 +205,32 @@ def make_report(settings: Settings, display: Display) -> None:
 class _Pass:
     """One pass over the pending work."""
 
-    def __init__(self, settings: Settings, jobs: "Jobs", outcome: Outcome) -> None:
-        self._settings = settings
-        self._home = Home.of(settings)
-        self._recipes = Recipes.of(settings)
+    def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome) -> None:
+        self._recipes, self._lock = recipes, lock
+        self._home = Home.of(recipes.settings)
         self._jobs = jobs
         self._outcome = outcome
 
+    def _now(self) -> Situation:
+        """Return the situation as it is now: each ingestion and publication changes it."""
+        return Situation.building(self._recipes, self._lock)
+
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
+        settings = self._recipes.settings
         for backfills in (False, True):
             due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
             if due:
                 done = self._jobs.ingest(due, backfill=backfills)
                 self._outcome.ingested += done.done
                 self._outcome.failed |= done.failed
-        accept_pending(self._settings)
-        waiting = bool(sources_that_wait(self._settings.llm, self._home))
+        accept_pending(settings)
+        waiting = bool(sources_that_wait(settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
         self._publish(backfill=knowledge_base and not waiting)
         if without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
             self._outcome.graph_built = True
-        for job in questions_pending(self._settings):
+        for job in questions_pending(self._now()):
             self._jobs.execute(job)
         if pruned := self._jobs.prune():
             self._outcome.tidied.append(pruned)
@@ -248,20 +254,21 @@ class _Pass:
             return False
 
     def _publish(self, *, backfill: bool) -> None:
-        if next_publication(self._recipes, backfill=backfill) is not None:
-            before = self._collected()
+        if next_publication(self._now(), backfill=backfill) is not None:
+            before = _collected(self._home)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
-            self._outcome.published = latest_snapshot(self._home)
-            after = self._collected()
+            self._outcome.published = self._now().newest
+            after = _collected(self._home)
             if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))
 
-    def _collected(self) -> Collection | str | None:
-        """Return the last garbage collection; why it is not known, if its record is damaged."""
-        try:
-            return last_collection(self._home)
-        except StoreError as error:
-            return f"gc did nothing: {error}"
+
+def _collected(home: Home) -> Collection | str | None:
+    """Return the last garbage collection; why it is not known, if its record is damaged."""
+    try:
+        return last_collection(home)
+    except StoreError as error:
+        return f"gc did nothing: {error}"
 
 
 def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfill: bool) -> Outcome:

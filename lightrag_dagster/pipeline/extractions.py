@@ -29,13 +29,10 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -310,7 +307,7 @@ def view_known(
     )
 
 
-def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
+def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
     """Count the chunks of a source for which the merge takes an outdated row of another source, by that source.
 
     A chunk follows the first source by name that has a row for it that did not fail.
@@ -321,10 +318,12 @@ def outdated_elsewhere(settings: Settings, source: str) -> dict[str, int]:
     """
     import duckdb
 
-    home, recipes = Home.of(settings), Recipes.of(settings)
-    tables = SourceTables(home)
-    before = [name for name in find_sources(settings) if name <= source]
-    records = {name: record.tables["extractions"] for name in before if (record := accepted(home, name))}
+    recipes, tables = situation.recipes, SourceTables(situation.home)
+    records = {
+        name: record.tables["extractions"]
+        for name, record in situation.accepted.items()
+        if name in situation.sources and name <= source
+    }
     if source not in records:
         return {}
     paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]

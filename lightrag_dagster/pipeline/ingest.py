@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from lightrag_dagster.core.protocols import OpenModel
+from lightrag_dagster.errors import SourceError
 from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import Waiting, extract_source
-from lightrag_dagster.pipeline.gone import source_to_read
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 
@@ -72,6 +75,16 @@ class SourceIngestion:
         from lightrag_dagster.models.batch.model import open_batched_chat_model
 
         return partial(open_batched_chat_model, llm, home, self.account, backfill=self.tables.candidate)
+
+
+def source_to_read(settings: Settings, name: str) -> Source:
+    """Return a configured source; raises SourceError when there is none of that name, or why it is withheld."""
+    try:
+        return find_source(settings, name)
+    except SourceError as error:
+        if reason := Situation.looking(settings, refreshed=True).absent.get(name):
+            raise SourceError(reason) from error
+        raise
 
 
 Step = Callable[[SourceIngestion], Sequence[StageReport] | Waiting]

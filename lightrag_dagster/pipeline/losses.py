@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.pipeline.gone import removed_sources
+from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import CurationRecord, Manifest

@@ -16,16 +16,14 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
-from lightrag_dagster.curation.rules.in_force import InForce, in_force
 from lightrag_dagster.curation.rules.resolving import Curation
 from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
 from lightrag_dagster.models.providers import embedder_identity, settings_of
-from lightrag_dagster.pipeline.gone import held_sources
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import EngineName, Settings
-from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.storage import home_format
@@ -36,8 +34,7 @@ from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs,
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
-from lightrag_dagster.storage.tables.acceptance import accepted, let_go
+from lightrag_dagster.storage.tables.acceptance import let_go
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -106,15 +103,15 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         EmbeddingError, SourceError, StoreError: see `next_inputs`.
     """
     home = Home.of(recipes.settings)
-    with building(home, LOCK_SECONDS):
+    with building(home, LOCK_SECONDS) as lock:
         generations.remove_leftovers(home)
-        decided = in_force(recipes.settings)
-        inputs = next_inputs(recipes, backfill=backfill, decided=decided)
+        situation = Situation.building(recipes, lock)
+        inputs, decided = next_inputs(situation, backfill=backfill), situation.decided
         let_go(home, inputs.sources)
-        last = _last_merged(home)
+        last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
-        _require_tables_of_gone(recipes.settings, inputs)
+        _require_tables_of_absent(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
             tables, summaries = made.merged._asdict(), count_recipes(made.merged)
@@ -124,13 +121,12 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
     return MergeReport(generation, merged=True, usage=made.usage)
 
 
-def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | None = None) -> GenerationInputs:
+def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationInputs:
     """Return the inputs of a merge now.
 
     Args:
-        recipes: Today's settings, prompts and recipes.
+        situation: The situation of the home.
         backfill: Embed with today's embedder, not with that of the newest snapshot, also of another layout.
-        decided: The decisions in force, which are read unless given.
 
     Raises:
         DecisionError: a decision cannot be read, or two of them cannot both hold.
@@ -138,19 +134,16 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
         SourceError: the sources cannot be listed.
         StoreError: the home is damaged.
     """
-    home = Home.of(recipes.settings)
-    decided = in_force(recipes.settings) if decided is None else decided
-    found = find_sources(recipes.settings)
-    records = {source: accepted(home, source) for source in sorted([*found, *held_sources(recipes.settings, found)])}
-    if decided.curation.added and CURATION in records:
+    recipes, decided, records = situation.recipes, situation.decided, situation.accepted
+    if decided.curation.added and CURATION in {*situation.sources, *situation.absent}:
         raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
     inputs = recipes.generation_inputs(
-        {source: record.tables for source, record in records.items() if record}
-        | additions_of(decided.curation, recipes.settings.chunking.encoding),
-        {source: "no version of it was accepted yet" for source, record in records.items() if not record},
+        {source: record.tables for source, record in records.items()}
+        | additions_of(decided.curation, situation.settings.chunking.encoding),
+        {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
     ).model_copy(update={"decisions": decided.fingerprint})
-    newest = latest_snapshot(home)
-    left = None if newest else home_format.left(home)
+    newest = situation.newest
+    left = None if newest else home_format.left(situation.home)
     kept = newest.inputs.embedder if newest else left.embedder if left else None
     if kept is None:
         return inputs
@@ -161,35 +154,33 @@ def next_inputs(recipes: Recipes, *, backfill: bool = False, decided: InForce | 
     return inputs
 
 
-def next_publication(recipes: Recipes, *, backfill: bool = False) -> GenerationInputs | None:
+def next_publication(situation: Situation, *, backfill: bool = False) -> GenerationInputs | None:
     """Return the inputs of a merge, or None if the newest snapshot was made from them; raises as `next_inputs`.
 
     A backfill also merges when the snapshot has outdated or failed summaries.
     """
-    newest = latest_snapshot(Home.of(recipes.settings))
-    inputs = next_inputs(recipes, backfill=backfill)
+    newest, inputs = situation.newest, next_inputs(situation, backfill=backfill)
     if newest is None:
         return inputs if inputs.sources else None
-    generation = Generation(Home.of(recipes.settings), newest.snapshot_id)
-    done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, recipes))
+    generation = Generation(situation.home, newest.snapshot_id)
+    done = newest.inputs == inputs and not (backfill and _summaries_to_make(generation, situation.recipes))
     return None if done else inputs
 
 
-def outdated(recipes: Recipes) -> Outdated:
+def outdated(situation: Situation) -> Outdated:
     """Return the parts of the newest snapshot that another recipe than today's made; raises StoreError."""
-    home = Home.of(recipes.settings)
-    newest = latest_snapshot(home)
+    newest, recipes = situation.newest, situation.recipes
     if newest is None:
         return Outdated()
-    made_by = Generation(home, newest.snapshot_id).record().summaries
+    made_by = Generation(situation.home, newest.snapshot_id).record().summaries
     summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
     return Outdated(summaries, newest.inputs.embedder.identity != recipes.embedder)
 
 
-def _require_tables_of_gone(settings: Settings, inputs: GenerationInputs) -> None:
-    """Raise StoreError if a table that is lost cannot be made again, since its source is gone."""
-    tables = SourceTables(Home.of(settings))
-    for name in held_sources(settings, find_sources(settings)):
+def _require_tables_of_absent(situation: Situation, inputs: GenerationInputs) -> None:
+    """Raise StoreError if a table that is lost cannot be made again, since its source is absent."""
+    tables = SourceTables(situation.home)
+    for name in situation.absent:
         versions = inputs.sources.get(name, {})
         if lost := [table for table, version in versions.items() if not tables.has(table, name, version)]:
             raise StoreError(
@@ -198,14 +189,14 @@ def _require_tables_of_gone(settings: Settings, inputs: GenerationInputs) -> Non
             )
 
 
-def _last_merged(home: Home) -> Generation | None:
+def _last_merged(situation: Situation) -> Generation | None:
     """Return the newest generation, the newest snapshot if there is none, or None."""
     try:
-        generation = generations.newest_merged(home)
+        generation = generations.newest_merged(situation.home)
         generation.record()
     except StoreError:
-        snapshot = latest_snapshot(home)
-        return generations.fetched(home, snapshot.snapshot_id) if snapshot else None
+        newest = situation.newest
+        return generations.fetched(situation.home, newest.snapshot_id) if newest else None
     return generation
 
 

@@ -6,7 +6,7 @@ Decided from the files of each source and from records in the home, never from D
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow.compute as pc
 
@@ -14,21 +14,21 @@ from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
-from lightrag_dagster.pipeline.gone import held_sources, removed_sources
+from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
-from lightrag_dagster.stages.documents.sources import Source, find_sources, loose_files, misnamed_sources
+from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accepted, judge
+from lightrag_dagster.storage.snapshots.snapshots import without_graph
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -142,32 +142,24 @@ class Pending:
         return {name: state.rejected for name, state in self.sources.items() if state.rejected}
 
 
-def pending(settings: Settings, *, fresh: bool = False) -> Pending:
+def pending(situation: Situation) -> Pending:
     """Return the work of the next run on every configured source and on the knowledge base.
-
-    Args:
-        settings: Settings of the run.
-        fresh: The records of the home were just taken over.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
-        SettingsError: a prompt file cannot be used.
         SourceError: the folder of sources cannot be listed; of a source that cannot, its state says so.
         StoreError: the home is damaged.
     """
-    home, recipes = Home.of(settings), Recipes.of(settings)
-    if not fresh:
-        refresh(home)
-    states = look_at_sources(settings)
-    misnamed = misnamed_sources(settings)
-    tables, gone = SourceTables(home), held_sources(settings, states)
-    held = {
+    settings, home, manifest = situation.settings, situation.home, situation.shown
+    states = look_at_sources(situation)
+    misnamed, tables = misnamed_sources(settings), SourceTables(home)
+    absent = {
         name: SourceState(name, rejected=reason, losses=lost_of_source(name, tables.current_versions(name)))
-        for name, reason in gone.items()
+        for name, reason in situation.absent.items()
     }
-    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | held | states
-    parts, manifest = outdated(recipes).parts, current_snapshot(home)
-    warnings = snapshot_warnings(recipes, manifest, states)
+    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | absent | states
+    publish = next_publication(situation)
+    warnings = snapshot_warnings(situation.recipes, manifest, states)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
         warnings += [state.warning for state in sources.values() if state.warning]
     if loose := loose_files(settings):
@@ -175,51 +167,51 @@ def pending(settings: Settings, *, fresh: bool = False) -> Pending:
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
             "move them into a folder"
         )
-    publish = next_publication(recipes)
-    leaving = removed_sources(home, latest_snapshot(home), publish)
     warnings += [
         f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
-        for name, rows in leaving.items()
+        for name, rows in removed_sources(home, situation.newest, publish).items()
     ]
-    return Pending(sources, publish, parts, manifest, without_graph(home) is not None, warnings, _unreleased(home))
+    return _pending(situation, sources, publish, warnings)
 
 
-def published_part(settings: Settings) -> Pending:
+def published_part(situation: Situation) -> Pending:
     """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
-    home, recipes = Home.of(settings), Recipes.of(settings)
-    refresh(home)
-    manifest = current_snapshot(home)
-    warnings = snapshot_warnings(recipes, manifest)
-    graph = without_graph(home) is not None
-    return Pending({}, None, outdated(recipes).parts, manifest, graph, warnings, _unreleased(home))
+    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.shown))
 
 
-def look_at_sources(settings: Settings, seconds: float | None = None) -> dict[str, SourceState]:
+def _pending(
+    situation: Situation,
+    sources: Mapping[str, SourceState],
+    publish: GenerationInputs | None,
+    warnings: list[str],
+) -> Pending:
+    parts, graph = outdated(situation).parts, without_graph(situation.home) is not None
+    return Pending(sources, publish, parts, situation.shown, graph, warnings, situation.unreleased)
+
+
+def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:
     """Return the pending work of each source, several listed at a time; sources that take too long are left out.
 
     Raises:
-        SettingsError: a prompt file cannot be used.
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged.
     """
-    home, recipes, sources = Home.of(settings), Recipes.of(settings), find_sources(settings)
-    newest, shown, waiting = latest_snapshot(home), current_snapshot(home), _waiting(settings, home)
+    sources, waiting = situation.sources, _waiting(situation.settings, situation.home)
 
     def look_at(name: str) -> SourceState:
-        state = source_state(sources[name], recipes, newest, waiting.get(name, {}))
-        versions = [one.inputs.sources.get(name) for one in (newest, shown) if one]
-        return replace(state, held=len(versions) == 2 and versions[0] != versions[1])
+        return source_state(sources[name], situation, waiting.get(name, {}))
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
 
 
-def source_state(source: Source, recipes: Recipes, newest: Manifest | None, waiting: Mapping[bool, str]) -> SourceState:
-    """Return the pending work of one source, given the newest snapshot; raises StoreError for a damaged record."""
-    name, home, bounds = source.name, Home.of(recipes.settings), Bounds.of(recipes.settings)
-    recipes = recipes.of_source(name)
+def source_state(source: Source, situation: Situation, waiting: Mapping[bool, str]) -> SourceState:
+    """Return the pending work of one source; raises StoreError for a damaged record."""
+    name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
+    recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, record, judged = tables.current_versions(name), accepted(home, name), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name), judge(tables, name, *bounds)
+    newest, shown = (one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.shown))
     is_accepted = record is not None and record.tables == judged.tables
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
@@ -240,7 +232,8 @@ def source_state(source: Source, recipes: Recipes, newest: Manifest | None, wait
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=judged.accepted and not is_accepted,
-        published=record is not None and newest is not None and newest.inputs.sources.get(name) == record.tables,
+        published=record is not None and newest == record.tables,
+        held=situation.shown is not None and newest != shown,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
         outdated={table: count for table, count in rows.items() if count},
@@ -282,12 +275,11 @@ def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> s
     return None
 
 
-def to_accept(settings: Settings) -> dict[str, dict[str, str]]:
+def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
     """Return the versions of the tables of each source that may be merged and are not accepted; raises as below."""
-    home, bounds = Home.of(settings), Bounds.of(settings)
-    found = {}
-    for name in find_sources(settings):
-        judged, record = judge(SourceTables(home), name, *bounds), accepted(home, name)
+    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
+    for name in situation.sources:
+        judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
         if judged.accepted and (record is None or record.tables != judged.tables):
             found[name] = judged.tables
     return found
@@ -302,11 +294,10 @@ def accept_pending(settings: Settings) -> None:
         SourceError: the folder of sources cannot be listed.
         StoreError: a record is damaged or the disk refuses.
     """
-    home, bounds = Home.of(settings), Bounds.of(settings)
-    refresh(home)
-    for name in to_accept(settings):
-        with suppress(BuilderLockedError), ingesting(home, name, 0):
-            accept(home, name, *bounds)
+    situation = Situation.looking(settings)
+    for name in to_accept(situation):
+        with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
+            accept(situation.home, name, *Bounds.of(settings))
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -335,12 +326,6 @@ def _unreadable(tables: SourceTables, source: str) -> int:
     rows = tables.read("parsed", source, parsed.version)
     mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
     return int(rows.filter(mask).num_rows)
-
-
-def _unreleased(home: Home) -> str | None:
-    """Return the newest snapshot while a rollback holds another; raises StoreError."""
-    latest = latest_snapshot(home)
-    return latest.snapshot_id if latest and latest != current_snapshot(home) else None
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:

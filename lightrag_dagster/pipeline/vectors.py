@@ -12,12 +12,12 @@ from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.pipeline.merge import BACKFILL, LOCK_SECONDS
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.manifests import PinnedEmbedder, VectorTable
+from lightrag_dagster.storage.manifests import Manifest, PinnedEmbedder, VectorTable
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 OpenEmbedder = Callable[[PinnedEmbedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
 
@@ -52,10 +52,11 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
                 embedding = Embedding(model, settings, engine)
                 entry = await write_vectors(generation, table, embedding)
                 if table == "chunk_vectors" and model.corpus_state([]) is not None:
-                    save_corpus_state(generation, embedding, _published_alike(generation))
+                    save_corpus_state(generation, embedding, _published_alike(generation, newest))
             return await record_vectors(generation, table, entry, embedding), model.usage
 
-    with building(home, LOCK_SECONDS):
+    with building(home, LOCK_SECONDS) as lock:
+        newest = Situation.building(recipes, lock).newest
         generation = generations.newest(home)
         embedder = generation.inputs().embedder
         try:
@@ -69,9 +70,8 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
     return VectorReport(generation, entry, embedder, usage)
 
 
-def _published_alike(generation: Generation) -> Generation | None:
+def _published_alike(generation: Generation, published: Manifest | None) -> Generation | None:
     """Return the newest published generation, if the same code and embedder made it."""
-    published = latest_snapshot(generation.home)
     if published is None or published.inputs.code_version != generation.inputs().code_version:
         return None
     before = Generation(generation.home, published.snapshot_id)

@@ -14,10 +14,11 @@ from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
-from lightrag_dagster.pipeline.gone import chosen_or_gone, held_sources, removed_sources
+from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan import steps
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
 from lightrag_dagster.plan.overlay import overlay
@@ -28,11 +29,10 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
-from lightrag_dagster.stages.documents.sources import Source, find_sources, misnamed_sources
+from lightrag_dagster.stages.documents.sources import Source, misnamed_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _UNDESCRIBED = "(a description that is not made yet)" + " word" * 100
@@ -95,26 +95,26 @@ def make_plan(
         SourceError: there is no such source.
         StoreError: the home is damaged.
     """
-    today, counts = Recipes.of(settings), load_tokenizer(settings.chunking.encoding).counts
-    sources, gone = chosen_or_gone(settings, names) if names is not None else ([], [])
+    now, counts = Situation.looking(settings), load_tokenizer(settings.chunking.encoding).counts
+    sources, absent = now.chosen(names) if names is not None else ([], [])
     later, images = Unanswered(counts), Unanswered(counts, _UNDESCRIBED)
-    with ResponseStore(Home.of(settings).responses) as store, overlay(today) as trial:
+    with ResponseStore(now.home.responses) as store, overlay(now.recipes) as trial:
         extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, describing, images, set(), backfill)
         planned = [plan_source(source, planning) for source in sources]
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
-            plans += [plan for plan in _unusable(settings) if not names or plan.source in gone]
-        plans += _removed(trial)
+            plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
+        plans += _removed(Situation.looking(trial.settings))
         accept_pending(trial.settings)
-        ratios = _ratios(today, sources, asked)
+        ratios = _ratios(now.recipes, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)}
         unknown = bool(asked.first.expected or later.first)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
-            found |= steps.merge(today, trial, ratios, backfill=knowledge_base)
+            found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
     if unknown and len(found) == 1:
         found |= steps.after_extraction(found["extraction"], ratios, settings)
     if asked.described.expected:
@@ -130,17 +130,16 @@ def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:
     return all(price.known for price in prices)
 
 
-def _unusable(settings: Settings) -> list[SourcePlan]:
-    """Return the plans of sources that the run would not take: misnamed ones, and those that are gone and withheld."""
-    found = misnamed_sources(settings) | held_sources(settings, find_sources(settings))
+def _unusable(situation: Situation) -> list[SourcePlan]:
+    """Return the plans of sources that the run would not take: misnamed and absent ones."""
+    found = misnamed_sources(situation.settings) | dict(situation.absent)
     return [SourcePlan(name, problem=why) for name, why in found.items()]
 
 
-def _removed(recipes: Recipes) -> list[SourcePlan]:
+def _removed(situation: Situation) -> list[SourcePlan]:
     """Return the plans of what is published and no longer a source."""
-    home = Home.of(recipes.settings)
-    gone = removed_sources(home, latest_snapshot(home), next_publication(recipes))
-    return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in gone.items()]
+    removed = removed_sources(situation.home, situation.newest, next_publication(situation))
+    return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in removed.items()]
 
 
 def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked) -> CallRatios:

@@ -9,6 +9,7 @@ from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import CallRatios, Estimate
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
@@ -19,7 +20,6 @@ from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 PLACEHOLDER = "(a summary that is not made yet)"
 """Beginning of a summary that is not made yet."""
@@ -67,11 +67,11 @@ def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Sett
     return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
 
 
-def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
+def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
     """Merge in an overlay, and count the summaries and vectors that the home has not stored.
 
     Args:
-        today: Recipes of the home.
+        now: The situation of the home.
         trial: Recipes of its overlay.
         ratios: Ratios that tell how long a summary is.
         backfill: Make outdated summaries again, and use today's embedder.
@@ -79,9 +79,9 @@ def merge(today: Recipes, trial: Recipes, ratios: CallRatios, *, backfill: bool)
     Raises:
         EmbeddingError, SourceError, StoreError: see `next_inputs`.
     """
-    if next_publication(trial, backfill=backfill) is None:
+    if next_publication(Situation.looking(trial.settings), backfill=backfill) is None:
         return {}
-    settings, home, newest = today.settings, Home.of(today.settings), latest_snapshot(Home.of(today.settings))
+    settings, home, newest = now.settings, now.home, now.newest
     limit = settings.merging.summary_max_tokens
     asked = Unanswered(load_tokenizer(settings.chunking.encoding).counts, PLACEHOLDER + " word" * limit)
     with ResponseStore(home.responses) as responses:

@@ -21,6 +21,7 @@ from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vect
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.reading_schemas import READING_STATE
@@ -28,12 +29,11 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.records import Record, read_record
@@ -86,8 +86,8 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
         SourceError: one of them is still there, or has no trace in the home, so that it may be a slip of the pen.
         StoreError: the home is damaged.
     """
-    home, sources, gone = Home.of(settings), find_sources(settings), Gone()
-    refresh(home)
+    situation, gone = Situation.looking(settings), Gone()
+    home, sources = situation.home, situation.sources
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
@@ -220,7 +220,7 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
         snapshot = require_current(home)
-        if next_publication(Recipes.of(settings)) is not None:
+        if next_publication(Situation.looking(settings)) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
             _refuse_while_used(settings, snapshot, source, paths)

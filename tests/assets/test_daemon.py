@@ -19,6 +19,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
@@ -123,7 +124,7 @@ def test_dg_launch_of_the_job_backfill_is_a_backfill(settings: Settings) -> None
     for job, outdated in (("ingest", {"extractions": 1}), ("backfill", {})):
         launch = ["dg", "launch", "--job", job, "--partition", "notes"]
         subprocess.run(launch, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=LONGEST)
-        assert pending(changed).sources["notes"].outdated == outdated
+        assert pending(Situation.looking(changed)).sources["notes"].outdated == outdated
 
 
 @pytest.mark.long

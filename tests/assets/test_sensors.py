@@ -23,7 +23,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
 from lightrag_dagster.pipeline.merge import next_publication
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
@@ -70,7 +70,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
 
     # A source of which nothing is accepted yet changes no row.
     write_source(settings, "letters", {"river.md": RIVER})
-    assert next_publication(Recipes.of(settings)) is not None
+    assert next_publication(Situation.looking(settings)) is not None
     assert not publishes(instance, settings)
     shutil.rmtree(settings.sources / "letters")
 

@@ -17,6 +17,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -80,7 +81,7 @@ def refuses(settings: Settings) -> None:
     with pytest.raises(StoreError, match=SAID):
         KnowledgeBase.open(settings=settings)
     with pytest.raises(StoreError, match=SAID):
-        pending(settings)
+        pending(Situation.looking(settings))
     with pytest.raises(StoreError, match=SAID), building(Home(settings.home), 0):
         pytest.fail("nothing may be built")
 

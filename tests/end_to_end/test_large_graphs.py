@@ -15,6 +15,7 @@ from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.publish import check_published
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
@@ -63,7 +64,7 @@ def settings(scene: Settings, tmp_path: Path) -> Settings:
 def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settings) -> None:
     home, manifest = Home(settings.home), published(settings)
     assert manifest.graph is None
-    assert pending(settings).graph
+    assert pending(Situation.looking(settings)).graph
     assert check_published(home) == []
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -76,7 +77,7 @@ def test_the_snapshot_answers_and_the_next_run_builds_its_graph(settings: Settin
         assert (outcome.graph_built, outcome.published, outcome.cost_usd) == (True, None, 0.0)
         assert knowledge.cypher(CYPHER) == [{"chunks": 3}]
     assert published(settings) == manifest
-    assert not pending(settings).graph
+    assert not pending(Situation.looking(settings)).graph
     assert not run(settings).graph_built
     assert check_published(home) == []
     assert find_damage(home, manifest.snapshot_id, verify=True) == []
@@ -88,7 +89,7 @@ def test_a_run_through_dagster_publishes_first(settings: Settings) -> None:
     outcome = run(fresh)
     assert outcome.published is not None
     assert outcome.published.graph is None
-    assert not pending(fresh).graph
+    assert not pending(Situation.looking(fresh)).graph
     folder = Home(fresh.home).generation(outcome.published.snapshot_id)
     assert (folder / "manifest.json").stat().st_mtime_ns < (folder / "graph.json").stat().st_mtime_ns
 
@@ -123,17 +124,17 @@ def test_a_rollback_to_a_snapshot_without_graph_makes_it_pending(settings: Setti
     write_source(settings.changed(sources=settings.home / "sources"), "notes", {"river.md": RIVER})
     after = settings.changed(sources=settings.home / "sources", documents={"accept_deletes": True})
     build(after, graph=True)
-    assert not pending(after).graph
+    assert not pending(Situation.looking(after)).graph
     with building(home, 0) as lock:
         rollback(home, without, lock)
-    assert pending(after).graph
+    assert pending(Situation.looking(after)).graph
     run(after)
-    assert not pending(after).graph
+    assert not pending(Situation.looking(after)).graph
     assert published(after).snapshot_id == without
     assert Generation(home, without).has("graph.json")
     with building(home, 0) as lock:
         release(home, lock)
-    assert not pending(after).graph
+    assert not pending(Situation.looking(after)).graph
 
 
 @pytest.mark.long
@@ -172,7 +173,7 @@ def test_gc_and_backup_take_a_snapshot_without_graph_as_it_is(settings: Settings
     restored = settings.changed(home=tmp_path / "restored")
     restore(str(tmp_path / "backup"), Home(restored.home), 0)
     assert find_damage(Home(restored.home), snapshot_id, verify=True) == []
-    assert pending(restored).graph
+    assert pending(Situation.looking(restored)).graph
     for one in (settings, restored):
         run(one)
         assert find_damage(Home(one.home), snapshot_id, verify=True) == []
@@ -188,7 +189,7 @@ def test_a_purge_before_the_graph_is_built_leaves_nothing_to_mend(
     write_source(after, "office", {"office.txt": OFFICE})
     publish_without_graph(after)
     assert "Removed 2 snapshots" in purge(after, monkeypatch, "notes/flood.txt")
-    assert pending(after).graph
+    assert pending(Situation.looking(after)).graph
     assert run(after).graph_built
     assert find_damage(Home(after.home), published(after).snapshot_id, verify=True) == []
 
@@ -206,10 +207,10 @@ def test_in_a_bucket_every_machine_sees_whether_the_graph_is_built(
         assert knowledge.retrieve(QUESTION).entities
         with pytest.raises(StoreError, match="is not built yet"):
             knowledge.cypher(CYPHER)
-        assert pending(on_machine("second")).graph
+        assert pending(Situation.looking(on_machine("second"))).graph
         build_published_graph(Home.of(on_machine("second")))
         assert knowledge.cypher(CYPHER) == [{"chunks": 3}]
     third = on_machine("third")
-    assert not pending(third).graph
+    assert not pending(Situation.looking(third)).graph
     assert find_damage(Home.of(third), published(third).snapshot_id, verify=True) == []
     assert check_published(Home.of(third)) == []

@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.errors import EmbeddingError
 from lightrag_dagster.pipeline.merge import outdated
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
 from tests.models.local.models import change, copy_of
@@ -68,7 +68,7 @@ def test_another_model_waits_for_a_backfill(built: Settings, tmp_path: Path) -> 
     old, other = published(built), settings_in(tmp_path, copy_of(tmp_path / "other"))
     change(tmp_path / "other" / "1_Pooling" / "config.json", pooling_mode="cls")
     build(other)
-    assert outdated(Recipes.of(other)).vectors
+    assert outdated(Situation.looking(other)).vectors
     assert found(other) == found(built)  # a question is embedded as the snapshot was
 
     shutil.rmtree(tmp_path / "tiny")

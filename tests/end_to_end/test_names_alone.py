@@ -7,6 +7,7 @@ import pytest
 from lightrag_dagster import Keywords, KnowledgeBase
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -88,11 +89,11 @@ def test_a_source_moves_to_the_model_by_backfill_and_equals_a_clean_build(tmp_pa
     assert versions(names) == versions(settings(tmp_path, "clean"))
     assert asked(server) == []
 
-    assert pending(model).sources["notes"].outdated == {"extractions": 6}
+    assert pending(Situation.looking(model)).sources["notes"].outdated == {"extractions": 6}
     assert make_plan(model, ["notes"], backfill=True).sources[0].chunks_new == 6
     build(model, backfill=True)
     assert asked(server).count("extract") == 6
-    assert pending(model).sources["notes"].outdated == {}
+    assert pending(Situation.looking(model)).sources["notes"].outdated == {}
     clean = settings(tmp_path, "clean of the model", method="llm")
     build(clean)
     assert snapshot_contents(model) == snapshot_contents(clean)
@@ -105,7 +106,7 @@ def test_one_source_is_moved_alone_and_the_others_stay_without_a_model(tmp_path:
     write_source(names, "notes", {"river.md": RIVER})
     build(names)
     mixed = names.changed(extraction={"methods": {"notes": "llm"}})
-    assert {name: state.outdated for name, state in pending(mixed).sources.items()} == {
+    assert {name: state.outdated for name, state in pending(Situation.looking(mixed)).sources.items()} == {
         "archive": {},
         "notes": {"extractions": 1},
     }
@@ -113,7 +114,7 @@ def test_one_source_is_moved_alone_and_the_others_stay_without_a_model(tmp_path:
     assert [one.chunks_new for one in make_plan(mixed, backfill=True).sources] == [0, 1]
     build(mixed, backfill=True)
     assert asked(server).count("extract") == 1
-    assert all(not state.busy and not state.outdated for state in pending(mixed).sources.values())
+    assert all(not state.busy and not state.outdated for state in pending(Situation.looking(mixed)).sources.values())
 
     the_other_way = settings(tmp_path, "clean", method="llm").changed(extraction={"methods": {"archive": "mentions"}})
     build(the_other_way)
@@ -142,7 +143,7 @@ def test_a_pipeline_adds_its_names_and_is_part_of_the_recipe(tmp_path: Path, ser
     before = Recipes.of(named).extractions
     make_pipeline(model, {"blue lamp": "PRODUCT", "oil": "PRODUCT"})
     assert Recipes.of(named).extractions != before
-    assert pending(named).sources["notes"].outdated == {"extractions": 1}
+    assert pending(Situation.looking(named)).sources["notes"].outdated == {"extractions": 1}
     assert asked(server) == []
 
 

@@ -29,6 +29,7 @@ from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.settings import Settings, load_settings
@@ -288,7 +289,7 @@ class Histories(RuleBasedStateMachine):
         assert len(self.server.requests) == done
         assert way(settings, *names, backfill=backfill).failed == {}
         if not names:
-            states = pending(settings)
+            states = pending(Situation.looking(settings))
             assert states.publish is None
             left = {str(state.ingest) for state in states.sources.values() if state.busy}
             assert all("failed that may succeed now" in reason for reason in left), left

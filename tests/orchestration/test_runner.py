@@ -11,6 +11,7 @@ import pytest
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -80,7 +81,9 @@ def broken(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_a_source_that_cannot_be_used_is_named_before_a_run(broken: Settings) -> None:
-    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN) - {"by-names"}
+    assert {name for name, state in pending(Situation.looking(broken)).sources.items() if state.problem} == set(
+        BROKEN
+    ) - {"by-names"}
     assert {one.source for one in make_plan(broken).sources if one.problem} == set(BROKEN)
 
 
@@ -93,7 +96,7 @@ def test_a_source_that_cannot_be_used_costs_itself_alone(broken: Settings) -> No
     assert "needs the extra `cloud`; pip install 'lightrag-dagster[cloud]'" in outcome.failed["without-extra"]
     assert "no_such_pipeline" in outcome.failed["by-names"]
     assert run(broken, "good").failed == {}
-    assert {name for name, state in pending(broken).sources.items() if state.problem} == set(BROKEN)
+    assert {name for name, state in pending(Situation.looking(broken)).sources.items() if state.problem} == set(BROKEN)
 
 
 @pytest.mark.long  # test_silence.py holds it too

@@ -16,6 +16,7 @@ from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import source_state, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.purge import cache_usage
 from lightrag_dagster.resources import LightRAG
@@ -68,7 +69,7 @@ def rows(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def outdated(settings: Settings) -> int:
-    state = source_state(find_source(settings, "notes"), Recipes.of(settings), None, {})
+    state = source_state(find_source(settings, "notes"), Situation.looking(settings), {})
     return state.outdated.get("raw_documents", 0)
 
 

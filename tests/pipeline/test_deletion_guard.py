@@ -10,6 +10,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.sources import find_source
@@ -62,15 +63,15 @@ def test_a_refusal_is_said_until_other_files_are_read(settings: Settings) -> Non
     write_source(settings, "notes", without_text(10))
     with pytest.raises(SourceError) as refused:
         read(settings)
-    assert pending(settings).rejected == {"notes": str(refused.value)}
+    assert pending(Situation.looking(settings)).rejected == {"notes": str(refused.value)}
     assert make_plan(settings).sources[0].problem == str(refused.value)
     write_source(settings, "notes", without_text(9))
-    assert pending(settings).rejected == {}
+    assert pending(Situation.looking(settings)).rejected == {}
     with pytest.raises(SourceError, match="9 of 10"):
         read(settings)
-    assert list(pending(settings).rejected) == ["notes"]
+    assert list(pending(Situation.looking(settings)).rejected) == ["notes"]
     read(settings, accept=True)
-    assert pending(settings).rejected == {}
+    assert pending(Situation.looking(settings)).rejected == {}
 
 
 def test_losses_do_not_add_up_over_versions_that_were_never_accepted(settings: Settings) -> None:

@@ -24,6 +24,7 @@ from lightrag_dagster.pipeline.merge import Outdated, merge_sources, next_inputs
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -127,8 +128,8 @@ def summaries(settings: Settings, recipe: Settings) -> int:
 def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
     before, old = entities(make()), summaries(make(), make())
     edited = make(brief=True)
-    assert next_publication(Recipes.of(edited)) is None
-    assert outdated(Recipes.of(edited)) == Outdated(summaries=old)
+    assert next_publication(Situation.looking(edited)) is None
+    assert outdated(Situation.looking(edited)) == Outdated(summaries=old)
     assert old > 0
 
     publish_sources(edited, MORE)
@@ -139,7 +140,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
     assert {after[name]["summary_recipe"] for name in brief} == {Recipes.of(edited).summaries}
     unchanged = {name: before[name]["description"] for name in before.keys() - changed}
     assert {name: after[name]["description"] for name in unchanged} == unchanged
-    left = outdated(Recipes.of(edited)).summaries
+    left = outdated(Situation.looking(edited)).summaries
     assert 0 < left < old
     asked(loopback)
 
@@ -147,7 +148,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
     made = asked(loopback)
     assert made["summarise"] == left
     assert made["extract"] == 0
-    assert outdated(Recipes.of(edited)) == Outdated()
+    assert outdated(Situation.looking(edited)) == Outdated()
     publish_sources(make("clean", brief=True), MORE)
     assert snapshot_contents(edited) == snapshot_contents(make("clean"))
 
@@ -157,8 +158,10 @@ def test_kept_and_backfilled_summaries_are_different_generations(
     make: Make, first: Manifest, loopback: Loopback
 ) -> None:
     edited = make(brief=True)
-    assert next_inputs(Recipes.of(edited)) == first.inputs == next_inputs(Recipes.of(edited), backfill=True)
-    assert next_publication(Recipes.of(edited), backfill=True) == first.inputs
+    assert (
+        next_inputs(Situation.looking(edited)) == first.inputs == next_inputs(Situation.looking(edited), backfill=True)
+    )
+    assert next_publication(Situation.looking(edited), backfill=True) == first.inputs
     second = publish_accepted(edited, backfill=True)
     assert second.inputs == first.inputs
     assert second.snapshot_id != first.snapshot_id
@@ -215,10 +218,10 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
     record = newest(Home(make().home)).record()
     assert record.failed_summaries > 0
     assert record.summaries == {}
-    (warning,) = pending(make()).warnings
+    (warning,) = pending(Situation.looking(make())).warnings
     assert warning.startswith(f"{record.failed_summaries} summaries failed")
     loopback.fault = lambda received: None
-    assert next_publication(Recipes.of(make())) is None
+    assert next_publication(Situation.looking(make())) is None
     publish_sources(make(), MORE)
     assert newest(Home(make().home)).record().failed_summaries == 0
     assert snapshot_contents(make()) == clean
@@ -227,8 +230,8 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
 @pytest.mark.long
 def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loopback: Loopback) -> None:
     other = make(embedder="second")
-    assert next_publication(Recipes.of(other)) is None
-    assert outdated(Recipes.of(other)).parts == ["vectors"]
+    assert next_publication(Situation.looking(other)) is None
+    assert outdated(Situation.looking(other)).parts == ["vectors"]
 
     asked(loopback)
     second = publish_sources(other, MORE)
@@ -240,7 +243,7 @@ def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loop
 
     third = publish_accepted(other, backfill=True)
     assert asked(loopback) == {"second": 3}
-    assert outdated(Recipes.of(other)) == Outdated()
+    assert outdated(Situation.looking(other)) == Outdated()
     tables = {name: entry.table for name, entry in third.vectors.tables.items()}
     assert set(tables.values()).isdisjoint(entry.table for entry in first.vectors.tables.values())
     with KnowledgeBase.open(settings=other, snapshot_id=first.snapshot_id) as knowledge:
@@ -291,7 +294,7 @@ def test_only_where_another_embedder_may_help_an_error_names_it(
 def test_an_embedder_of_another_version_names_the_way_out(make: Make, first: Manifest) -> None:
     manifest = Home(make().home).generation(first.snapshot_id) / "manifest.json"
     manifest.write_text(manifest.read_text().replace(first.vectors.identity, "of another version"))
-    assert next_publication(Recipes.of(make())) is None
+    assert next_publication(Situation.looking(make())) is None
     with pytest.raises(EmbeddingError, match=r"embedded by of another version, .*--knowledge-base"):
         publish_sources(make(), MORE)
 
@@ -318,11 +321,11 @@ def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Ma
         publish_sources(edited, MORE)
     assert asked(loopback)["summarise"] == 0
     publish_accepted(edited, backfill=True)
-    assert outdated(Recipes.of(edited)) == Outdated()
+    assert outdated(Situation.looking(edited)) == Outdated()
 
 
 def test_editing_the_extraction_prompt_changes_no_merge(make: Make, first: Manifest) -> None:
-    assert next_publication(Recipes.of(make(extraction={"answer_format": "json_object"}))) is None
+    assert next_publication(Situation.looking(make(extraction={"answer_format": "json_object"}))) is None
     assert publish_accepted(make(extraction={"answer_format": "json_object"})) == first
 
 
@@ -353,18 +356,19 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
     offline: Settings, change: dict[str, Any], merges: bool, parts: list[str]
 ) -> None:
-    now, before = Recipes.of(offline.changed(**change)), published(offline)
+    before = published(offline)
+    now = Situation.looking(offline.changed(**change))
     assert outdated(now).parts == parts
     assert (next_publication(now) is not None) == merges
     assert next_inputs(now).embedder == before.inputs.embedder
     everything = next_publication(now, backfill=True)
     assert (everything is not None) == (merges or bool(parts))
     if everything is not None:
-        assert everything.embedder.identity == now.embedder
-        assert everything.code_version == now.generation
+        assert everything.embedder.identity == now.recipes.embedder
+        assert everything.code_version == now.recipes.generation
 
     more = now.settings.model_copy(update={"named_sources": {"more": SourceSettings(uri=str(offline.sources))}})
-    wanted = next_inputs(Recipes.of(more))
+    wanted = next_inputs(Situation.looking(more))
     assert wanted.left_out == {"more": "no version of it was accepted yet"}
     assert (wanted.merging, wanted.encoding) == (now.settings.merging, now.settings.chunking.encoding)
     assert wanted.embedder == before.inputs.embedder

@@ -24,6 +24,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import report
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import EXTRACTIONS, SOURCE_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
@@ -105,8 +106,8 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
     ingest(make())
     assert asked(loopback) == 3
     first, edited = contents(make()), make(edited=True)
-    assert outdated(pending(make())) == {"notes": {}, "office": {}}
-    assert outdated(pending(edited)) == {"notes": {"extractions": 2}, "office": {"extractions": 1}}
+    assert outdated(pending(Situation.looking(make()))) == {"notes": {}, "office": {}}
+    assert outdated(pending(Situation.looking(edited))) == {"notes": {"extractions": 2}, "office": {"extractions": 1}}
 
     assert ingest(edited) == []
     assert asked(loopback) == 0
@@ -115,14 +116,14 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
     write_source(edited, "notes", {"river.md": RIVER, "renamed.txt": FLOOD, "new.txt": "Ulla Berg visited Kessing."})
     assert ingest(edited) == ["notes"]
     assert asked(loopback) == 1
-    assert outdated(pending(edited))["notes"] == {"extractions": 2}
+    assert outdated(pending(Situation.looking(edited)))["notes"] == {"extractions": 2}
     tables = SourceTables(Home(edited.home))
     recipes = set(tables.read("extractions", "notes")["recipe"].to_pylist())
     assert recipes == {Recipes.of(make()).extractions, Recipes.of(edited).extractions}
 
     assert ingest(edited, "notes", backfill=True) == ["notes"]
     assert asked(loopback) == 2
-    assert outdated(pending(edited)) == {"notes": {}, "office": {"extractions": 1}}
+    assert outdated(pending(Situation.looking(edited))) == {"notes": {}, "office": {"extractions": 1}}
     assert ingest(edited, backfill=True) == ["office"]
     assert asked(loopback) == 1
     clean = make("clean", edited=True)
@@ -141,7 +142,7 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
 def test_another_chunk_size_leaves_unchanged_text_alone(make: Make, loopback: Loopback) -> None:
     ingest(make())
     small = make(size=24)
-    assert outdated(pending(small))["notes"] == {"chunks": 2}
+    assert outdated(pending(Situation.looking(small)))["notes"] == {"chunks": 2}
     assert ingest(small) == []
     asked(loopback)
 
@@ -197,25 +198,25 @@ def test_an_interrupted_backfill_is_resumed_and_replaces_nothing_meanwhile(make:
     loopback.fault = lambda received: None
     refused = str(loopback.requests.pop().body)
     assert (accepted(home, "notes"), contents(edited)) == (before, rows)
-    state = pending(edited).sources["notes"]
+    state = pending(Situation.looking(edited)).sources["notes"]
     assert (state.backfill, state.backfill_runs) == ("it was interrupted", False)
     assert str(state.unfinished_backfill).startswith("A backfill of notes is not finished: it was interrupted; `light")
     with ThreadPoolExecutor(1) as elsewhere, ingesting(home, "notes", 0):
-        state = elsewhere.submit(pending, edited).result().sources["notes"]
+        state = elsewhere.submit(lambda: pending(Situation.looking(edited))).result().sources["notes"]
     assert (state.backfill_runs, state.unfinished_backfill) == (True, "A backfill of notes runs now.")
 
     # A night in between works on the accepted rows.
     write_source(edited, "notes", {"river.md": RIVER, "flood.txt": FLOOD, "new.txt": "Ulla Berg visited Kessing."})
     assert ingest(edited) == ["notes"]
     assert accepted(home, "notes") != before
-    assert outdated(pending(edited))["notes"] == {"extractions": 2}
+    assert outdated(pending(Situation.looking(edited)))["notes"] == {"extractions": 2}
 
     assert ingest(edited, "notes", backfill=True) == ["notes"]
 
     bodies = [str(one.body) for one in loopback.requests]
     assert refused in bodies
     assert len(set(bodies)) == len(bodies) == 3
-    state = pending(edited).sources["notes"]
+    state = pending(Situation.looking(edited)).sources["notes"]
     assert (state.outdated, state.backfill, state.rejected) == ({}, None, None)
 
 
@@ -229,7 +230,7 @@ def test_a_backfill_that_fails_too_much_replaces_nothing(make: Make, loopback: L
 
     assert not acceptance.accepted
     assert (accepted(home, "notes"), contents(edited)) == (before, rows)
-    state = pending(edited).sources["notes"]
+    state = pending(Situation.looking(edited)).sources["notes"]
     assert (state.rejected, state.ingest) == (None, None)
     assert "2 of 2 chunks of source 'notes' failed (100.0%)" in str(state.backfill)
 
@@ -248,7 +249,7 @@ def test_types_that_cannot_be_read_are_skipped(make: Make) -> None:
     files: dict[str, str | bytes] = {f"{number}.bin": bytes(range(256)) for number in range(9)}
     write_source(make(), "notes", {"river.md": RIVER} | files)
     assert ingest_all(make(), "notes").accepted
-    assert pending(make()).sources["notes"].documents == {"processed": 1, "skipped": 9}
+    assert pending(Situation.looking(make())).sources["notes"].documents == {"processed": 1, "skipped": 9}
 
 
 def test_reasons_name_the_documents(make: Make, loopback: Loopback) -> None:
@@ -271,10 +272,10 @@ def test_a_shared_chunk_follows_the_first_source(make: Make) -> None:
     ingest(make())
     edited = make(edited=True)
     ingest(edited, "notes", backfill=True)
-    assert outdated_elsewhere(edited, "notes") == {"archive": 1}
-    assert outdated_elsewhere(edited, "archive") == {}
+    assert outdated_elsewhere(Situation.looking(edited), "notes") == {"archive": 1}
+    assert outdated_elsewhere(Situation.looking(edited), "archive") == {}
     ingest(edited, "archive", backfill=True)
-    assert outdated_elsewhere(edited, "notes") == {}
+    assert outdated_elsewhere(Situation.looking(edited), "notes") == {}
 
 
 INGEST = """

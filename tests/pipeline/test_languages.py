@@ -10,6 +10,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.purge.cache_usage import used_responses
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -137,13 +138,13 @@ def test_the_setting_asks_nothing_again_by_itself(make: Make, loopback: Loopback
     write_source(plain, "notes", FILES)
     ingest_all(plain)
     assert set(asked(loopback).values()) == {"Latin"}
-    assert pending(following).sources["notes"].ingest is None
+    assert pending(Situation.looking(following)).sources["notes"].ingest is None
 
     new = "Le débit de la rivière a été relevé à l'aube, et l'échelle était cassée."
     write_source(plain, "notes", FILES | {"new.txt": new, "short-a.md": said("es")})
     ingest_all(following)
     assert asked(loopback) == {new: "French"}
-    assert pending(following).sources["notes"].outdated == {"extractions": 4}
+    assert pending(Situation.looking(following)).sources["notes"].outdated == {"extractions": 4}
 
     ingest_all(following, backfill=True)
     # What is in no known language is asked for in Latin, as before, and stored.
@@ -163,7 +164,7 @@ def test_a_run_that_was_interrupted_before_it_asked_is_made_good(make: Make, loo
     tables, recipes = SourceTables(Home(settings.home)), Recipes.of(settings)
     read_source(source, tables, recipes)
     chunk_source("notes", tables, recipes)
-    assert pending(settings).sources["notes"].ingest == "extractions, input changed"
+    assert pending(Situation.looking(settings)).sources["notes"].ingest == "extractions, input changed"
     assert make_plan(settings).sources[0].chunks_new == 1
 
     ingest_all(settings)

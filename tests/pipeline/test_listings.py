@@ -13,6 +13,7 @@ from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, signature_now
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.purge.purge import find_gone
 from lightrag_dagster.settings import Settings, load_settings
@@ -231,16 +232,16 @@ def test_the_deletion_guard_holds_for_partitions_that_were_wiped(tmp_path: Path)
     for _ in range(2):
         with pytest.raises(SourceError, match="source 'pages' lost 2 of 3 documents at once"):
             read(settings)
-    assert "lost 2 of 3" in (pending(settings).sources["pages"].rejected or "")
+    assert "lost 2 of 3" in (pending(Situation.looking(settings)).sources["pages"].rejected or "")
     materialised(settings, lake.versions)
-    assert pending(settings).sources["pages"].rejected is None
+    assert pending(Situation.looking(settings)).sources["pages"].rejected is None
     assert set(read(settings)) == {"1/a", "2/a", "3/a"}
 
 
 def test_nothing_is_taken_for_deleted_before_dagster_was_asked(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     settings = settings_of(tmp_path, lake.named())
-    state = pending(settings).sources["pages"]
+    state = pending(Situation.looking(settings)).sources["pages"]
     assert "none is known yet; set DAGSTER_HOME" in (state.problem or "")
     plan = make_plan(settings).sources[0]
     assert (plan.problem, plan.partitions) == (state.problem, None)
@@ -326,7 +327,7 @@ def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path
         tables = SourceTables(Home.of(settings), candidate=backfill)
         counts = tables.require("raw_documents", "pages").counts["status"]
         assert counts == {"processed": 1, "stale": 2, "skipped": 2}
-        state = pending(settings).sources["pages"]
+        state = pending(Situation.looking(settings)).sources["pages"]
         assert (state.withheld, state.ingest) == (None, "raw_documents, input changed")
         with pytest.raises(SourceError, match="pages/2/a is in a partition that cannot be read now"):
             find_gone(settings, ["pages/2/a"])
@@ -358,11 +359,11 @@ def test_a_place_without_any_partition_is_said_until_it_has_one(tmp_path: Path) 
     materialised(settings, {"a": "1", "b": "1"})
     with pytest.raises(SourceError, match="partition 'a'"):
         read(settings)
-    state = pending(settings).sources["pages"]
+    state = pending(Situation.looking(settings)).sources["pages"]
     assert "partition 'a'" in str(state.withheld)
     assert state.ingest is not None
 
     for name in ("a", "b"):
         (tmp_path / "lake" / f"{name}.jsonl").write_text(row)
     assert read(settings) == {"a/1": RIVER, "b/1": RIVER}
-    assert pending(settings).sources["pages"].withheld is None
+    assert pending(Situation.looking(settings)).sources["pages"].withheld is None

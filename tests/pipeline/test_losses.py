@@ -5,6 +5,7 @@ import pytest
 from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.versions import TableVersion
 from tests.support import RIVER, build, write_source
@@ -84,7 +85,7 @@ def test_a_source_that_names_little_is_warned_of(
 def test_an_empty_graph_is_a_warning_that_says_what_to_do(settings: Settings) -> None:
     write_source(settings, "tech", {"a.txt": NAMELESS, "b.txt": ""})
     build(settings)
-    found = pending(settings)
+    found = pending(Situation.looking(settings))
     assert [str(loss) for loss in found.losses] == ["documents: 1 empty of 2 (tech)"]
     (warning,) = found.warnings
     assert "is empty: the offline rules" in warning
@@ -92,5 +93,5 @@ def test_an_empty_graph_is_a_warning_that_says_what_to_do(settings: Settings) ->
 
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)
-    (warning,) = pending(settings).warnings
+    (warning,) = pending(Situation.looking(settings)).warnings
     assert warning.startswith("no name of tech is in the graph")

@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import DocumentSettings, Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -25,15 +25,15 @@ def ingested(settings: Settings) -> Settings:
 
 
 def state(settings: Settings, source: str = "notes") -> str:
-    return str(pending(settings).sources[source])
+    return str(pending(Situation.looking(settings)).sources[source])
 
 
 def test_a_source_from_new_to_merged(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     assert state(settings) == "pending: raw_documents, never made"
-    assert pending(settings).publish is None
+    assert pending(Situation.looking(settings)).publish is None
     ingest_all(settings, "notes")
-    states = pending(settings)
+    states = pending(Situation.looking(settings))
     assert str(states.sources["notes"]) == "pending: merge"
     assert states.publish is not None
     assert list(states.publish.sources) == ["notes"]
@@ -67,10 +67,10 @@ def test_no_table_is_read(ingested: Settings) -> None:
     write_source(ingested, "bad", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
     ingest_all(ingested, "bad")
     german = ingested.changed(language="German")
-    before = pending(german)
+    before = pending(Situation.looking(german))
     for file in (ingested.home / "tables").rglob("*.parquet"):
         file.write_bytes(b"no table")
-    assert pending(german) == before
+    assert pending(Situation.looking(german)) == before
     assert dict(before.sources["notes"].outdated) == {"extractions": 2}
     assert dict(before.sources["bad"].documents) == {"failed": 1, "processed": 1}
 
@@ -85,25 +85,25 @@ def test_a_source_that_cannot_be_listed_says_so(ingested: Settings, tmp_path: Pa
 def test_a_bound_counts_at_once(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "broken.txt": b"\xc3\x28"})
     ingest_all(settings, "notes")
-    states = pending(settings)
+    states = pending(Situation.looking(settings))
     assert list(states.rejected) == ["notes"]
     assert state(settings).startswith("not accepted: 1 of 2 documents of source 'notes' failed (50.0%)")
     assert states.sources["notes"].busy is False
 
     more = settings.model_copy(update={"documents": DocumentSettings(max_failed_share=0.5)})
-    assert pending(more).sources["notes"].accept
+    assert pending(Situation.looking(more)).sources["notes"].accept
     accept_pending(settings)
     assert accepted(Home(settings.home), "notes") is None
     accept_pending(more)
     assert accepted(Home(settings.home), "notes") is not None
     # What was accepted stays so when the bound is lowered again.
-    assert pending(settings).rejected == {}
+    assert pending(Situation.looking(settings)).rejected == {}
 
 
 def test_a_source_that_is_gone_before_its_first_publication_is_held(ingested: Settings) -> None:
-    before = next_publication(Recipes.of(ingested))
+    before = next_publication(Situation.looking(ingested))
     assert before is not None
     shutil.rmtree(ingested.sources / "notes")
-    assert next_publication(Recipes.of(ingested)) == before
-    assert list(pending(ingested).rejected) == ["notes"]
-    assert next_publication(Recipes.of(ingested.changed(documents={"accept_deletes": True}))) is None
+    assert next_publication(Situation.looking(ingested)) == before
+    assert list(pending(Situation.looking(ingested)).rejected) == ["notes"]
+    assert next_publication(Situation.looking(ingested.changed(documents={"accept_deletes": True}))) is None

@@ -9,6 +9,7 @@ import pytest
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.pending import SourceState, accept_pending, pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.extraction import records
@@ -79,18 +80,18 @@ def rejected(state: SourceState) -> int:
 
 def upgrade(settings: Settings) -> Acceptance:
     """Do what the first run does after the upgrade."""
-    assert pending(settings).sources["notes"].busy
+    assert pending(Situation.looking(settings)).sources["notes"].busy
     return ingest_all(settings, "notes")
 
 
 def test_an_upgrade_asks_nothing_keeps_the_source_and_warns(older: Settings, loopback: Loopback) -> None:
-    state = pending(older).sources["notes"]
+    state = pending(Situation.looking(older)).sources["notes"]
     assert (state.rejected, rejected(state)) == (None, 40)
     assert make_plan(older).total.high == 0
     outcome = upgrade(older)
     assert (outcome.accepted, asked(loopback)) == (True, 0)
     assert outcome.rejected_rows > older.extraction.max_rejected_share
-    state = pending(older).sources["notes"]
+    state = pending(Situation.looking(older)).sources["notes"]
     assert (state.rejected, state.busy) == (None, False)
     assert rejected(state) == 40
     tables = SourceTables(Home(older.home))
@@ -109,16 +110,16 @@ def test_after_an_upgrade_new_answers_alone_are_judged(
     assert upgrade(older).accepted is kept
     assert asked(loopback) == 1
     assert (accepted(Home(older.home), "notes") == good) is not kept
-    state = pending(older).sources["notes"]
+    state = pending(Situation.looking(older)).sources["notes"]
     assert bool(state.rejected) is not kept
     if not kept:
         assert "8 of 15 since it was last accepted" in str(state.rejected)
         more = older.changed(extraction={"max_rejected_share": 0.6})
-        assert pending(more).sources["notes"].accept
+        assert pending(Situation.looking(more)).sources["notes"].accept
         accept_pending(more)
         assert accepted(Home(older.home), "notes") != good
         # What was accepted stays so when the bound is lowered again.
-        assert pending(older).sources["notes"].rejected is None
+        assert pending(Situation.looking(older)).sources["notes"].rejected is None
     assert asked(loopback) == 0
 
 
@@ -130,9 +131,9 @@ def test_another_parser_changes_what_is_counted_and_not_what_is_accepted(
         patched.setitem(recipe_module._REVISIONS, "mentions", 100)
         patched.setattr(records, "_relation", lambda fields, weight: NO_END)
         assert upgrade(older).accepted
-        assert rejected(pending(older).sources["notes"]) > 40
+        assert rejected(pending(Situation.looking(older)).sources["notes"]) > 40
     assert upgrade(older).accepted
-    assert rejected(pending(older).sources["notes"]) == 40
+    assert rejected(pending(Situation.looking(older)).sources["notes"]) == 40
 
 
 @pytest.mark.parametrize("rows", [ROWS, pytest.param(1, marks=pytest.mark.long)])
@@ -143,10 +144,13 @@ def test_retrying_asks_again_about_chunks_of_which_no_row_can_be_used(
     assert upgrade(older).accepted
     assert ingest(older) == []
     retrying = older.retrying_failed()
-    assert pending(retrying).sources["notes"].ingest == "extractions, 1 chunks failed that may succeed now"
+    assert (
+        pending(Situation.looking(retrying)).sources["notes"].ingest
+        == "extractions, 1 chunks failed that may succeed now"
+    )
     assert ingest(retrying) == ["notes"]
     assert asked(loopback) == 1  # the second attempt, since the first answer is stored
-    assert rejected(pending(older).sources["notes"]) == 0
+    assert rejected(pending(Situation.looking(older)).sources["notes"]) == 0
     assert ingest(retrying) == []
     shards.ROWS = ROWS
     clean = older.changed(home=older.home.with_name("clean"))
@@ -160,7 +164,7 @@ def test_a_new_source_is_judged_whole(settings: Settings, loopback: Loopback) ->
     loopback.chat = answering("", lambda usual: "relation<|#|>A<|#|>\n" * 2 + usual)
     assert not ingest_all(settings, "notes").accepted
     assert accepted(Home(settings.home), "notes") is None
-    state = pending(settings).sources["notes"]
+    state = pending(Situation.looking(settings)).sources["notes"]
     assert "most often: relation with 3 of 5 fields; " in str(state.rejected)
     assert str(state).startswith(
         "not accepted: 4 of 27 rows of the answers about source 'notes' could not be used (14.8%)"
@@ -189,7 +193,7 @@ def test_a_backfill_whose_answers_are_bad_replaces_nothing(settings: Settings, l
     loopback.chat = answering(FLOOD, lambda usual: "relation<|#|>A<|#|>\n" * 9 + usual)
     assert not ingest_all(other, "notes", backfill=True).accepted
     assert accepted(Home(settings.home), "notes") == good
-    state = pending(other).sources["notes"]
+    state = pending(Situation.looking(other)).sources["notes"]
     assert "could not be used (28.1%)" in str(state.backfill)
     assert (state.rejected, rejected(state)) == (None, 0)
     lenient = other.changed(extraction={"max_rejected_share": 0.4})

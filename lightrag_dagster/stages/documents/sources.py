@@ -1,6 +1,6 @@
 """Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -69,14 +69,14 @@ def loose_files(settings: Settings) -> list[str]:
     return sorted(shown(entry.name) for entry in _entries(settings) if not _is_folder(entry))
 
 
-def chosen_sources(settings: Settings, names: Sequence[str]) -> list[Source]:
-    """Return the sources of these names, or all when none is named; accents may be composed or not.
+def chosen_sources(settings: Settings, names: Sequence[str], found: Mapping[str, Source] | None = None) -> list[Source]:
+    """Return those of these names among the sources found, or all when none is named; accents may be composed or not.
 
     Raises:
         SourceError: as `find_sources`; none is configured, or a name is not one. In `extraction.methods`, an earlier
             source of the home counts as well, since it may be missing for a while.
     """
-    found, misnamed = find_sources(settings), misnamed_sources(settings)
+    found, misnamed = find_sources(settings) if found is None else found, misnamed_sources(settings)
     names = [stored_name(name, found) for name in names]
     if refused := [misnamed[name] for name in names or ([] if found else misnamed) if name in misnamed]:
         raise SourceError("; ".join(refused))

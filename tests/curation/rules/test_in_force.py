@@ -19,8 +19,8 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.in_force import decisions_of, in_force, taken
 from lightrag_dagster.errors import DecisionError, LightRAGError
 from lightrag_dagster.pipeline.merge import next_inputs
-from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.pending import Pending, pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.purge.decided import erase_undone
 from lightrag_dagster.settings import Settings, load_settings
@@ -47,6 +47,10 @@ from lightrag_dagster.curation.rules.decisions import Decision
 for number in range(1, 1000):
     print(*take(load_settings(home=sys.argv[1]), [Decision(action="remove", names=(f"Name {number}",))]), flush=True)
 """
+
+
+def looked(settings: Settings) -> Pending:
+    return pending(Situation.looking(settings))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,7 @@ def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_w
     ids = {row["entity_id"] for row in entities(settings).values()}
 
     assert take(settings, SEVERAL) == [1, 2, 3, 4, 5]
-    assert pending(settings).publish is not None
+    assert pending(Situation.looking(settings)).publish is not None
     plan = make_plan(settings)
     assert [one.chunks_new for one in plan.sources] == [0], "no extraction is asked again"
     build(settings)
@@ -145,7 +149,7 @@ def test_a_table_that_is_gone_is_not_taken_for_one_without_decisions(make: Make,
     if is_empty:
         file.touch()
     lost = "bytes" if is_empty else "decision.* number 2"
-    for act in (pending, build, make_plan, lambda one: take(one, SEVERAL[2:])):
+    for act in (looked, build, make_plan, lambda one: take(one, SEVERAL[2:])):
         with pytest.raises(LightRAGError, match=rf"decisions\.sqlite has no {lost}; restore .* --lost`"):
             act(settings)
     file.unlink(missing_ok=True)
@@ -197,7 +201,7 @@ def test_a_source_may_not_have_the_name_of_what_is_added(make: Make) -> None:
     write_source(settings, "curation", {"a.md": RIVER})
     take(settings, [SEVERAL[-1]])
     with pytest.raises(DecisionError, match="a source is called curation, as the one of added entities; rename it"):
-        next_inputs(Recipes.of(settings))
+        next_inputs(Situation.looking(settings))
 
 
 def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(make: Make, tmp_path: Path) -> None:
@@ -212,7 +216,7 @@ def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(
     )
     assert taken(Home.of(settings)) == []
     take(make(home=settings.home), [Decision(action="rename", names=("bergen",), into="Bergen (Norway)")])
-    for act in (pending, build, make_plan):
+    for act in (looked, build, make_plan):
         with pytest.raises(DecisionError, match=r"decision 1 and names\.yaml:1 give one entity two names"):
             act(settings)
     assert not Home.of(settings).current.exists()
@@ -238,11 +242,11 @@ def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> N
     settings = make()
     take(settings, [Decision(action="remove", names=("Marta Lindqvst",)), SEVERAL[1]])
     build(settings)
-    (warning,) = pending(settings).warnings
+    (warning,) = pending(Situation.looking(settings)).warnings
     assert warning.startswith("1 name in decisions is in no document, as “Marta Lindqvst”; ")
     undo(settings, 1)
     build(settings)
-    assert pending(settings).warnings == []
+    assert pending(Situation.looking(settings)).warnings == []
 
 
 @pytest.mark.long
@@ -254,7 +258,9 @@ def test_mentions_of_types_that_are_not_allowed_are_counted(make: Make) -> None:
     curation = Generation(Home.of(settings), published(settings).snapshot_id).record().curation
     assert curation.mapped > 0
     assert curation.disallowed > 0
-    assert any("`merging.types.allowed` lacks their type" in one for one in pending(settings).warnings)
+    assert any(
+        "`merging.types.allowed` lacks their type" in one for one in pending(Situation.looking(settings)).warnings
+    )
 
 
 def test_there_must_be_a_decision_to_undo(make: Make) -> None:

@@ -5,8 +5,9 @@ import shutil
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.pipeline.gone import source_to_read
+from lightrag_dagster.pipeline.ingest import source_to_read
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -28,7 +29,7 @@ def tickets_gone(settings: Settings) -> Settings:
 def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Settings) -> None:
     first = published(tickets_gone)
     reason = "source 'tickets' is gone, with its 1 document. The last accepted version stays published. If this is "
-    assert pending(tickets_gone).rejected["tickets"].startswith(reason)
+    assert pending(Situation.looking(tickets_gone)).rejected["tickets"].startswith(reason)
     (plan,) = [one for one in make_plan(tickets_gone).sources if one.source == "tickets"]
     assert str(plan.problem).startswith(reason)
     held = build(tickets_gone)
@@ -43,7 +44,7 @@ def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Sett
 
     build(tickets_gone.changed(documents={"accept_deletes": True}))
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
-    assert pending(tickets_gone).rejected == {}
+    assert pending(Situation.looking(tickets_gone)).rejected == {}
 
 
 def test_only_a_source_that_is_listed_is_let_go(tickets_gone: Settings) -> None:
@@ -145,8 +146,10 @@ def test_a_source_that_was_let_go_and_comes_back_with_less_has_no_more_than_that
 
 def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
     accepting = tickets_gone.changed(documents={"accept_deletes": True})
-    assert pending(accepting).warnings == ["tickets is no longer a source: its 1 document leaves with the next run"]
+    assert pending(Situation.looking(accepting)).warnings == [
+        "tickets is no longer a source: its 1 document leaves with the next run"
+    ]
     gone = "tickets is no longer a source: its 1 document is no longer in the knowledge base"
     assert build(accepting).warnings == [gone]
     (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
-    assert pending(tickets_gone).warnings == []
+    assert pending(Situation.looking(tickets_gone)).warnings == []

@@ -1,0 +1,135 @@
+"""The situation of a home: what each step and command reads once, and hands down to all that it calls."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
+
+from lightrag_dagster.core.text.composed import stored_name
+from lightrag_dagster.curation.rules.additions import CURATION
+from lightrag_dagster.curation.rules.in_force import InForce, in_force
+from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.pipeline.absent import absent_sources, merged_before
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.locks.base import Lock, require_held
+from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot
+from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.versions import Accepted
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The sources, decisions, accepted versions and snapshots of a home at one moment, and today's recipes.
+
+    It is read without a lock by what looks, and under the builder's by what builds; none is kept across the end of an
+    ingestion or of a lock. `newest` is the snapshot that was published last, `shown` the one that readers open, which a
+    rollback holds. Sources that cannot be listed and decisions that cannot all hold are an error of those that ask for
+    them.
+    """
+
+    home: Home
+    recipes: Recipes
+    newest: Manifest | None
+    shown: Manifest | None
+    _sources: Mapping[str, Source] | LightRAGError
+    _absent: Mapping[str, str] | LightRAGError
+    _accepted: Mapping[str, Accepted] | LightRAGError
+    _decided: InForce | LightRAGError
+
+    @classmethod
+    def looking(cls, settings: Settings, *, refreshed: bool = False) -> Self:
+        """Read the situation without a lock; of a bucket, take over its records, unless that was done just now.
+
+        Raises:
+            SettingsError: a prompt file cannot be used.
+            StoreError: the home is damaged, or has another layout.
+        """
+        home = Home.of(settings)
+        if not refreshed:
+            refresh(home)
+        return cls._read(home, Recipes.of(settings))
+
+    @classmethod
+    def building(cls, recipes: Recipes, lock: Lock) -> Self:
+        """Read the situation under the builder's lock; raises StoreError, and BuilderLockedError if it was lost."""
+        require_held(lock)
+        return cls._read(Home.of(recipes.settings), recipes)
+
+    @classmethod
+    def _read(cls, home: Home, recipes: Recipes) -> Self:
+        settings, newest = recipes.settings, latest_snapshot(home)
+        sources = _or_error(lambda: find_sources(settings))
+        absent = _or_error(lambda: absent_sources(settings, home, _given(sources), newest))
+        records = _or_error(lambda: _accepted_of(home, [*_given(sources), *_given(absent)]))
+        decided = _or_error(lambda: in_force(settings))
+        return cls(home, recipes, newest, current_snapshot(home), sources, absent, records, decided)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.recipes.settings
+
+    @property
+    def sources(self) -> Mapping[str, Source]:
+        """The configured sources by name; raises SourceError if they cannot be listed."""
+        return _given(self._sources)
+
+    @property
+    def absent(self) -> Mapping[str, str]:
+        """What is merged and no source any more, and why it stays; raises as `sources`, and StoreError."""
+        return _given(self._absent)
+
+    @property
+    def accepted(self) -> Mapping[str, Accepted]:
+        """The accepted tables of sources, and of what is absent; raises as `absent`."""
+        return _given(self._accepted)
+
+    @property
+    def decided(self) -> InForce:
+        """The decisions in force; raises DecisionError if they cannot be read, or cannot all hold."""
+        return _given(self._decided)
+
+    @property
+    def unreleased(self) -> str | None:
+        """The id of the newest snapshot while a rollback holds another."""
+        return self.newest.snapshot_id if self.newest and self.newest != self.shown else None
+
+    def chosen(self, names: Sequence[str]) -> tuple[list[Source], list[str]]:
+        """Return the sources of these names, or all when none is named, and the names of absent ones.
+
+        Raises:
+            SourceError: as `chosen_sources`.
+            StoreError: the home is damaged.
+        """
+        absent = merged_before(self.home, self.sources, self.newest) if names else set()
+        if names and self.newest:  # a run that was killed may have let them go
+            absent |= self.newest.inputs.sources.keys() - self.sources.keys() - {CURATION}
+        there = [
+            n for n in names if stored_name(n, self.sources) in self.sources or stored_name(n, absent) not in absent
+        ]
+        away = [stored_name(name, absent) for name in names if name not in there]
+        return ([] if away and not there else chosen_sources(self.settings, there, self.sources)), away
+
+
+def _accepted_of(home: Home, sources: Sequence[str]) -> dict[str, Accepted]:
+    return {name: record for name in sorted(sources) if (record := accepted(home, name))}
+
+
+def _or_error(read: Callable[[], Read]) -> Read | LightRAGError:
+    """Return what is read, or the error that whoever asks for it gets."""
+    try:
+        return read()
+    except LightRAGError as error:
+        return error
+
+
+def _given(found: Read | LightRAGError) -> Read:
+    if isinstance(found, LightRAGError):
+        raise found
+    return found

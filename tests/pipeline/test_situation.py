@@ -1,0 +1,98 @@
+"""A situation is one moment of a home: what comes later is in the next one."""
+
+import dataclasses
+import shutil
+
+import pytest
+
+from lightrag_dagster.errors import BuilderLockedError, DecisionError, SourceError
+from lightrag_dagster.pipeline.merge import next_publication
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
+from tests.pipeline.test_ingest import ingest_all
+from tests.support import FLOOD, RIVER, build, published, write_source
+
+
+@pytest.fixture
+def notes(settings: Settings) -> Settings:
+    """Settings of a published home with one source."""
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    return settings
+
+
+def test_an_edit_between_two_situations_is_in_the_second_alone(notes: Settings) -> None:
+    before = Situation.looking(notes)
+    write_source(notes, "notes", {"river.md": f"{RIVER} It rained.", "flood.md": FLOOD})
+    write_source(notes, "more", {"flood.md": FLOOD})
+    ingest_all(notes, "notes")
+    with building(Home.of(notes), 0) as lock:
+        after = Situation.building(Recipes.of(notes), lock)
+
+    assert (list(before.sources), list(after.sources)) == (["notes"], ["more", "notes"])
+    assert before.accepted["notes"] != after.accepted["notes"]
+    assert (next_publication(before), before.newest) == (None, after.newest)
+    wanted = next_publication(after)
+    assert wanted is not None
+    assert wanted.sources == {"notes": after.accepted["notes"].tables}
+    assert list(wanted.left_out) == ["more"]
+
+    build(notes)
+    assert after.newest == before.newest != Situation.looking(notes).newest == published(notes)
+    assert next_publication(after) == wanted
+
+
+def test_what_is_read_of_a_home_without_anything(settings: Settings) -> None:
+    empty = Situation.looking(settings)
+    assert (dict(empty.sources), dict(empty.absent), dict(empty.accepted)) == ({}, {}, {})
+    assert (empty.newest, empty.shown, empty.unreleased) == (None, None, None)
+    assert empty.decided.decisions == ()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        empty.newest = None  # type: ignore[misc]
+
+
+def test_an_error_is_one_of_who_asks(notes: Settings) -> None:
+    shutil.rmtree(notes.sources)
+    unlisted = Situation.looking(notes)
+    assert unlisted.shown == published(notes)
+    for ask in (
+        lambda: unlisted.sources,
+        lambda: unlisted.absent,
+        lambda: unlisted.accepted,
+        lambda: pending(unlisted),
+    ):
+        with pytest.raises(SourceError, match="sources"):
+            ask()
+
+
+def test_decisions_that_cannot_all_hold_are_an_error_of_the_merge_alone(notes: Settings) -> None:
+    file = notes.home / "names.yaml"
+    file.write_text("- rename: Elbe\n  into: One\n- rename: Elbe\n  into: Two\n", encoding="utf-8")
+    found = Situation.looking(notes.changed(curation=file))
+    assert list(found.sources) == ["notes"]
+    with pytest.raises(DecisionError, match="two names"):
+        next_publication(found)
+
+
+def test_sources_are_chosen_by_name_and_absent_ones_are_told_apart(notes: Settings) -> None:
+    write_source(notes, "more", {"flood.md": FLOOD})
+    shutil.rmtree(notes.sources / "notes")
+    found = Situation.looking(notes)
+    assert [one.name for one in found.chosen([])[0]] == ["more"]
+    assert found.chosen(["notes"]) == ([], ["notes"])
+    assert found.absent["notes"].startswith("source 'notes' is gone, with its 1 document")
+    with pytest.raises(SourceError, match="no such source: letters"):
+        found.chosen(["letters"])
+
+
+def test_a_builder_that_lost_its_lock_reads_nothing(notes: Settings) -> None:
+    class Lost:
+        def still_held(self) -> bool:
+            return False
+
+    with pytest.raises(BuilderLockedError, match="was lost"):
+        Situation.building(Recipes.of(notes), Lost())
