@@ -8,8 +8,8 @@ from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import IngestConfig
 from lightrag_dagster.assets.source_steps import in_own_run
 from lightrag_dagster.assets.upstream import look_upstream
-from lightrag_dagster.pipeline.shards import LOCK_SECONDS
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 
 @asset(
@@ -22,5 +22,5 @@ def raw_documents(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
 ) -> Iterator[dg.MaterializeResult]:
     """Read the source as it is now."""
-    look_upstream(context.instance, lightrag.settings, [context.partition_key], LOCK_SECONDS)
+    look_upstream(context.instance, lightrag.settings, [context.partition_key], STEP_SECONDS)
     yield from in_own_run("raw_documents")(context, config, lightrag)

@@ -11,7 +11,7 @@ from lightrag_dagster.assets.metadata import IngestConfig
 from lightrag_dagster.assets.namespace import Namespace
 
 Job: TypeAlias = Any
-"""What `define_asset_job` returns, for which Dagster exports no name."""
+"""The result of `define_asset_job`, for which Dagster exports no name."""
 
 INGESTED = [name for declared in INGESTION for name in declared.assets]
 PUBLISHED = [name for declared in PUBLICATION for name in declared.assets]

@@ -14,11 +14,9 @@ from lightrag_dagster.settings import Role, Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import PinnedEmbedder
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-
-LOCK_SECONDS = 3600.0
-"""Time that a step waits for another builder: longer than any merge, shorter than a night."""
 
 
 class LightRAG:
@@ -62,5 +60,5 @@ class LightRAG:
     @contextmanager
     def building(self) -> Iterator[Home]:
         """Hold the home's lock for one block; waits for another builder."""
-        with building(self.home, LOCK_SECONDS):
+        with building(self.home, STEP_SECONDS):
             yield self.home

@@ -12,7 +12,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.indexes.lance import open_vectors
-from lightrag_dagster.orchestration.runner import LOCK_SECONDS, Outcome, bring_up_to_date
+from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
@@ -25,6 +25,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
@@ -76,7 +77,7 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
     """
     home, recipes, outcome = Home.of(settings), Recipes.of(settings), Outcome()
     account = Account(str(uuid4()))
-    with building(home, LOCK_SECONDS):
+    with building(home, COMMAND_SECONDS):
         for source in chosen_sources(settings, names):
             tables = SourceTables(home, candidate=backfill)
             try:

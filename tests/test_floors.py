@@ -287,6 +287,12 @@ def test_a_breach_is_seen(module: str, line: str, breach: str) -> None:
     assert list(breaches({module: line})) == [f"{module}: {breach}"]
 
 
+def test_duckdb_is_opened_in_one_place() -> None:
+    assert [module for module, text in product().items() if "duckdb.connect(" in text] == [
+        "lightrag_dagster.storage.duckdb"
+    ]
+
+
 def test_a_circle_is_seen() -> None:
     first, second = "lightrag_dagster.storage.first", "lightrag_dagster.storage.second"
     files = {first: "from lightrag_dagster.storage import second", second: f"from {first} import name"}

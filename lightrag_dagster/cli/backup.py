@@ -10,16 +10,15 @@ from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
-
-_LOCK_SECONDS = 5.0
 
 
 def run_backup(console: Console, target: str) -> None:
     """Copy the home to a folder or bucket, and print the numbers of files and rows."""
     home = Home.of(load_settings())
     with _shown(console, "backup of", home):
-        copied = back_up(home, target, _LOCK_SECONDS)
+        copied = back_up(home, target, COMMAND_SECONDS)
     _print(console, copied, f"{home.name} is backed up in {target}")
 
 
@@ -31,7 +30,7 @@ def run_restore(console: Console, source: str) -> int:
     """
     home = Home.of(load_settings())
     with _shown(console, "restore of", home):
-        copied = restore(source, home, _LOCK_SECONDS)
+        copied = restore(source, home, COMMAND_SECONDS)
     _print(console, copied, f"{home.name} is restored from {source}")
     damaged = find_current_damage(home, verify=home.bucket is None)
     for damage in damaged:

@@ -2,8 +2,9 @@
 
 from importlib.resources import files
 
-import duckdb
 import pyarrow as pa
+
+from lightrag_dagster.storage.duckdb import open_duckdb
 
 HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.int32()), ("item", pa.string())])
 """The items found: the chunk at `rank` (from 1) by its id, and again for each document (source/path) it occurs in."""
@@ -28,7 +29,7 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
     """
     statement = (files("lightrag_dagster.evaluation") / "metrics.sql").read_text("utf-8")
     # One thread, so that sums are the same to the last bit.
-    with duckdb.connect(config={"threads": 1}) as connection:
+    with open_duckdb(threads=1) as connection:
         for name, table in (("asked", asked), ("hits", hits), ("gold", gold)):
             connection.register(name, table)
         return connection.sql(statement, params={"k": k}).to_arrow_table()

@@ -21,6 +21,7 @@ from lightrag_dagster.exports.written import Written
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Export, Exports
 from lightrag_dagster.storage.snapshots.exported import (
     LATEST,
@@ -33,8 +34,6 @@ from lightrag_dagster.storage.snapshots.readers import mark_read
 from lightrag_dagster.storage.snapshots.snapshots import require_current
 
 _log = logging.getLogger(__name__)
-
-_LOCK_SECONDS = 60.0
 
 
 class Writer(NamedTuple):
@@ -107,7 +106,7 @@ def export_published(home: Home, formats: Sequence[str], writers: Writers = WRIT
         BuilderLockedError: another process builds.
         StoreError: as `export_to`, or the index is damaged.
     """
-    with building(home, _LOCK_SECONDS):
+    with building(home, STEP_SECONDS):
         generation = Generation(home, require_current(home).snapshot_id)
         index, folder = read_exports(home), home.exports / generation.id
         known = dict(index.formats) if index and index.snapshot_id == generation.id else {}

@@ -60,10 +60,10 @@ def changes_between(before: Generation, after: Generation) -> pa.Table:
 def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
     import duckdb
 
-    from lightrag_dagster.storage.duckdb import unreadable
+    from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
 
     statement = package_files(__package__).joinpath("changes.sql").read_text("utf-8")
-    with duckdb.connect() as connection:
+    with open_duckdb() as connection:
         for kind, one in _COMPARED.items():
             for view, generation in (("before", before), ("after", after)):
                 shown = ", ".join(one.columns)

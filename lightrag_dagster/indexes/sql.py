@@ -22,6 +22,7 @@ from duckdb.sqltypes import DuckDBPyType
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage.duckdb import open_duckdb
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -96,7 +97,7 @@ def open_tables(
     Raises:
         StoreError: a file is missing or damaged.
     """
-    with TemporaryDirectory(prefix="lightrag-sql-") as spilled, duckdb.connect() as connection:
+    with TemporaryDirectory(prefix="lightrag-sql-") as spilled, open_duckdb() as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
         _bound(connection, Path(spilled))
         for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():

@@ -25,10 +25,8 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
-
-LOCK_SECONDS = 5.0
-"""Time that the command line waits for another ingestion of a source before it says so."""
 
 _CHECKED_TOGETHER = 32
 """Sources that are ingested before they are checked together."""
@@ -93,7 +91,7 @@ class Ingestion:
     def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
         """Ingest a source under its lock; its error is noted, unless it is one that ends the command."""
         try:
-            with ingesting(self._lightrag.home, source.name, LOCK_SECONDS):
+            with ingesting(self._lightrag.home, source.name, COMMAND_SECONDS):
                 self._make(context, source)
         except ProviderAccessError:
             raise

@@ -27,7 +27,7 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
 from lightrag_dagster.storage.snapshots.snapshots import (
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from lightrag_dagster.orchestration.jobs import Jobs
 
 Value = TypeVar("Value")
-
-LOCK_SECONDS = 5.0
-"""Time that the command line waits for another builder, or another acceptance of a source, before it says so."""
 
 
 @dataclass
@@ -126,7 +123,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    taken_over = take_over(home, LOCK_SECONDS)
+    taken_over = take_over(home, COMMAND_SECONDS)
     refresh_upstream(settings)
     damaged = _repair(home, verify=verify)
     account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
@@ -141,7 +138,7 @@ def bring_up_to_date(
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
-        with building(home, LOCK_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
+        with building(home, COMMAND_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
             _Pass(situation.recipes, lock, jobs, outcome).everything(
                 sources, states, backfill=backfill, knowledge_base=knowledge_base
             )
@@ -156,7 +153,7 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
     """Discard damaged parts of the current snapshot, so that this run rebuilds them; return their descriptions."""
     if not find_current_damage(home, verify=verify):
         return []
-    with building(home, LOCK_SECONDS) as lock:
+    with building(home, COMMAND_SECONDS) as lock:
         return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
 
 
@@ -189,7 +186,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     home = Home.of(settings)
     refresh(home)
     manifest = require_current(home)
-    with building(home, LOCK_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
+    with building(home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 
@@ -198,7 +195,7 @@ def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
     from lightrag_dagster.orchestration.jobs import open_jobs
 
-    with building(Home.of(settings), LOCK_SECONDS), open_jobs(settings, display, "report") as jobs:
+    with building(Home.of(settings), COMMAND_SECONDS), open_jobs(settings, display, "report") as jobs:
         jobs.execute("report")
 
 

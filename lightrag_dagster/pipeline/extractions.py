@@ -316,7 +316,7 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
         SourceError: the folder of sources cannot be listed.
         StoreError: the home is damaged.
     """
-    import duckdb
+    from lightrag_dagster.storage.duckdb import open_duckdb
 
     recipes, tables = situation.recipes, SourceTables(situation.home)
     records = {
@@ -327,7 +327,7 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
     if source not in records:
         return {}
     paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]
-    with duckdb.connect() as connection:
+    with open_duckdb() as connection:
         connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
         followed = Counter[str]()
         for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():

@@ -12,13 +12,11 @@ from lightrag_dagster.indexes import cypher
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import BuiltGraph, Graph, Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
-
-LOCK_SECONDS = 3600.0
-"""Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
 
 ROWS_BEFORE_PUBLICATION = 2_000_000
 """Chunks, entities and relations up to which the graph database, which Cypher needs and no question, is built before a
@@ -43,7 +41,7 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
     from lightrag_dagster.indexes.adjacency import has_adjacency
 
     home = Home.of(settings)
-    with building(home, LOCK_SECONDS):
+    with building(home, STEP_SECONDS):
         generation = generations.newest(home)
         rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
         parts: list[_Part] = []
@@ -72,7 +70,7 @@ def build_published_graph(home: Home) -> Manifest:
         NoSnapshotError: nothing is published yet.
         IntegrityError, StoreError: see `build_graph`.
     """
-    with building(home, LOCK_SECONDS):
+    with building(home, STEP_SECONDS):
         if generation := without_graph(home):
             generations.remove_leftovers(home)
             cypher.build_graph(generation)

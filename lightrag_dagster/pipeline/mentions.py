@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
-    LOCK_SECONDS,
     IngestionStep,
     Reusable,
     ShardResult,
@@ -22,6 +21,7 @@ from lightrag_dagster.pipeline.shards import (
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns
@@ -40,7 +40,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     code = recipes.code["parsed"]
-    with ingesting(tables.home, source, LOCK_SECONDS):
+    with ingesting(tables.home, source, STEP_SECONDS):
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
         before = _parsed_before(tables, source, code), _answered_before(tables, source)

@@ -30,6 +30,7 @@ from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
-
-LOCK_SECONDS = 3600.0
-"""Time a step waits for another builder: longer than any merge, shorter than a night. Seconds."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +101,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         EmbeddingError, SourceError, StoreError: see `next_inputs`.
     """
     home = Home.of(recipes.settings)
-    with building(home, LOCK_SECONDS) as lock:
+    with building(home, STEP_SECONDS) as lock:
         generations.remove_leftovers(home)
         situation = Situation.building(recipes, lock)
         inputs, decided = next_inputs(situation, backfill=backfill), situation.decided

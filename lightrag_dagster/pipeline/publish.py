@@ -1,10 +1,10 @@
 """Publication of the newest generation, and checks of the published one."""
 
 from lightrag_dagster.indexes import cypher
-from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
@@ -20,7 +20,7 @@ def publish_newest(home: Home) -> Manifest:
     from lightrag_dagster.indexes.integrity import findings
     from lightrag_dagster.indexes.views import build_views
 
-    with building(home, LOCK_SECONDS) as lock:
+    with building(home, STEP_SECONDS) as lock:
         generation = generations.newest(home)
         build_views(generation)
         return publish(home, generation, findings(generation, read_vectors=False), lock)

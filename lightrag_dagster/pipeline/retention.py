@@ -8,11 +8,11 @@ from typing import NamedTuple
 from pydantic import Field
 
 from lightrag_dagster.errors import LightRAGError, one_line
-from lightrag_dagster.pipeline.merge import LOCK_SECONDS
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import (
     Garbage,
@@ -59,7 +59,7 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
     if not retention.automatic:
         return None
     try:
-        with building(home, LOCK_SECONDS):
+        with building(home, STEP_SECONDS):
             last_collection(home)  # a damaged record is said
             if not garbage_generations(home, retained_snapshots(home, retention)):
                 return None

@@ -22,13 +22,11 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
 from lightrag_dagster.storage.versions import TableVersion
-
-LOCK_SECONDS = 3600.0
-"""Time a step waits for another ingestion of its source: longer than most, shorter than a night. Seconds."""
 
 REASONS = 3
 """Failures that a table's record and report name."""
@@ -151,7 +149,7 @@ class StageReport:
 @contextmanager
 def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
     """Hold the lock of a source and yield an empty folder, without the files that a killed ingestion left in it."""
-    with ingesting(tables.home, source, LOCK_SECONDS):
+    with ingesting(tables.home, source, STEP_SECONDS):
         folder = tables.home.ingestion_folder(source)
         shutil.rmtree(folder, ignore_errors=True)
         try:

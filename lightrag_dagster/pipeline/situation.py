@@ -82,7 +82,7 @@ class Situation:
 
     @property
     def absent(self) -> Mapping[str, str]:
-        """What is merged and no source any more, and why it stays; raises as `sources`, and StoreError."""
+        """The sources that are merged and no longer there, and why they stay; raises as `sources`, and StoreError."""
         return _given(self._absent)
 
     @property
@@ -122,7 +122,7 @@ def _accepted_of(home: Home, sources: Sequence[str]) -> dict[str, Accepted]:
 
 
 def _or_error(read: Callable[[], Read]) -> Read | LightRAGError:
-    """Return what is read, or the error that whoever asks for it gets."""
+    """Return what is read, or the error, which those get that ask for it."""
     try:
         return read()
     except LightRAGError as error:

@@ -10,11 +10,12 @@ from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.models.providers import settings_of
-from lightrag_dagster.pipeline.merge import BACKFILL, LOCK_SECONDS
+from lightrag_dagster.pipeline.merge import BACKFILL
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Manifest, PinnedEmbedder, VectorTable
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -55,7 +56,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
                     save_corpus_state(generation, embedding, _published_alike(generation, newest))
             return await record_vectors(generation, table, entry, embedding), model.usage
 
-    with building(home, LOCK_SECONDS) as lock:
+    with building(home, STEP_SECONDS) as lock:
         newest = Situation.building(recipes, lock).newest
         generation = generations.newest(home)
         embedder = generation.inputs().embedder

@@ -18,7 +18,7 @@ SAMPLE = 5_000
 """Documents of a source that a plan reads at most, unless all that it read is answered."""
 
 
-class Sample(NamedTuple):
+class SampledDocuments(NamedTuple):
     """The paths of documents that are read, among a number that a run would read."""
 
     paths: frozenset[str]
@@ -30,8 +30,10 @@ class Sample(NamedTuple):
         return self.among / len(self.paths)
 
 
-def sampled(source: Source, tables: SourceTables, recipes: Recipes, most: int) -> tuple[Source, Sample | None]:
-    """Return a source of which a run would read at most so many documents, and those; None if it already is one.
+def sampled(
+    source: Source, tables: SourceTables, recipes: Recipes, most: int
+) -> tuple[Source, SampledDocuments | None]:
+    """Return a source of which a run would read at most that number of documents, and these; None if it already is one.
 
     A source that can tell what changed is one. Documents that are left out stay as they are, new ones have no text.
 
@@ -49,10 +51,10 @@ def sampled(source: Source, tables: SourceTables, recipes: Recipes, most: int) -
     if len(unread) <= most:
         return source, None
     chosen = frozenset(random.Random(0).sample(sorted(unread), most))
-    return Source(source.name, _Part(source.origin, frozenset(unread) - chosen)), Sample(chosen, len(unread))
+    return Source(source.name, _Part(source.origin, frozenset(unread) - chosen)), SampledDocuments(chosen, len(unread))
 
 
-def in_all(by_path: Mapping[str, float], sample: Sample | None) -> Estimate:
+def in_all(by_path: Mapping[str, float], sample: SampledDocuments | None) -> Estimate:
     """Return the sum of numbers of documents, of which those of a sample stand for more."""
     if sample is None:
         return Estimate.exactly(sum(by_path.values()))

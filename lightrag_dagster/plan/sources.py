@@ -18,7 +18,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
-from lightrag_dagster.plan.sample import SAMPLE, Sample, in_all, sampled
+from lightrag_dagster.plan.sample import SAMPLE, SampledDocuments, in_all, sampled
 from lightrag_dagster.plan.to_ask import first_questions
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
@@ -44,8 +44,8 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks. Where only a random sample of `looked_at` documents
-    was read, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
+    `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at` documents,
+    the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
     they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source
     would fail.
     """
@@ -144,8 +144,8 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
 
 def _read(
     source: Source, tables: SourceTables, known: TableVersion | None, planning: Planning, most: int
-) -> tuple[DocumentChanges, Sample | None]:
-    """Read a source, or at most so many of its changed documents; return the changes, and the sample if it is one."""
+) -> tuple[DocumentChanges, SampledDocuments | None]:
+    """Read a source, or at most a number of its changed documents; return the changes, and the sample if it is one."""
     recipes, into = planning.trial, _read_into(source, tables, known, planning.trial)
     part, sample = sampled(source, into, recipes, most)
     before = _documents(tables, known) if known else None

@@ -32,8 +32,8 @@ _COUNTED = """
 class ToAsk:
     """The chunks of a source, those that failed for good, and by path of a document the others without a row.
 
-    Of these, `new` are to be asked about, with questions of `tokens`; the answers about `free` are stored, or another
-    source asks for them. `left` says whether some are not stored yet. Tokens.
+    Among these, `new` are to be asked about, with questions of `tokens`; the answers about `free` are stored, or those
+    of another source. `left` says whether some are not stored yet. Tokens.
     """
 
     chunks: int
@@ -49,7 +49,7 @@ def first_questions(
 ) -> ToAsk:
     """Return the first questions about a source's chunks that a run would pay for.
 
-    Where some are left, later ones about chunks whose first answer is stored are asked of `answers`, as a run that goes
+    If some are left, later ones about chunks whose first answer is stored are asked of `answers`, as a run that goes
     on with a killed one would. None are asked where names are found instead.
 
     Args:

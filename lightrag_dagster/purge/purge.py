@@ -35,6 +35,7 @@ from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
@@ -52,8 +53,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
-
-LOCK_SECONDS = 5.0
 
 _NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
 
@@ -213,10 +212,10 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
     """
     home = Home.of(settings)
     with ExitStack() as locks:
-        locks.enter_context(building(home, LOCK_SECONDS))
+        locks.enter_context(building(home, COMMAND_SECONDS))
         for source in sorted(gone):
-            locks.enter_context(ingesting(home, source, LOCK_SECONDS))
-        locks.enter_context(using_batches(home, LOCK_SECONDS))
+            locks.enter_context(ingesting(home, source, COMMAND_SECONDS))
+        locks.enter_context(using_batches(home, COMMAND_SECONDS))
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
         snapshot = require_current(home)

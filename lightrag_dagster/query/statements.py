@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import create_views
-from lightrag_dagster.storage.duckdb import bound, unreadable
+from lightrag_dagster.storage.duckdb import bound, open_duckdb, unreadable
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _VIEWS = """
@@ -84,7 +84,7 @@ def open_statements(generation: Generation) -> Statements:
     Raises:
         StoreError: a table is missing or damaged.
     """
-    connection = duckdb.connect()
+    connection = open_duckdb()
     try:
         bound(connection)
         create_views(connection, generation, ["entity_evidence", "relation_evidence"], temporary=False)

@@ -23,6 +23,14 @@ _THREADS = 2
 _opening = threading.Lock()
 
 
+def open_duckdb(file: Path | None = None, **config: bool | float | str) -> duckdb.DuckDBPyConnection:
+    """Open a database of its own: in memory, or of a file, which is only read; `config` has DuckDB's options."""
+    options: dict[str, bool | float | int | str | list[str]] = {**config}
+    connection = duckdb.connect(str(file or ":memory:"), read_only=file is not None, config=options)
+    connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+    return connection
+
+
 @contextmanager
 def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection of its own to the one database of the process, since opening another takes 25 milliseconds.
@@ -43,14 +51,12 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
 @contextmanager
 def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database that keeps in a folder what does not fit into SPILLING_GIGABYTES."""
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{SPILLING_GIGABYTES}GB",
-        "temp_directory": str(folder / "spill"),
-        "threads": _THREADS,
-        "preserve_insertion_order": False,  # else whole results are held back
-    }
-    with duckdb.connect(config=config) as connection:
-        connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
+    with open_duckdb(
+        memory_limit=f"{SPILLING_GIGABYTES}GB",
+        temp_directory=str(folder / "spill"),
+        threads=_THREADS,
+        preserve_insertion_order=False,  # else whole results are held back
+    ) as connection:
         define_macros(connection)
         yield connection
 
@@ -100,7 +106,7 @@ def _from_files(paths: Iterable[Path]) -> str:
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
     # Files change under their names in tests and repairs, and a long process should not keep them in memory.
-    connection = duckdb.connect(config={"enable_external_file_cache": False})
+    connection = open_duckdb(enable_external_file_cache=False)
     define_macros(connection)
     return connection
 

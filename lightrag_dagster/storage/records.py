@@ -1,4 +1,4 @@
-"""Records: frozen JSON files, each written whole and read by whoever asks; and the pointers among them."""
+"""Records: frozen JSON files, each written whole; and the pointers among them."""
 
 from pathlib import Path
 from typing import ClassVar, TypeVar

@@ -34,7 +34,6 @@ CONFIGURATION = {
     "llm": {"provider": "openai"},
     "embedding": {"provider": "openai", "dimensions": 64},
     "merging": {"summary_min_descriptions": 2},
-    "graph": {"before_publication_rows": 0},
 }
 SAID = "has the layout of another version of this package; `lightrag-dagster run` takes it over"
 

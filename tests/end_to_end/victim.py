@@ -89,7 +89,9 @@ def main(home: str, sources: str, step: str, moment: str, way: str) -> None:
     executioner = Executioner(int(step), moment)
     for owner, name in WRITES:
         executioner.watch(owner, name)
-    pipeline_graph.ROWS_BEFORE_PUBLICATION = int(os.environ["ROWS_BEFORE_PUBLICATION"])
+    pipeline_graph.ROWS_BEFORE_PUBLICATION = int(
+        os.environ.get("ROWS_BEFORE_PUBLICATION", pipeline_graph.ROWS_BEFORE_PUBLICATION)
+    )
     shards.ROWS = int(os.environ.get("ROWS_A_SHARD", shards.ROWS))
     settings = load_settings(home=Path(home), sources=Path(sources))
     if way == "take_over":

@@ -198,7 +198,7 @@ def test_one_file_is_a_file_and_the_folders_above_are_made(
 def test_a_builder_is_waited_for(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, _ = years(1)
     home = Home.of(settings)
-    monkeypatch.setattr(exports_module, "_LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(exports_module, "STEP_SECONDS", 0.1)
     with hold(home), pytest.raises(BuilderLockedError):
         export_published(home, ["graphml"])
     assert files(home) == {}

@@ -178,7 +178,7 @@ def test_new_modification_times_publish_nothing(settings: Settings) -> None:
 
 @pytest.mark.long
 def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lightrag_dagster.orchestration.runner.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("lightrag_dagster.orchestration.runner.COMMAND_SECONDS", 0.1)
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
     statement = (

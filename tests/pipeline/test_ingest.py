@@ -321,7 +321,7 @@ def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback, monkeypa
 
 
 def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(steps, "STEP_SECONDS", 0.1)
     settings, release, held = make(), threading.Event(), threading.Event()
 
     def hold() -> None:

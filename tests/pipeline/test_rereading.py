@@ -13,6 +13,7 @@ import pytest
 from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.readers import formats
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents import reading
 from lightrag_dagster.stages.documents.connectors import folder
@@ -177,7 +178,7 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings.changed(documents={"recognise_text": True})) == set(FILES)
     monkeypatch.setitem(recipe_module._REVISIONS, "raw_documents", 1000)
     assert read(settings) == READABLE
-    monkeypatch.setattr(recipe_module, "_version", lambda library: f"another {library}")
+    monkeypatch.setattr(formats, "_version", lambda library: f"another {library}")
     assert read(settings) == READABLE
     for path in SourceTables(Home(settings.home)).home.source_table("stamps", "notes").glob("*.parquet"):
         path.unlink()

@@ -10,7 +10,7 @@ import pytest
 
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.plan import Plan, make_plan
-from lightrag_dagster.plan.sample import Sample, in_all, scaled
+from lightrag_dagster.plan.sample import SampledDocuments, in_all, scaled
 from lightrag_dagster.plan.sources import DocumentChanges
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -128,7 +128,7 @@ def test_what_the_store_answers_whole_is_read_whole(free: Settings, tmp_path: Pa
 
 
 def test_a_sum_over_a_sample_stands_for_all_but_what_is_outside_is_exact() -> None:
-    sample = Sample(frozenset({"a", "b"}), 10)
+    sample = SampledDocuments(frozenset({"a", "b"}), 10)
     assert sample.factor == 5
     assert in_all({"a": 2, "b": 2}, None) == Estimate.exactly(4)
     found = in_all({"a": 2, "b": 2, "c": 100}, sample)

@@ -22,8 +22,8 @@ from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import using_batches
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
-_LOCK_SECONDS = 3600.0  # Uploading many files takes long.
 _ROWS = 1000
 
 
@@ -205,7 +205,7 @@ async def open_batches(settings: LLMSettings, home: Home, *, exclusive: bool = T
     with (
         ResponseStore(home.responses) as responses,
         BatchLedger(home.batches) as ledger,
-        using_batches(home, _LOCK_SECONDS) if exclusive else nullcontext(),
+        using_batches(home, STEP_SECONDS) if exclusive else nullcontext(),
     ):
         provider = BatchProvider(own)
         try:

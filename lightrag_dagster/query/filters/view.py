@@ -28,7 +28,7 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.rebuilt import Mask, Rebuilt
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
 from lightrag_dagster.query.statements import Statements
-from lightrag_dagster.storage.duckdb import define_macros, unreadable
+from lightrag_dagster.storage.duckdb import define_macros, open_duckdb, unreadable
 
 _NONE: Rows = np.zeros(0, dtype=np.int32)
 
@@ -62,7 +62,7 @@ def scoped(snapshot: Snapshot, filters: Filters) -> View:
         QueryError: a source, media type or language of the filter does not exist.
         StoreError: a table is missing or damaged.
     """
-    connection, whole = duckdb.connect(), snapshot.graph
+    connection, whole = open_duckdb(), snapshot.graph
     try:
         define_macros(connection)
         create_views(connection, snapshot.generation, temporary=False)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.storage.duckdb import define_macros
+from lightrag_dagster.storage.duckdb import define_macros, open_duckdb
 from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
@@ -55,17 +55,17 @@ def open_database(scratch: Path, variables: Variables, workers: int = 1) -> Iter
     Raises:
         StoreError: the disk refuses.
     """
-    with _spill_folder(scratch) as spill:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
-            "threads": max(1, (os.cpu_count() or 1) // workers),
-            "temp_directory": spill,
-        }
-        with duckdb.connect(config=config) as connection:
-            connection.execute("SET enable_progress_bar = false")  # on by default in interactive Python
-            _define_macros(connection)
-            _prepare(connection, variables)
-            yield connection
+    with (
+        _spill_folder(scratch) as spill,
+        open_duckdb(
+            memory_limit=f"{max(MEMORY_GIGABYTES / workers, WORKER_GIGABYTES):.2f}GB",
+            threads=max(1, (os.cpu_count() or 1) // workers),
+            temp_directory=spill,
+        ) as connection,
+    ):
+        _define_macros(connection)
+        _prepare(connection, variables)
+        yield connection
 
 
 @contextmanager
@@ -83,8 +83,7 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
 @cache
 def _small_database() -> duckdb.DuckDBPyConnection:
     # Without threads of its own: a forked process does not have them, and could not even end without them.
-    config: dict[str, str | bool | int | float | list[str]] = {"threads": 1, "async_threads": 0}
-    connection = duckdb.connect(config=config | {"memory_limit": f"{MEMORY_GIGABYTES}GB"})
+    connection = open_duckdb(threads=1, async_threads=0, memory_limit=f"{MEMORY_GIGABYTES}GB")
     _define_macros(connection)
     return connection
 

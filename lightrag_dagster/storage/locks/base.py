@@ -7,6 +7,12 @@ from typing import Protocol
 
 from lightrag_dagster.errors import BuilderLockedError
 
+COMMAND_SECONDS = 5.0
+"""Time that a command waits for another process before it says so."""
+
+STEP_SECONDS = 3600.0
+"""Time that a step waits for another process: longer than any merge, shorter than a night."""
+
 _log = logging.getLogger(__name__)
 
 

@@ -8,7 +8,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_current
@@ -16,8 +16,6 @@ from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
-
-_LOCK_SECONDS = 5.0
 
 
 def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
@@ -108,7 +106,7 @@ def _is_whole(pointer: Path) -> bool:
 def _discard_version(home: Home, path: Path) -> None:
     """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
     tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
-    with ingesting(home, source, _LOCK_SECONDS):
+    with ingesting(home, source, COMMAND_SECONDS):
         current = tables.current(table, source)
         if current is not None and path in tables.all_paths(table, source, current.version):
             (path.parent / "current.json").unlink()

@@ -25,6 +25,7 @@ from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TAB
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.tables.shards import Shard, leaf_versions, version_of
 from lightrag_dagster.storage.versions import Refusal, TableVersion
@@ -40,10 +41,8 @@ _SORT_KEYS = SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
 _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "rejected_rows")
 
+
 # Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
-_LOCK_SECONDS = 3600.0
-
-
 class StoredShard(NamedTuple):
     """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`.
 
@@ -87,7 +86,7 @@ class SourceTables:
 
         Raises as `store`, `record` and `ingesting`.
         """
-        with ingesting(self.home, source, _LOCK_SECONDS):
+        with ingesting(self.home, source, STEP_SECONDS):
             stored = [self.store(table, source, rows)]
             return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
 

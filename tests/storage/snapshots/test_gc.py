@@ -309,7 +309,7 @@ def test_a_source_without_garbage_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_a_table_is_written_under_the_lock_of_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = Home(tmp_path)
-    monkeypatch.setattr("lightrag_dagster.storage.tables.source_tables._LOCK_SECONDS", 0)
+    monkeypatch.setattr("lightrag_dagster.storage.tables.source_tables.STEP_SECONDS", 0)
     with elsewhere(home, ALL_SOURCES), pytest.raises(BuilderLockedError, match="is ingesting source 'all'"):
         write(home, ALL_SOURCES, "first")
     assert files_of(home, ALL_SOURCES) == 0

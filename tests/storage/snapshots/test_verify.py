@@ -179,7 +179,7 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
 def test_a_damaged_table_of_a_running_ingestion_is_left_to_it(
     generation: Generation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair, "_LOCK_SECONDS", 0)
+    monkeypatch.setattr(repair, "COMMAND_SECONDS", 0)
     path = recorded(generation, "source table")
     flip(path)
     found = find_damage(generation.home, generation.id, verify=True)

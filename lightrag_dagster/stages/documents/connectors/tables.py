@@ -136,10 +136,12 @@ class DuckDBQuery:
         """Open the file, which takes longer than most queries, except while it is open already; raises OSError."""
         import duckdb
 
+        from lightrag_dagster.storage.duckdb import open_duckdb
+
         if not self.file.is_file():
             raise FileNotFoundError(errno.ENOENT, "there is no such file")
         try:
-            return duckdb.connect(str(self.file), read_only=True)
+            return open_duckdb(self.file)
         except duckdb.Error as error:
             raise OSError(errno.EIO, one_line(error)) from error
 
