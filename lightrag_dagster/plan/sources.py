@@ -44,8 +44,8 @@ class DocumentChanges:
 class SourcePlan:
     """The work of a run on one source.
 
-    `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at` documents,
-    the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
+    `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
+    documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
     they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source
     would fail.
     """
