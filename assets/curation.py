@@ -10,7 +10,7 @@ from lightrag_dagster.assets.metadata import REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.curation.rules.in_force import in_force
+from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.pipeline.losses import decision_warnings
 from lightrag_dagster.resources import LightRAG

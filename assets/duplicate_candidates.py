@@ -19,7 +19,7 @@ def duplicate_candidates(
     context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> dg.MaterializeResult:
     """Compare the names of the published snapshot."""
-    from lightrag_dagster.curation.desk.duplicates import find_duplicates
+    from lightrag_dagster.curation.desk import find_duplicates
 
     with stopwatch() as watch:
         found = find_duplicates(lightrag.settings)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.core.text.tables import cell, markdown_table
+from lightrag_dagster.core.text.safe_markdown import cell, markdown_table
 from lightrag_dagster.pipeline.documents import Reading, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes

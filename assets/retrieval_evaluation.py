@@ -9,7 +9,7 @@ from lightrag_dagster.assets.declared import LLM_POOL, asset
 from lightrag_dagster.assets.metadata import Metadata, account_of, stopwatch, table_metadata
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.core.identity import table_version
-from lightrag_dagster.core.text.tables import markdown_table
+from lightrag_dagster.core.text.safe_markdown import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
 from lightrag_dagster.evaluation.summary import Change, advantages, changes, judge_default, summarise, with_history

@@ -10,8 +10,7 @@ from lightrag_dagster.assets.declared import asset
 from lightrag_dagster.assets.metadata import stopwatch
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.core.text.safe_markdown import escaped
-from lightrag_dagster.core.text.tables import cell, markdown_table
+from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.pipeline.pending import PUBLISHED, WAITS_FOR_RELEASE, Pending, pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG

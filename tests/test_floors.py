@@ -54,7 +54,7 @@ ROOMS = {
 CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
 """What lies in a closed room imports libraries, errors and these packages, nothing else."""
 
-WITH_A_DOOR = ("readers", "offline", "report", "models.local", "indexes.cypher")
+WITH_A_DOOR = ("readers", "offline", "curation.rules", "curation.desk", "report", "models.local", "indexes.cypher")
 """Rooms of which others import the names of `__all__` alone."""
 
 DOORS = ("atomic", "files")

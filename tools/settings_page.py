@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from lightrag_dagster.core.text.tables import markdown_table
+from lightrag_dagster.core.text.safe_markdown import markdown_table
 from lightrag_dagster.settings import Section, Settings
 
 _INTRODUCTION = """\

@@ -10,10 +10,17 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.curation.desk.known_names import KnownNames, in_documents, known_names
-from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, check_names
-from lightrag_dagster.curation.rules.in_force import decisions_of, in_force, place_of, resolved
+from lightrag_dagster.curation.desk import KnownNames, accept_loss, in_documents, known_names, take, undo
+from lightrag_dagster.curation.rules import (
+    Decision,
+    Placed,
+    check_decision,
+    check_names,
+    decisions_of,
+    in_force,
+    place_of,
+    resolved,
+)
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.curation.desk.review import price_of_names
+from lightrag_dagster.curation.desk import price_of_names
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated

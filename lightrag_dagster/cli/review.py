@@ -13,12 +13,23 @@ from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.curate import NEXT, unknown_names
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.rows import write_csv
-from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates
-from lightrag_dagster.curation.desk.known_names import known_names
-from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
-from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
-from lightrag_dagster.curation.desk.taking import take
-from lightrag_dagster.curation.rules.in_force import in_force, place_of
+from lightrag_dagster.curation.desk import (
+    COLUMNS,
+    Candidates,
+    Opinion,
+    Pair,
+    Reviewed,
+    accept,
+    ask_pairs,
+    asking_price,
+    duplicate_candidates,
+    known_names,
+    pairs_of,
+    read_review,
+    stored_opinions,
+    take,
+)
+from lightrag_dagster.curation.rules import in_force, place_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account

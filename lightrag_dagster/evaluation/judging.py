@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.query.answer_text import without_references
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.references import without_references
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts import load_prompts

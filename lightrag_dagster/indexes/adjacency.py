@@ -165,6 +165,16 @@ class Adjacency:
         first, end = self.citation_offsets[chunk : chunk + 2].tolist()
         return self.citations.slice(first, end - first).to_pylist()  # type: ignore[no-any-return]
 
+    def place_of(self, chunk: int) -> str:
+        """Return the first place of a chunk, as source/path; empty if a filter leaves it none."""
+        places = self.citations_of(chunk)
+        return f"{places[0]['source']}/{places[0]['path']}" if places else ""
+
+    def name_of(self, entity: int) -> str:
+        """Return the name of an entity, as spelt in the documents that a filter allows."""
+        (row,) = self.entities.take(np.array([entity], dtype=np.int32))
+        return str(row["name"])
+
 
 def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
     """Return the dense rank of every relation by (rank, weight), descending; equal ones share it."""

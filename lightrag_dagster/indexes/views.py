@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import duckdb
@@ -59,11 +57,8 @@ def open_tables(
     rows = {table: generation.home.files.count_rows(generation.table_files(table)) for table in tables}
     with ExitStack() as opened:
         try:
-            if max(rows.values()) <= _ROWS_IN_MEMORY:
-                connection = opened.enter_context(in_memory())
-            else:
-                folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
-                connection = opened.enter_context(spilling(Path(folder)))
+            database = in_memory() if max(rows.values()) <= _ROWS_IN_MEMORY else spilling()
+            connection = opened.enter_context(database)
             for table in tables:
                 if rows[table] <= SMALL_ROWS:
                     connection.register(table, generation.read_table(table, columns.get(table)))

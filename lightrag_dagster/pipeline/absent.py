@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.curation.rules.additions import CURATION
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.deletions import unless_intended

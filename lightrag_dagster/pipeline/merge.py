@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
-from lightrag_dagster.curation.rules.resolving import Curation
+from lightrag_dagster.curation.rules import CURATION, Curation, additions_of, store_additions
 from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
 from lightrag_dagster.models.providers import embedder_identity, settings_of

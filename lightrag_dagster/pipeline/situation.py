@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Self, TypeVar
 
 from lightrag_dagster.core.text.composed import stored_name
-from lightrag_dagster.curation.rules.additions import CURATION
-from lightrag_dagster.curation.rules.in_force import InForce, in_force
+from lightrag_dagster.curation.rules import CURATION, InForce, in_force
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.absent import absent_sources, merged_before
 from lightrag_dagster.pipeline.recipes import Recipes

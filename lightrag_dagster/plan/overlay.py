@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lightrag_dagster.core.temporary import temporary_folder
-from lightrag_dagster.curation.rules.in_force import copy_decisions
+from lightrag_dagster.curation.rules import copy_decisions
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.storage.home import Home

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.text.figures import answers_of, find_marks
-from lightrag_dagster.curation.rules.in_force import in_force
+from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers

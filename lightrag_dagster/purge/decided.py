@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.curation.rules.decisions import Placed
-from lightrag_dagster.curation.rules.in_force import decisions_of, taken
+from lightrag_dagster.curation.rules import Placed, decisions_of, taken
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.purge.cache_usage import Gone
 from lightrag_dagster.settings import Settings

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.text.composed import stored_name
-from lightrag_dagster.curation.rules.additions import CURATION
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.indexes.rewrite import remove_other_versions, rewrite_vectors
+from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrite_vectors
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes

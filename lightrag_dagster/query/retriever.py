@@ -88,7 +88,9 @@ class Retriever:
                 notes |= asdict(keywords)
         if not mode.retrieves or (mode.keywords and keywords == Keywords()):
             return replace(nothing, steps=trace.steps)
-        with self._view(question.filters, trace) as snapshot:
+        with ExitStack() as opened:
+            with trace.step("filter"):
+                snapshot = opened.enter_context(self.view(question.filters))
             settled = replace(question, keywords=keywords)
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
             rerank = self._models.rerank if self._models.reranks else None
@@ -103,13 +105,6 @@ class Retriever:
             f"the graph of {found.snapshot_id} has no entity; ask in the mode fusion, bm25 or naive, or extract with a "
             "model (docs/extraction.md)"
         ]
-
-    @contextmanager
-    def _view(self, filters: Filters, trace: Trace) -> Iterator[Snapshot]:
-        with ExitStack() as opened:
-            with trace.step("filter"):
-                view = opened.enter_context(self.view(filters))
-            yield view
 
     def _count(self, text: str) -> int:
         return load_tokenizer(self._settings.chunking.encoding).count(text)

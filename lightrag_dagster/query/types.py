@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from lightrag_dagster.query.notebook import answer_markdown
+from lightrag_dagster.query.answer_text import answer_markdown
 
 _SHOWN = 60
 """Maximum characters of a text in the `repr` of a result."""

@@ -51,8 +51,7 @@ from lightrag_dagster.settings.sections import (
     TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
-from lightrag_dagster.settings.unknown import unknown_setting
-from lightrag_dagster.settings.variables import PREFIX, check_variables
+from lightrag_dagster.settings.unknown import PREFIX, check_variables, unknown_setting
 from lightrag_dagster.settings.yaml_files import load_yaml, read_settings, yaml_mistake
 
 __all__ = [

@@ -1,10 +1,21 @@
-"""The message about a name that no setting has, with the nearest one of its section."""
+"""Names that no setting has, and the nearest one that is.
 
+Pydantic refuses them in files. It ignores variables `LIGHTRAG_…`, so that a misspelt budget would be none at all.
+"""
+
+import os
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import get_args
 
 from pydantic import BaseModel
+
+from lightrag_dagster.errors import SettingsError
+
+PREFIX = "LIGHTRAG_"
+
+_ALIKE = 0.8
+"""The similarity from which a name is a misspelt setting; those of LightRAG itself and of Kubernetes are less alike."""
 
 
 def unknown_setting(settings: type[BaseModel], place: Sequence[int | str]) -> str:
@@ -14,11 +25,11 @@ def unknown_setting(settings: type[BaseModel], place: Sequence[int | str]) -> st
         field = section.model_fields.get(str(part))
         section = next(_models(field.annotation), section) if field else section
     nearest = get_close_matches(str(place[-1]), section.model_fields, 1)
-    meant = f"; did you mean {_name([*place[:-1], *nearest])}?" if nearest else ""
-    return f"setting {_name(place)} does not exist{meant}"
+    meant = f"; did you mean {_dotted([*place[:-1], *nearest])}?" if nearest else ""
+    return f"setting {_dotted(place)} does not exist{meant}"
 
 
-def _name(place: Sequence[int | str]) -> str:
+def _dotted(place: Sequence[int | str]) -> str:
     return ".".join(map(str, place))
 
 
@@ -28,3 +39,31 @@ def _models(kind: object) -> Iterator[type[BaseModel]]:
         yield kind
     for inner in get_args(kind):
         yield from _models(inner)
+
+
+def check_variables(settings: type[BaseModel]) -> None:
+    """Refuse a variable that names nearly a setting, or a section that is none; raises SettingsError with the nearest.
+
+    Others are left alone: LightRAG itself may run beside this package, and Kubernetes has variables for each service.
+    """
+    for variable in os.environ:
+        name = variable.lower().removeprefix(PREFIX.lower())
+        section, inside, _ = name.partition("__")
+        if name == variable.lower() or section in settings.model_fields:
+            continue
+        if inside:
+            (nearest,) = get_close_matches(section, settings.model_fields, 1, 0)
+            raise SettingsError(
+                f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
+            )
+        for nearest in get_close_matches(section, _names(settings), 1, _ALIKE):
+            raise SettingsError(f"{variable} names no setting; did you mean {PREFIX}{nearest.upper()}? Else unset it")
+
+
+def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield the names of settings in variables."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _names(field.annotation, f"{prefix}{name}__")
+        else:
+            yield prefix + name

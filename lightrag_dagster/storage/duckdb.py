@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -49,14 +49,18 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def spilling(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database that keeps in a folder what does not fit into SPILLING_GIGABYTES."""
-    with open_duckdb(
-        memory_limit=f"{SPILLING_GIGABYTES}GB",
-        temp_directory=str(folder / "spill"),
-        threads=_THREADS,
-        preserve_insertion_order=False,  # else whole results are held back
-    ) as connection:
+def spilling(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database that keeps in a folder, else in a temporary one, what does not fit into SPILLING_GIGABYTES."""
+    own = tempfile.TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True) if folder is None else None
+    with (
+        own or nullcontext(folder) as place,
+        open_duckdb(
+            memory_limit=f"{SPILLING_GIGABYTES}GB",
+            temp_directory=f"{place}/spill",
+            threads=_THREADS,
+            preserve_insertion_order=False,  # else whole results are held back
+        ) as connection,
+    ):
         define_macros(connection)
         yield connection
 

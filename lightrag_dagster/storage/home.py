@@ -47,7 +47,6 @@ from lightrag_dagster.settings import CacheSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import claim_folder
-from lightrag_dagster.storage.files.disk import DiskFiles
 from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.network_mounts import require_local
 from lightrag_dagster.storage.locks.base import Locks
@@ -55,6 +54,16 @@ from lightrag_dagster.storage.locks.file import FileLocks
 
 # A `Path` of s3://bucket/prefix is s3:/bucket/prefix.
 _BUCKET = re.compile(r"(s3|gs|az):/+(.+)")
+
+
+class _Below:
+    """A file or folder of each home, by its name below the root."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: "Home", kind: type) -> Path:
+        return home.root / self._name
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,22 @@ class Home:
     database: SecretStr | None = None
     bucket: str | None = None
     cached_bytes: float = 0
+
+    lock = _Below("builder.lock")  # lock file of builders
+    format = _Below("FORMAT")  # number of the layout
+    current = _Below("CURRENT")  # pointer to the published snapshot
+    held = _Below("HELD")  # pointer to the snapshot that a rollback holds; missing when none is held
+    pins = _Below("pins.json")  # names of snapshots
+    purging = _Below("purging.json")  # documents whose purge has begun and not ended; missing when there are none
+    collected = _Below("collected.json")  # the last garbage collection; missing before the first one
+    exports = _Below("exports")  # folder of the exports of snapshots
+    exported = _Below("exports.json")  # index of the exports that are whole; missing before the first ones
+    views = _Below("views.duckdb")  # link to the views of the published snapshot
+    newest = _Below("NEWEST")  # pointer to the newest generation
+    batches_lock = _Below("batches.lock")  # lock file for submitting and collecting batches
+    lance = _Below("lance")  # LanceDB database; of a bucket, nothing is here, and its files are named as if they were
+    generations = _Below("generations")  # folder of generations
+    scratch = _Below("scratch")  # folder of what the steps of a merge hand on through a bucket
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", self.root.expanduser().absolute())
@@ -138,7 +163,7 @@ class Home:
     @property
     def files(self) -> Files:
         """The files, on the disk or in the bucket."""
-        return BucketFiles(self.bucket, self.root, self.cached_bytes) if self.bucket else DiskFiles()
+        return BucketFiles(self.bucket, self.root, self.cached_bytes) if self.bucket else Files()
 
     @property
     def locks(self) -> Locks:
@@ -165,64 +190,9 @@ class Home:
         return self.root.parent if self.bucket else self.root
 
     @property
-    def lock(self) -> Path:
-        """Lock file of builders."""
-        return self.root / "builder.lock"
-
-    @property
-    def format(self) -> Path:
-        """Number of the layout."""
-        return self.root / "FORMAT"
-
-    @property
-    def current(self) -> Path:
-        """Pointer to the published snapshot."""
-        return self.root / "CURRENT"
-
-    @property
-    def held(self) -> Path:
-        """Pointer to the snapshot that a rollback holds; missing when none is held."""
-        return self.root / "HELD"
-
-    @property
-    def pins(self) -> Path:
-        """Names of snapshots."""
-        return self.root / "pins.json"
-
-    @property
-    def purging(self) -> Path:
-        """Documents whose purge has begun and not ended; missing when there are none."""
-        return self.root / "purging.json"
-
-    @property
-    def collected(self) -> Path:
-        """The last garbage collection; missing before the first one."""
-        return self.root / "collected.json"
-
-    @property
-    def exports(self) -> Path:
-        """Folder of the exports of snapshots."""
-        return self.root / "exports"
-
-    @property
-    def exported(self) -> Path:
-        """Index of the exports that are whole; missing before the first ones."""
-        return self.root / "exports.json"
-
-    @property
     def failures(self) -> Path:
         """Failed runs of the daemon, one JSON object a line."""
         return self.of_machine / "failures.jsonl"
-
-    @property
-    def views(self) -> Path:
-        """Link to the views of the published snapshot."""
-        return self.root / "views.duckdb"
-
-    @property
-    def newest(self) -> Path:
-        """Pointer to the newest generation."""
-        return self.root / "NEWEST"
 
     @property
     def responses(self) -> Address:
@@ -250,11 +220,6 @@ class Home:
         return self.of_machine / "batches"
 
     @property
-    def batches_lock(self) -> Path:
-        """Lock file for submitting and collecting batches."""
-        return self.root / "batches.lock"
-
-    @property
     def ledger(self) -> Address:
         """Ledger of calls and cost."""
         return self.database or self.root / "ledger.sqlite"
@@ -265,19 +230,9 @@ class Home:
         return self.database or self.root / "decisions.sqlite"
 
     @property
-    def lance(self) -> Path:
-        """LanceDB database; of a bucket, nothing is here, and its files are named as if they were."""
-        return self.root / "lance"
-
-    @property
     def lance_uri(self) -> str:
         """The address of LanceDB's database: the folder, or a URI in the bucket."""
         return f"{self.bucket}/lance" if self.bucket else str(self.lance)
-
-    @property
-    def generations(self) -> Path:
-        """Folder of generations."""
-        return self.root / "generations"
 
     @property
     def dagster(self) -> Path:
@@ -294,11 +249,6 @@ class Home:
     def has_own_history(self) -> bool:
         """True if that instance is the one in use, and has runs."""
         return self.dagster.resolve() == self.own_dagster.resolve() and (self.own_dagster / "history").exists()
-
-    @property
-    def scratch(self) -> Path:
-        """Folder of what the steps of a merge hand on through a bucket."""
-        return self.root / "scratch"
 
     def source_table(self, table: str, source: str) -> Path:
         """Folder of one per-source table; the source name is percent-encoded."""

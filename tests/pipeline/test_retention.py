@@ -15,10 +15,10 @@ from lightrag_dagster.pipeline.retention import (
 )
 from lightrag_dagster.query.snapshot import open_snapshot
 from lightrag_dagster.settings import RetentionSettings
-from lightrag_dagster.storage.files.disk import DiskFiles
+from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots import generations, snapshots, vector_cleanup
+from lightrag_dagster.storage.snapshots import generations, lance_files, snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.storage.years import Years
 
@@ -64,7 +64,7 @@ def test_nothing_is_listed_while_every_snapshot_is_kept(years: Years, monkeypatc
     def list_folder(*_: object) -> None:
         raise StoreError("it was listed")
 
-    monkeypatch.setattr(DiskFiles, "list_folder", list_folder)
+    monkeypatch.setattr(Files, "list_folder", list_folder)
     assert collect_after_publication(home, RetentionSettings()) is None
     found = collect_after_publication(home, LAST)
     assert found is not None
@@ -95,7 +95,7 @@ def test_a_failure_is_said_and_what_was_published_stays(years: Years, capfd: pyt
 
 
 def test_gc_by_hand_is_recorded(years: Years, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cleanup, "MAX_DELETED_SHARE", 1)
+    monkeypatch.setattr(lance_files, "MAX_DELETED_SHARE", 1)
     home = Home(years(2)[0].home)
     before = disk_of(home, LAST)
     with building(home, 0):

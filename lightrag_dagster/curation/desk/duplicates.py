@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.curation.desk.finder.finding import compare
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers
-from lightrag_dagster.curation.rules.in_force import InForce, in_force
+from lightrag_dagster.curation.rules import InForce, in_force
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import duckdb
 
 from lightrag_dagster.core.identity import entity_id
-from lightrag_dagster.curation.rules.decisions import Decision, Placed
-from lightrag_dagster.curation.rules.resolving import resolve
+from lightrag_dagster.curation.rules import Decision, Placed, resolve
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.storage.home import Home

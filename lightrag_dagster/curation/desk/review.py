@@ -11,9 +11,7 @@ from lightrag_dagster.curation.desk.duplicates import TABLE
 from lightrag_dagster.curation.desk.known_names import in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair, asking_price
 from lightrag_dagster.curation.desk.taking import take
-from lightrag_dagster.curation.rules.decisions import Decision, Placed
-from lightrag_dagster.curation.rules.files import in_a_cell, read_files
-from lightrag_dagster.curation.rules.in_force import decisions_of, resolved
+from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a_cell, read_files, resolved
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.asking import AskingPrice

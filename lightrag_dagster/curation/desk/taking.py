@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
-from lightrag_dagster.curation.rules.decisions import Decision, Placed
-from lightrag_dagster.curation.rules.in_force import Taken, decisions_of, in_force, lost_number, place_of, taken
-from lightrag_dagster.curation.rules.resolving import resolve
+from lightrag_dagster.curation.rules import (
+    Decision,
+    Placed,
+    Taken,
+    decisions_of,
+    in_force,
+    lost_number,
+    place_of,
+    resolve,
+    taken,
+)
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.decisions import DecisionStore

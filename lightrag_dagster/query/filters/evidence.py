@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lightrag_dagster.curation.rules.resolving import WrittenText
+from lightrag_dagster.curation.rules import WrittenText
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks

@@ -17,9 +17,8 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.linking import Mask, Names, coverage, link_names
 from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
-from lightrag_dagster.query.modes.ppr import pagerank
+from lightrag_dagster.query.modes.ppr import Walked, pagerank, paths_by
 from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_names, seeds_of_relations, share
-from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.relation_filter import filter_relations
 

@@ -1,4 +1,4 @@
-"""Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks.
+"""Mode `ppr`: chunks found by Personalized PageRank over entities, relations and chunks; the walk and its paths.
 
 After HippoRAG 2 (Gutiérrez et al., "From RAG to Memory", 2025), with its parameters. A random walk starts at the rows
 that resemble the question: the ends of the few relations nearest to it, or the nearest entities if there are
@@ -7,22 +7,21 @@ that mention them, and restarts with probability 1 − damping. Chunks are ranke
 is the only model that is called, unless `query.filter_relations` has a language model choose the relations.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.modes.seeds import largest
-from lightrag_dagster.query.modes.walked_paths import Walked, paths_by
+from lightrag_dagster.query.hits import Found, Path
+from lightrag_dagster.query.modes.seeds import Mass, largest
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.relation_filter import filter_relations
 
-Mass = npt.NDArray[np.float32]
-
 _TOLERANCE = 1e-5
+_LONGEST_PATH = 5
 
 
 @dataclass(frozen=True)
@@ -30,15 +29,13 @@ class Walk:
     """The parameters of the walk; the defaults are measured in docs/measurements/retrieval.md.
 
     `damping` is the probability of a further step. The walk starts at the ends of `relations` relations, or else at the
-    same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks. With `specificity` an
-    entity's share is divided by the number of its chunks.
+    same number of entities, and with probability `chunk_share` at one of `start_chunks` chunks.
     """
 
     damping: float = 0.5
     relations: int = 5
     start_chunks: int = 200
     chunk_share: float = 0.05
-    specificity: bool = True
 
 
 WALK = Walk()
@@ -81,9 +78,8 @@ def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:
         for row, score in list(near.entities.items())[: walk.relations]:
             named[row] += score or 0.0
     seeds = np.flatnonzero(named)
-    if walk.specificity:
-        spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
-        named[seeds] /= np.maximum(spread, 1)
+    spread = graph.entity_chunks.offsets[seeds + 1] - graph.entity_chunks.offsets[seeds]
+    named[seeds] /= np.maximum(spread, 1)
     if named.any():
         start[: len(named)] = (1 - walk.chunk_share) * named / named.sum()
     if near.chunks:
@@ -114,3 +110,41 @@ def pagerank(transitions: csr_array, start: Mass, damping: float, steps: int = 5
             return following
         mass = following
     return mass
+
+
+class Walked(NamedTuple):
+    """A finished walk: the mass that began at each node, the mass of the walk there, and the part that steps on."""
+
+    begun: Mass
+    mass: Mass
+    damping: float
+
+
+def paths_by(graph: Adjacency, transitions: csr_array, walked: Walked) -> Callable[[int], list[Path]]:
+    """Return a function that names the nodes of the strongest path to a chunk."""
+    split = len(graph.entities.ids)
+    return lambda chunk: [names_along(graph, strongest_path(transitions, walked, split + chunk))]
+
+
+def strongest_path(transitions: csr_array, walked: Walked, node: int) -> list[int]:
+    """Return the nodes from the walk's start to `node`, each the one that gave the next most of its mass.
+
+    It ends at the node where most of the mass began, or after five steps; no node is twice on it.
+    """
+    path = [node]
+    while len(path) <= _LONGEST_PATH:
+        first = path[0]
+        around = slice(*transitions.indptr[first : first + 2])
+        before = transitions.indices[around]
+        shares = walked.damping * transitions.data[around] * walked.mass[before]
+        shares[np.isin(before, path)] = 0
+        if not len(shares) or shares.max() <= max(float(walked.begun[first]), 0.0):
+            break
+        path.insert(0, int(before[shares.argmax()]))
+    return path
+
+
+def names_along(graph: Adjacency, path: list[int]) -> Path:
+    """Return the names of the nodes of a path: the name of an entity, the first place of a chunk."""
+    split = len(graph.entities.ids)
+    return [graph.name_of(node) if node < split else graph.place_of(node - split) for node in path]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lightrag_dagster.query.references import HEADING
+from lightrag_dagster.query.answer_text import HEADING
 from lightrag_dagster.query.types import Reference
 
 # [1] or [1, 3], except in a Markdown link, a link definition, and an index into code.

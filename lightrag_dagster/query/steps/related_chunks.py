@@ -1,13 +1,15 @@
-"""Chunks that support entities and relations, which are given best first and called owners here."""
+"""Chunks that support entities and relations, best first and called owners here, and the paths to such chunks."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists
+from lightrag_dagster.query.hits import Found, Path
 from lightrag_dagster.query.search import Search
 
 # LightRAG keeps at most this number of chunks of an entity or relation. The lists here hold all, in turn over sources,
@@ -99,3 +101,41 @@ def weighted_polling(owned: Sequence[Sequence[int]], number: int) -> list[int]:
     chosen = [chunk for chunks, quota in zip(owned, quotas, strict=True) for chunk in chunks[:quota]]
     further = [chunk for chunks, quota in zip(owned, quotas, strict=True) for chunk in chunks[quota:]]
     return chosen + further[: sum(quotas) - len(chosen)]
+
+
+def paths_behind(graph: Adjacency, found: Found, behind: Related, chunk: int) -> list[Path]:
+    """Return the paths to a chunk that was found directly, through an entity or a relation, or both.
+
+    The first is that of the ranking in which the chunk is highest, which gave it its place. An entity or relation that
+    was found through the graph comes after the one, near the keywords, that led to it.
+    """
+    rankings: tuple[Collection[int], ...] = (found.chunks, behind.entities, behind.relations)
+    ways = sorted((list(rows).index(chunk), order) for order, rows in enumerate(rankings) if chunk in rows)
+    here, paths = graph.place_of(chunk), []
+    for _, way in ways:
+        if way == 0:
+            paths += (found.paths_to and found.paths_to(chunk)) or [[here]]
+        elif way == 1:
+            paths.append([*_to_entity(graph, found, behind.entities[chunk]), here])
+        else:
+            paths.append([*_to_relation(graph, found, behind.relations[chunk]), here])
+    return paths
+
+
+def _to_entity(graph: Adjacency, found: Found, entity: int) -> Path:
+    if found.entities.get(entity) is not None:
+        return [graph.name_of(entity)]
+    led = (row for row, score in found.relations.items() if score is not None and entity in graph.endpoints[row])
+    return [*(_ends(graph, row) for row in islice(led, 1)), graph.name_of(entity)]
+
+
+def _to_relation(graph: Adjacency, found: Found, relation: int) -> Path:
+    if found.relations.get(relation) is not None:
+        return [_ends(graph, relation)]
+    led = (row for row, score in found.entities.items() if score is not None and row in graph.endpoints[relation])
+    return [*(graph.name_of(row) for row in islice(led, 1)), _ends(graph, relation)]
+
+
+def _ends(graph: Adjacency, relation: int) -> str:
+    one, other = graph.endpoints[relation]
+    return f"{graph.name_of(one)} — {graph.name_of(other)}"

@@ -15,16 +15,14 @@ import numpy as np
 from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
-from lightrag_dagster.query.naming import place_of
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.context import chunk_line, entity_line, frame, relation_line, with_references
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
-from lightrag_dagster.query.steps.newest import newest_first
-from lightrag_dagster.query.steps.paths import paths_behind
-from lightrag_dagster.query.steps.related_chunks import related_chunks
+from lightrag_dagster.query.steps.related_chunks import paths_behind, related_chunks
 from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
 
 Item = TypeVar("Item")
@@ -204,8 +202,15 @@ def _chunks(
         kept, _ = fitting(read(best, scores), chunk_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
-            item["paths"] = (found.paths_to and found.paths_to(row)) or [[place_of(search.snapshot.graph, row)]]
+            item["paths"] = (found.paths_to and found.paths_to(row)) or [[search.snapshot.graph.place_of(row)]]
         return with_references(kept)
+
+
+def newest_first(graph: Adjacency, hits: Hits) -> Hits:
+    """Return chunks by the date of their first document, newest first, those without last; ties keep their order."""
+    dates = graph.citations.column("date")
+    known = {row: dates[int(graph.citation_offsets[row])].as_py() or "" for row in hits}
+    return {row: hits[row] for row in sorted(hits, key=known.__getitem__, reverse=True)}
 
 
 def _place(chunk: Chunk) -> str:

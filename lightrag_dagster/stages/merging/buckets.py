@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.terms import stop_words
-from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
+from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,

@@ -3,7 +3,7 @@
 import duckdb
 import pyarrow as pa
 
-from lightrag_dagster.curation.rules.resolving import WrittenText
+from lightrag_dagster.curation.rules import WrittenText
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.names import register_written

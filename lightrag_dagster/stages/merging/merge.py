@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
+from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS

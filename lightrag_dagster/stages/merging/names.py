@@ -7,7 +7,7 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.curation.rules.resolving import Curation, WrittenText
+from lightrag_dagster.curation.rules import Curation, WrittenText
 from lightrag_dagster.stages.merging import database
 
 _LISTS = pa.list_(pa.string())

@@ -1,6 +1,5 @@
 """The files of a home in a bucket: the cache has what this machine used, and the bucket has everything."""
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,15 +76,14 @@ class BucketFiles(Files):
     @contextmanager
     def writing(self, path: Path) -> Iterator[Path]:
         """See `Files.writing`."""
-        with atomic.replacing(path) as temporary:
+        with super().writing(path) as temporary:
             yield temporary
         if is_named_by_content(self.mirror.name(path)):
             self.mirror.upload([path])
 
     def write(self, path: Path, rows: pa.Table) -> None:
         """See `Files.write`."""
-        if not path.exists():
-            atomic.write_parquet(path, rows)
+        super().write(path, rows)
         self.mirror.upload([path])
 
     def keep(self, paths: Iterable[Path]) -> None:
@@ -94,13 +92,12 @@ class BucketFiles(Files):
 
     def remove(self, paths: Sequence[Path]) -> None:
         """See `Files.remove`."""
-        for path in paths:
-            path.unlink(missing_ok=True)
+        super().remove(paths)
         self.mirror.remove(paths)
 
     def remove_folder(self, folder: Path) -> None:
         """See `Files.remove_folder`."""
-        shutil.rmtree(folder, ignore_errors=True)
+        super().remove_folder(folder)
         self.mirror.remove_folder(folder)
 
     @contextmanager

@@ -22,7 +22,7 @@ from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots, forget_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, find_unused
+from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, drop_tables, find_unused, remove_versions
 from lightrag_dagster.storage.snapshots.readers import is_read
 from lightrag_dagster.storage.snapshots.snapshots import (
     current_snapshot,
@@ -31,7 +31,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     list_snapshots,
     snapshot_names,
 )
-from lightrag_dagster.storage.snapshots.vector_cleanup import drop_tables, remove_versions
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 

@@ -6,10 +6,9 @@ If all processes share a disk they are in a folder of it. If they share only a b
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 from uuid import uuid4
 
 from lightrag_dagster.errors import StoreError
@@ -19,48 +18,28 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
 
-class Scratch(Protocol):
-    """The files of some work; pickled, it leads to the same files in another process."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder in which this process reads and writes them."""
-        ...
-
-    def inputs(self, paths: Iterable[Path]) -> list[Path]:
-        """Return where this process reads files of the home, given their paths in the process that began the work."""
-        ...
-
-    def files(self, name: str) -> list[Path]:
-        """Return the files in a sub-folder, of all processes; a step may have to fetch them first."""
-        ...
-
-    def step(self, reads: Sequence[Path]) -> AbstractContextManager[None]:
-        """Have the files that a step reads in the folder for the block, and pass on what it wrote after it.
-
-        Raises:
-            StoreError: the disk or the bucket refuses, or a file is gone.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class SharedFolder:
     """Scratch on a disk that all processes share."""
 
     folder: Path
+    """The folder in which this process reads and writes the files."""
 
     def inputs(self, paths: Iterable[Path]) -> list[Path]:
-        """See `Scratch.inputs`."""
+        """Return where this process reads files of the home, given their paths in the process that began the work."""
         return list(paths)
 
     def files(self, name: str) -> list[Path]:
-        """See `Scratch.files`."""
+        """Return the files in a sub-folder, of all processes; a step may have to fetch them first."""
         return sorted(path for path in (self.folder / name).glob("*") if path.is_file())
 
     @contextmanager
     def step(self, reads: Sequence[Path]) -> Iterator[None]:
-        """See `Scratch.step`."""
+        """Have the files that a step reads in the folder for the block, and pass on what it wrote after it.
+
+        Raises:
+            StoreError: the disk or the bucket refuses, or a file is gone.
+        """
         yield
 
 
@@ -76,7 +55,7 @@ class BucketScratch:
 
     @property
     def folder(self) -> Path:
-        """See `Scratch.folder`."""
+        """See `SharedFolder.folder`."""
         return self._here.scratch / self.name
 
     @property
@@ -86,17 +65,17 @@ class BucketScratch:
         return self.home if is_claimed(self.home.root) else Home.of_worker(self.home.bucket)
 
     def inputs(self, paths: Iterable[Path]) -> list[Path]:
-        """See `Scratch.inputs`; they are fetched. Raises StoreError."""
+        """See `SharedFolder.inputs`; they are fetched. Raises StoreError."""
         here = self._here
         return here.files.open(here.root / path.relative_to(self.home.root) for path in paths)
 
     def files(self, name: str) -> list[Path]:
-        """See `Scratch.files`; raises StoreError."""
+        """See `SharedFolder.files`; raises StoreError."""
         return sorted(self._here.files.list_folder(self.folder / name))
 
     @contextmanager
     def step(self, reads: Sequence[Path]) -> Iterator[None]:
-        """See `Scratch.step`."""
+        """See `SharedFolder.step`."""
         here, folder = self._here, self.folder
         assert isinstance(here.files, BucketFiles)
         mirror = here.files.mirror
@@ -113,6 +92,10 @@ class BucketScratch:
         files = [path for path in folder.rglob("*") if path.is_file()]
         held = mirror.held(files)
         mirror.upload([path for path in files if path not in held])
+
+
+Scratch = SharedFolder | BucketScratch
+"""The files of some work; pickled, it leads to the same files in another process."""
 
 
 @contextmanager

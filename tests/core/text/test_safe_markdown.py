@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from lightrag_dagster.core.text.safe_markdown import escaped, without_links
+from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table, without_links
 
 VIEWER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PIECES = (
@@ -83,3 +83,34 @@ def test_nothing_links_or_loads(text: str) -> None:
 def test_formatting_stays() -> None:
     text = "## Peaks\n\n- **Mill Reach** [1]: `x[0]`, *4.47 m*\n\n| a | b |\n|---|---|\n\n```\nif a[0] < b[1]: c\n```"
     assert without_links(text) == text
+
+
+def test_a_table_has_a_heading_a_rule_and_its_rows() -> None:
+    table = markdown_table(["mode", "recall"], [["local", "0.5 [0.4, 0.6]"], ["**all**", ""]])
+    assert table.split("\n") == [
+        "| mode | recall |",
+        "| --- | --- |",
+        "| local | 0.5 [0.4, 0.6] |",
+        "| **all** |  |",
+    ]
+    assert markdown_table(["a", "b", "c"], []) == "| a | b | c |\n| --- | --- | --- |"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, ""),
+        (0, "0"),
+        ("a\n b", "a b"),
+        ("a|b", r"a\|b"),
+        ("12345678", "12345678"),
+        ("123456789", "1234567…"),
+        ("|" * 9, r"\|" * 7 + "…"),
+    ],
+)
+def test_a_cell_shows_a_value_on_one_line(value: object, shown: str) -> None:
+    assert cell(value, 8) == shown
+
+
+def test_a_cell_is_whole_unless_a_length_is_given() -> None:
+    assert cell("x" * 5000) == "x" * 5000

@@ -26,7 +26,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots import lance_files, snapshots, vector_cleanup
+from lightrag_dagster.storage.snapshots import lance_files, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.snapshots.verify import find_damage
@@ -86,7 +86,7 @@ def test_garbage_is_what_nobody_needs(years: Years) -> None:
 def test_a_version_of_vectors_between_two_kept_ones_goes_and_nothing_is_written_again(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_cleanup, "MAX_DELETED_SHARE", 1)
+    monkeypatch.setattr(lance_files, "MAX_DELETED_SHARE", 1)
     settings, (first, _, last) = years(3)
     home = Home(settings.home)
     snapshots.pin(home, "audit", first)
@@ -114,7 +114,7 @@ def test_a_table_with_many_deleted_rows_or_parts_is_written_again(
     settings, _ = years(3)
     home = Home(settings.home)
     before = snapshot_contents(settings)
-    monkeypatch.setattr(vector_cleanup, "MAX_FRAGMENTS", 1)
+    monkeypatch.setattr(lance_files, "MAX_FRAGMENTS", 1)
     collect_garbage(home, keep(1), dry_run=False)
     table = published(settings).vectors.tables["relation_vectors"].table
     assert lancedb.connect(home.lance_uri).open_table(table).list_versions()[-1]["metadata"]["total_fragments"] == "1"

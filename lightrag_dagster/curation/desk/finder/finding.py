@@ -8,11 +8,8 @@ verdicts     one score of all evidence, beside two thresholds                   
 Nothing here joins names: people decide. The rows depend on the entities alone, not on their order.
 """
 
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection
 from importlib import resources
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import duckdb
@@ -69,7 +66,7 @@ def compare(
         entities, vectors = entities.take(order), vectors if vectors is None else vectors[order]
     vectors = vectors if vectors is not None and len(vectors) else None
     near = near_pairs(vectors, _NEAREST) if vectors is not None else (_NONE, _NONE)
-    with _database(entities.num_rows) as connection:
+    with in_memory() if entities.num_rows <= _IN_MEMORY else spilling() as connection:
         met = _meet(connection, entities, near, apart)
         evidence = collect(connection, entities, relations, vectors)
     verdicts = judge(evidence)
@@ -121,16 +118,6 @@ def _meet(
     for script in ("words", "blocks"):
         connection.execute(resources.files(__package__).joinpath(f"sql/{script}.sql").read_text(encoding="utf-8"))
     return int(connection.sql("SELECT count(*) FROM met").fetchall()[0][0])
-
-
-@contextmanager
-def _database(rows: int) -> Iterator[duckdb.DuckDBPyConnection]:
-    with ExitStack() as opened:
-        if rows <= _IN_MEMORY:
-            yield opened.enter_context(in_memory())
-        else:
-            folder = opened.enter_context(TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True))
-            yield opened.enter_context(spilling(Path(folder)))
 
 
 def _rounded(numbers: npt.NDArray[np.float32]) -> pa.Array:

@@ -1,9 +1,18 @@
-"""The form of an answer in a notebook."""
+"""The text of an answer: its section of references, and its form in a notebook."""
 
+import re
 from collections.abc import Iterable
 
 from lightrag_dagster.core.text.safe_markdown import escaped, without_links
-from lightrag_dagster.query.references import without_references
+
+HEADING = re.compile(r"^[ \t]*(?:#{1,6}[ \t]*|\*\*)?References:?(?:\*\*)?:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+"""The heading of the section, in Markdown."""
+
+
+def without_references(text: str) -> str:
+    """Return an answer without its last section headed References."""
+    headings = list(HEADING.finditer(text))
+    return text[: headings[-1].start()].strip() if headings else text.strip()
 
 
 def answer_markdown(text: str, title: str, documents: Iterable[tuple[str, str]], notes: Iterable[str]) -> str:
