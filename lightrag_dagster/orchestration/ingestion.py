@@ -12,11 +12,11 @@ import dagster as dg
 
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
+from lightrag_dagster.assets.ingestion import shown
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
-from lightrag_dagster.assets.source_steps import shown
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
 from lightrag_dagster.orchestration.source_events import SourceEvents
