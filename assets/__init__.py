@@ -1,17 +1,11 @@
-"""The Dagster assets, one module per stage: read, call the engine, write, report."""
+"""The Dagster assets, by stage: read, call the engine, write, report."""
 
 from lightrag_dagster.assets.answers import answers
-from lightrag_dagster.assets.chunks import chunks
-from lightrag_dagster.assets.communities import communities
 from lightrag_dagster.assets.curation import curation
-from lightrag_dagster.assets.documents import raw_documents
-from lightrag_dagster.assets.duplicate_candidates import duplicate_candidates
-from lightrag_dagster.assets.exports import exports
-from lightrag_dagster.assets.extractions import extractions
+from lightrag_dagster.assets.downstream import communities, duplicate_candidates, exports, graph_report
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
-from lightrag_dagster.assets.graph_report import graph_report
+from lightrag_dagster.assets.ingestion import chunks, extractions, mentions, raw_documents
 from lightrag_dagster.assets.knowledge_base import knowledge_base
-from lightrag_dagster.assets.mentions import mentions
 from lightrag_dagster.assets.merged import merged
 from lightrag_dagster.assets.retrieval_evaluation import retrieval_evaluation
 from lightrag_dagster.assets.status_report import status_report

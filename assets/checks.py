@@ -9,7 +9,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import integrity
-from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill
+from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -100,12 +100,8 @@ def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetChe
     """Warn of a source that names little in its chunks."""
     current = _tables(lightrag, backfill).current_versions(source)
     warning = source_warning(source, current, lightrag.recipes)
-    return dg.AssetCheckResult(
-        passed=warning is None,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=escaped(warning) if warning else None,
-        metadata={table: current[table].rows for table in ("entity_mentions", "relation_mentions") if table in current},
-    )
+    counted = (table for table in ("entity_mentions", "relation_mentions") if table in current)
+    return warned(filter(None, [warning]), {table: current[table].rows for table in counted})
 
 
 def _names_grounded(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
@@ -124,13 +120,8 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of a published snapshot with something missing."""
     refresh(lightrag.home)
     manifest = require_current(lightrag.home)
-    warnings = completeness_warnings(lightrag.recipes, manifest)
-    return dg.AssetCheckResult(
-        passed=not warnings,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=escaped("; ".join(warnings)) or None,
-        metadata={f"rows/{table}": rows for table, rows in manifest.rows.items()},
-    )
+    rows = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
+    return warned(completeness_warnings(lightrag.recipes, manifest), rows)
 
 
 def _tables(lightrag: LightRAG, backfill: bool) -> SourceTables:
@@ -174,22 +165,18 @@ def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> 
 
 
 def _judged_names(counted: Mapping[str, GroundedNames], least: float) -> dg.AssetCheckResult:
-    few = {recipe: found for recipe, found in counted.items() if found.share < least}
-    return dg.AssetCheckResult(
-        passed=not few,
-        severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join(
-            f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
-            for recipe, found in few.items()
-        )
-        or None,
-        metadata={
-            "least": least,
-            "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
-            **{f"names/{recipe}": found.names for recipe, found in counted.items()},
-            **{f"share/{recipe}": found.share for recipe, found in counted.items()},
-        },
+    few = (
+        f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
+        for recipe, found in counted.items()
+        if found.share < least
     )
+    metadata = {
+        "least": least,
+        "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
+        **{f"names/{recipe}": found.names for recipe, found in counted.items()},
+        **{f"share/{recipe}": found.share for recipe, found in counted.items()},
+    }
+    return warned(few, metadata)
 
 
 class SourceCheck(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.declared import observable
-from lightrag_dagster.assets.metadata import REASON
+from lightrag_dagster.assets.metadata import REASON, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -56,10 +56,4 @@ def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult
     """Warn of decisions that had less effect on the published snapshot than meant."""
     refresh(lightrag.home)
     manifest = require_current(lightrag.home)
-    warnings = decision_warnings(lightrag.home, manifest)
-    return dg.AssetCheckResult(
-        passed=not warnings,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=escaped("; ".join(warnings)) or None,
-        metadata={"snapshot": manifest.snapshot_id},
-    )
+    return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})

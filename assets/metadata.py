@@ -1,7 +1,7 @@
 """Metadata of every materialisation: rows, schema, a preview and seconds."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.core.text.safe_markdown import cell, markdown_table
+from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.pipeline.documents import Reading, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -91,6 +91,14 @@ def account_of(
 def made_by(fingerprint: str) -> dict[str, str]:
     """Return the event tags that tell Dagster how a table was made, where that is not by today's recipe."""
     return {"dagster/code_version": fingerprint}
+
+
+def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
+    """Return the result of a check that gives warnings; without any it passes."""
+    said = escaped("; ".join(warnings)) or None  # the UI takes it for Markdown
+    return dg.AssetCheckResult(
+        passed=said is None, severity=dg.AssetCheckSeverity.WARN, description=said, metadata=metadata
+    )
 
 
 @contextmanager

@@ -44,7 +44,8 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
 def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
     """Return True if Dagster has an unfinished run of this knowledge base."""
-    return bool(_runs(instance, namespace, dg.RunsFilter(statuses=_UNDER_WAY)))
+    runs = instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY))
+    return any(is_of(instance, namespace, run) for run in runs)
 
 
 def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
@@ -61,12 +62,6 @@ def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun
     steps = {namespace.named(name) for name in (MANY_SOURCES, *(one.name for one in ASSETS))}
     of_job = run.job_snapshot_id
     return of_job is None or not steps.isdisjoint(instance.get_job_snapshot(of_job).node_names)
-
-
-def _runs(
-    instance: dg.DagsterInstance, namespace: Namespace, chosen: dg.RunsFilter | None = None
-) -> list[dg.DagsterRun]:
-    return [run for run in instance.get_runs(chosen) if is_of(instance, namespace, run)]
 
 
 def _keys(namespace: Namespace) -> set[dg.AssetKey]:

@@ -48,7 +48,6 @@ ROOMS = {
     "reading_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",
-    "run_launcher": "orchestration",
     "__main__": "cli",
 }
 CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
@@ -275,7 +274,7 @@ def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
             "lightrag_dagster.indexes.cypher.graph.write_graph lies behind the door of indexes.cypher",
         ),
         (
-            "assets.graph_report",
+            "assets.downstream",
             "from lightrag_dagster.report import *",
             "lightrag_dagster.report.* lies behind the door of report",
         ),

@@ -17,14 +17,14 @@ BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "lightrag_dagster", "ass
 
 THEIRS = {
     "assets/__init__.py": "ASSETS = ['theirs']\n",
-    "assets/chunks.py": "",
+    "assets/graph.py": "",
     "resources/__init__.py": "def build_resources() -> str:\n    return 'theirs'\n",
     "resources/lightrag.py": "NAME = 'theirs'\n",
 }
 """A project with packages of the names of our folders, and modules of the names of ours in them."""
 
 PROGRAM = """
-import assets, assets.chunks, resources, resources.lightrag
+import assets, assets.graph, resources, resources.lightrag
 from lightrag_dagster import KnowledgeBase, assets as ours, resources as our_resources
 from lightrag_dagster.definitions import defs
 

@@ -9,8 +9,16 @@ import typer
 
 from lightrag_dagster.cli import graph, upkeep
 from lightrag_dagster.cli.exits import Commands
-from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import AcceptDeletes, AsJson, EscapeFormulas, MaxCost, RowsForm, Snapshot, Sources
+from lightrag_dagster.cli.options import (
+    AcceptDeletes,
+    AsJson,
+    EscapeFormulas,
+    MaxCost,
+    RowsForm,
+    Snapshot,
+    Sources,
+    with_filters,
+)
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES
@@ -220,7 +228,7 @@ def evaluate(
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
     if make:
-        from lightrag_dagster.cli.make_questions import make_questions
+        from lightrag_dagster.cli.evaluate import make_questions
 
         raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
     if price:

@@ -1,11 +1,8 @@
 """Commands `backup` and `restore`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from rich.console import Console
 
-from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
@@ -17,7 +14,7 @@ from lightrag_dagster.storage.snapshots.repair import find_current_damage
 def run_backup(console: Console, target: str) -> None:
     """Copy the home to a folder or bucket, and print the numbers of files and rows."""
     home = Home.of(load_settings())
-    with _shown(console, "backup of", home):
+    with one_step(console, home.name, "backup of"):
         copied = back_up(home, target, COMMAND_SECONDS)
     _print(console, copied, f"{home.name} is backed up in {target}")
 
@@ -29,7 +26,7 @@ def run_restore(console: Console, source: str) -> int:
     1 if one is damaged.
     """
     home = Home.of(load_settings())
-    with _shown(console, "restore of", home):
+    with one_step(console, home.name, "restore of"):
         copied = restore(source, home, COMMAND_SECONDS)
     _print(console, copied, f"{home.name} is restored from {source}")
     damaged = find_current_damage(home, verify=home.bucket is None)
@@ -38,15 +35,6 @@ def run_restore(console: Console, source: str) -> int:
     if damaged:
         console.print("`lightrag-dagster run --verify` builds these again, from the sources and the stored answers")
     return int(bool(damaged))
-
-
-@contextmanager
-def _shown(console: Console, what: str, home: Home) -> Iterator[None]:
-    with display(console) as shown:
-        shown.run(what)
-        shown.start(home.name)
-        yield
-        shown.finish()
 
 
 def _print(console: Console, copied: Copied, done: str) -> None:

@@ -1,17 +1,19 @@
-"""`export`: the published snapshot for other programs."""
+"""`export` and `report`: a snapshot for other programs, and as a page to look at; into the home or a place."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
 
-from lightrag_dagster.cli.terminal import megabytes
+from lightrag_dagster.cli.terminal import megabytes, print_json
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.exports import export_published, export_to
+from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.report import published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.manifests import Export
 from lightrag_dagster.storage.snapshots.exported import place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, require_current
@@ -25,18 +27,42 @@ def export(console: Console, form: ExportFormat, place: Path | None, snapshot: s
         StoreError: there is no such snapshot, or the place is there or in the home, or the disk refuses.
     """
     home = Home.of(load_settings())
-    refuse_place_in_home(home, place)
+    _refuse_place_in_home(home, place)
     refresh(home)
     generation = Generation(home, (named_snapshot(home, snapshot) if snapshot else require_current(home)).snapshot_id)
     if place:
-        _print(console, generation.id, str(place), export_to(generation, form, place))
+        made, name, kept = export_to(generation, form, place), generation.id, str(place)
     else:
         exports = export_published(home, [form])
-        kept = place_of(home, exports.snapshot_id, form)
-        _print(console, exports.snapshot_id, kept, exports.formats[form])
+        made, name = exports.formats[form], exports.snapshot_id
+        kept = place_of(home, name, form)
+    rows = (f"{table}: {count:,} rows" for table, count in made.rows.items())
+    _print(console, name, kept, made.bytes, rows, made.notes)
 
 
-def refuse_place_in_home(home: Home, place: Path | None) -> None:
+def report(console: Console, file: Path | None, filters: Filters, snapshot: str | None, *, as_json: bool) -> None:
+    """Write the page into a new file; without one, that of the published snapshot into the home.
+
+    Raises:
+        NoSnapshotError: nothing is published yet.
+        QueryError: a source, media type or language of the filter does not exist.
+        StoreError: there is no such snapshot, or the file is there already or in the home, or the disk refuses.
+    """
+    home = Home.of(load_settings())
+    _refuse_place_in_home(home, file)
+    refresh(home)
+    made = published_report(home) if file is None else write_report_to(home, file, filters, snapshot)
+    if as_json:
+        print_json(made._asdict())
+        return
+    listed = (
+        f"{made.figures[f'listed_{what}']:,} of {made.figures[what]:,} {what}" for what in ("entities", "relations")
+    )
+    contents = f"{', '.join(listed)}, {made.figures['quotes']:,} quotes"
+    _print(console, made.snapshot_id, made.place, made.bytes, [contents], made.notes)
+
+
+def _refuse_place_in_home(home: Home, place: Path | None) -> None:
     """Check that a file or folder to be written is not in the home; raises StoreError."""
     if place and home.holds(place):
         raise StoreError(
@@ -44,9 +70,10 @@ def refuse_place_in_home(home: Home, place: Path | None) -> None:
         )
 
 
-def _print(console: Console, snapshot: str, place: str, written: Export) -> None:
-    console.print(f"{snapshot} is in {place}, {megabytes(written.bytes)}.", soft_wrap=True)
-    for name, rows in written.rows.items():
-        console.print(f"  {name}: {rows:,} rows", soft_wrap=True)
-    for note in written.notes:
+def _print(
+    console: Console, snapshot: str, place: str, size: int, contents: Iterable[str], notes: Iterable[str]
+) -> None:
+    for line in (f"{snapshot} is in {place}, {megabytes(size)}.", *(f"  {one}" for one in contents)):
+        console.print(line, soft_wrap=True)
+    for note in notes:
         console.print(f"note: {note}", soft_wrap=True)

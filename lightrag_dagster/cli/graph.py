@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from lightrag_dagster.cli.filter_options import with_filters
-from lightrag_dagster.cli.options import AsJson, Snapshot
+from lightrag_dagster.cli.options import AsJson, Snapshot, with_filters
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
@@ -135,7 +134,7 @@ def report(
 
     Without a filter it has everything; with one, only what allowed documents say.
     """
-    from lightrag_dagster.cli.report import report as write
+    from lightrag_dagster.cli.export import report as write
     from lightrag_dagster.query.filters.filters import Filters
 
     if file is None and (snapshot or filters != Filters()):

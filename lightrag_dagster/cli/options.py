@@ -1,6 +1,9 @@
-"""Options that several commands share."""
+"""Options that several commands share, and those by which a command asks a part of the documents."""
 
-from typing import Annotated, Literal
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,3 +22,46 @@ AcceptDeletes = Annotated[
 ]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
+
+_Texts = list[str] | None
+_Text = str | None
+
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "source": ("sources", Annotated[_Texts, typer.Option(help="Search only this source (repeatable).")]),
+    "path": ("paths", Annotated[_Texts, typer.Option(help="Search only paths like 2024/* (repeatable).")]),
+    "media_type": ("media_types", Annotated[_Texts, typer.Option(help="Search only e.g. text/html (repeatable).")]),
+    "document": ("documents", Annotated[_Texts, typer.Option(help="Search only this doc_id (repeatable).")]),
+    "author": ("authors", Annotated[_Texts, typer.Option(help="Search only this author (repeatable).")]),
+    "tag": ("tags", Annotated[_Texts, typer.Option(help="Search only this tag (repeatable).")]),
+    "language": ("languages", Annotated[_Texts, typer.Option(help="Search only this language, e.g. de (repeatable).")]),
+    "modified_since": (
+        "modified_since",
+        Annotated[_Text, typer.Option(help="Only files modified since, like 2026-01-31.")],
+    ),
+    "dated_since": ("dated_since", Annotated[_Text, typer.Option(help="Only documents of this date or a later one.")]),
+    "dated_until": ("dated_until", Annotated[_Text, typer.Option(help="Only documents of this date or an older one.")]),
+}
+"""Each option, with its name in `Filters` and its type."""
+
+
+def with_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with an option for each condition in place of its parameter `filters`."""
+
+    @wraps(command)
+    def filtered(**values: Any) -> None:
+        from lightrag_dagster.query.filters.filters import Filters
+
+        given = {name: values.pop(option) for option, (name, _) in _OPTIONS.items()}
+        command(**values, filters=Filters(**given))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    conditions = [
+        inspect.Parameter(option, kind, default=None, annotation=annotation)
+        for option, (_, annotation) in _OPTIONS.items()
+    ]
+    parameters: list[inspect.Parameter] = []
+    for one in inspect.signature(command).parameters.values():
+        parameters += conditions if one.name == "filters" else [one]
+    filtered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    filtered.__annotations__ = {one.name: one.annotation for one in parameters}
+    return filtered

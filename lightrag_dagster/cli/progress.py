@@ -77,3 +77,13 @@ def display(console: Console) -> Iterator[TerminalDisplay]:
     finally:
         if bars.live.is_started:
             bars.live.stop()  # `Progress.stop` prints an empty line too
+
+
+@contextmanager
+def one_step(console: Console, step: str, run: str = "") -> Iterator[None]:
+    """Show the block as the one step of a run; it stays unfinished at an error."""
+    with display(console) as shown:
+        shown.run(run)
+        shown.start(step)
+        yield
+        shown.finish()

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.curate import NEXT, unknown_names
-from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.curation.desk import (
     COLUMNS,
@@ -154,14 +154,12 @@ def _asked(
     wanted = [key for key, opinion in zip(keys, stored_opinions(settings, keys), strict=True) if opinion is None][:most]
     if wanted:
         account = Account.of(f"review-{uuid4()}", "", settings.llm)
-        with display(terminal.console(stderr=True)) as shown:
-            shown.start("asking about names")
-            try:
+        try:
+            with one_step(terminal.console(stderr=True), "asking about names"):
                 answers = zip(wanted, ask_pairs(settings, wanted, account), strict=True)
                 failures = {key: opinion for key, opinion in answers if opinion.failed}
-                shown.finish()
-            except ProviderAccessError as error:
-                problem = error
+        except ProviderAccessError as error:
+            problem = error
     found = zip(keys, stored_opinions(settings, keys), strict=True)
     opinions = {key: opinion for key, known in found if (opinion := known or failures.get(key))}
     _print_opinions(console, list(opinions.values()))

@@ -4,22 +4,23 @@ A run for each source costs Dagster eight times as much as the events that it le
 in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
+from hashlib import sha256
 from time import monotonic
+from typing import Any
 
 import dagster as dg
 
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
+from lightrag_dagster.assets.ingestion import shown
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
-from lightrag_dagster.assets.source_steps import shown
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
-from lightrag_dagster.orchestration.source_events import SourceEvents
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
@@ -38,6 +39,55 @@ _NAMED = 5
 """Failed sources that the error of a run names."""
 
 _PARTITION_TAG = "dagster/partition"
+
+# Dagster itself writes the tags by which it tells what is stale, and has no public function for that.
+_CODE_VERSION = "dagster/code_version"
+_DATA_VERSION = "dagster/data_version"
+_IS_OURS = "dagster/data_version_is_user_provided"
+_INPUT_VERSION = "dagster/input_data_version"
+_INPUT_EVENT = "dagster/input_event_pointer"
+_NOTHING_KNOWN = "INITIAL", "NULL"
+
+
+class _SourceEvents:
+    """The events of a source's tables, made after each other, as the run of its partition alone would leave them.
+
+    `left` are those that are not made yet.
+    """
+
+    def __init__(self, instance: dg.DagsterInstance, source: str, specs: Mapping[dg.AssetKey, dg.AssetSpec]) -> None:
+        self._instance, self._source, self._specs = instance, source, specs
+        self._inputs: dict[dg.AssetKey, dict[str, str]] = {}
+        self.left = set(specs)
+
+    def made(self, result: dg.MaterializeResult[Any]) -> dg.AssetMaterialization:
+        """Return the event of a table, made from what Dagster knows now of the assets before it."""
+        key, version = result.asset_key, result.data_version
+        assert key is not None
+        assert version is not None
+        spec = self._specs[key]
+        tags = {_CODE_VERSION: spec.code_version or "", _DATA_VERSION: version.value, _IS_OURS: "true"}
+        for dep in spec.deps:
+            if dep.asset_key not in self._inputs:
+                self._inputs[dep.asset_key] = self._made_from(dep.asset_key)
+            tags |= self._inputs[dep.asset_key]
+        self.left.discard(key)
+        return dg.AssetMaterialization(
+            key, partition=self._source, metadata=result.metadata, tags=tags | dict(result.tags or {})
+        )
+
+    def _made_from(self, key: dg.AssetKey) -> dict[str, str]:
+        """Return the tags that name an input; as Dagster does, those of a partition by the hash of its version."""
+        version, event = _NOTHING_KNOWN
+        chosen = dg.AssetRecordsFilter(key, asset_partitions=[self._source]) if key in self._specs else key
+        materialised = self._instance.fetch_materializations(chosen, limit=1).records
+        for record in materialised or self._instance.fetch_observations(chosen, limit=1).records:
+            version = ((record.asset_event and record.asset_event.tags) or {}).get(_DATA_VERSION, version)
+            event = str(record.storage_id)
+        if key in self._specs:
+            version = sha256(version.encode()).hexdigest()
+        name = key.to_user_string()
+        return {f"{_INPUT_VERSION}/{name}": version, f"{_INPUT_EVENT}/{name}": event}
 
 
 class Ingestion:
@@ -103,7 +153,7 @@ class Ingestion:
 
         If that fails, a run of its partition says so; else Dagster would show its tables as they were before.
         """
-        lightrag, events = self._lightrag, SourceEvents(context.instance, source.name, self._specs)
+        lightrag, events = self._lightrag, _SourceEvents(context.instance, source.name, self._specs)
         tables = lightrag.tables(candidate=self._backfill)
         try:
             if why_ingest(source, tables, lightrag.recipes) is not None:
@@ -118,7 +168,7 @@ class Ingestion:
             raise
         self.done.append(source.name)
 
-    def _ingest(self, context: dg.OpExecutionContext, source: str, events: SourceEvents) -> None:
+    def _ingest(self, context: dg.OpExecutionContext, source: str, events: _SourceEvents) -> None:
         """Make and check the tables of a source, one step after the other, until it waits for batches."""
         account = account_of(context, self._lightrag.settings, source)
         ingestion = self._lightrag.ingestion(source, account, backfill=self._backfill)

@@ -73,7 +73,7 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             config.write_text(_CONFIG, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
-    quiet_logs()
+    logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines
     try:
         settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND
         # Its name says less than it does: the instance of any folder, with settings beside those of its file.
@@ -112,8 +112,3 @@ def warn_of_instance(pools: Iterable[str]) -> None:
         _log.warning(
             "%s/dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended", folder
         )
-
-
-def quiet_logs() -> None:
-    """Keep Dagster's own log lines off the terminal; the UI has them."""
-    logging.getLogger("dagster").setLevel(logging.ERROR)

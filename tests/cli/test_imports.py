@@ -58,7 +58,6 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli",
         "lightrag_dagster.cli.app",
         "lightrag_dagster.cli.exits",
-        "lightrag_dagster.cli.filter_options",
         "lightrag_dagster.cli.graph",
         "lightrag_dagster.cli.options",
         "lightrag_dagster.cli.subcommands",

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from lightrag_dagster.assets.documents import raw_documents
+from lightrag_dagster.assets.ingestion import raw_documents
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.captions import picture_tokens

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.assets.communities import communities as asset
+from lightrag_dagster.assets.downstream import communities as asset
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.cli.app import app
 from lightrag_dagster.pipeline.communities import communities

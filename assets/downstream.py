@@ -1,0 +1,114 @@
+"""Assets about the published snapshot, made on request: pairs of names, communities, exports and a page."""
+
+import dagster as dg
+
+from lightrag_dagster.assets.declared import WRITER_POOL, asset
+from lightrag_dagster.assets.metadata import Metadata, stopwatch, table_metadata
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_values
+
+
+@asset(
+    deps=["knowledge_base"],
+    group_name="downstream",
+    kinds={"parquet", "duckdb"},
+    description="One row a pair of entities of the published snapshot that may be one, with evidence, a score and a "
+    "verdict. Nothing is joined: `curate review` asks people.",
+)
+def duplicate_candidates(
+    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
+) -> dg.MaterializeResult:
+    """Compare the names of the published snapshot."""
+    from lightrag_dagster.curation.desk import find_duplicates
+
+    with stopwatch() as watch:
+        found = find_duplicates(lightrag.settings)
+    verdicts = {f"pairs/{verdict}": pairs for verdict, pairs in count_values(found.rows["verdict"]).items()}
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(found.version),
+        metadata=table_metadata(found.rows, seconds=watch.seconds)
+        | verdicts
+        | {"cut": found.cut, "outdone": found.outdone, "dropped_unlikely": found.unlikely},
+    )
+
+
+@asset(
+    deps=["knowledge_base"],
+    group_name="downstream",
+    kinds={"parquet"},
+    description="One row a group of entities that have more relations among each other than to others, by the Leiden "
+    "algorithm; needs the extra `graph`.",
+)
+def communities(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Find the communities of the published graph, unless they are stored."""
+    from lightrag_dagster.pipeline.communities import communities as find
+
+    with stopwatch() as watch:
+        found = find(lightrag.home)
+    levels = {f"communities/level {level}": rows for level, rows in count_values(found["level"]).items()}
+    version = lightrag.tables().require("communities", ALL_SOURCES)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(version.version),
+        metadata=table_metadata(found, seconds=watch.seconds) | levels,
+    )
+
+
+@asset(
+    deps=["knowledge_base"],
+    group_name="downstream",
+    pool=WRITER_POOL,
+    kinds={"parquet", "duckdb"},
+    description="The published snapshot in the formats that the setting `exports` names, for other programs; without "
+    "any, nothing is written.",
+)
+def exports(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Write the formats that are not there yet."""
+    formats = lightrag.settings.exports
+    if not formats:
+        said = "nothing is exported: the setting `exports` names no format"
+        context.log.info(said)
+        return dg.MaterializeResult(data_version=dg.DataVersion("none"), metadata={"exported": said})
+    from lightrag_dagster.exports.exports import export_published
+    from lightrag_dagster.storage.snapshots.exported import place_of
+
+    with stopwatch() as watch:
+        found = export_published(lightrag.home, formats)
+    metadata: Metadata = {"snapshot_id": found.snapshot_id, "seconds": watch.seconds}
+    for form in formats:
+        one = found.formats[form]
+        metadata |= {f"{form}/rows/{name}": rows for name, rows in one.rows.items()}
+        metadata |= {f"{form}/bytes": one.bytes, f"{form}/notes": list(one.notes)}
+        metadata[f"{form}/place"] = place_of(lightrag.home, found.snapshot_id, form)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion("-".join([found.snapshot_id, *sorted({*formats})])), metadata=metadata
+    )
+
+
+@asset(
+    deps=["knowledge_base"],
+    group_name="downstream",
+    pool=WRITER_POOL,
+    kinds={"html"},
+    description="One HTML file about the published snapshot, which asks no network: its entities as a table and as a "
+    "graph with communities in colour, quotes with their sources, and what changed.",
+)
+def graph_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+    """Write the page, unless it is there."""
+    from lightrag_dagster.report import published_picture, published_report
+
+    with stopwatch() as watch:
+        made = published_report(lightrag.home)
+    picture = published_picture(lightrag.home, made)
+    place = dg.MetadataValue.url(made.place) if "://" in made.place else dg.MetadataValue.path(made.place)
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(made.snapshot_id),
+        metadata={
+            "place": place,
+            "picture": dg.MetadataValue.md(picture),
+            **made.figures,
+            "bytes": made.bytes,
+            "seconds": watch.seconds,
+            "notes": list(made.notes),
+            "snapshot_id": made.snapshot_id,
+        },
+    )

@@ -1,0 +1,100 @@
+"""The assets of a source, one partition each; their steps are shown alike in a run of one source and of many."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.namespace import Compute, Namespace
+from lightrag_dagster.assets.progress_log import logged
+from lightrag_dagster.assets.upstream import look_upstream
+from lightrag_dagster.pipeline.extractions import Waiting
+from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
+
+
+def in_own_run(step: str) -> Compute:
+    """Return the function of a step in the run of a partition.
+
+    While a source waits for batches at the provider it yields nothing: the rest of the run and its checks are skipped,
+    the source's last accepted tables stay, and the sensor `batches` starts it again.
+    """
+
+    def made(
+        context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+    ) -> Iterator[dg.MaterializeResult]:
+        settings, source = lightrag.settings, context.partition_key
+        backfill = is_backfill(context, config, settings)
+        with logged(context, lightrag):
+            found = shown(step, lightrag.ingestion(source, account_of(context, settings, source), backfill=backfill))
+        if isinstance(found, dg.AssetObservation):
+            context.log_event(found)
+        else:
+            yield from found
+
+    return made
+
+
+def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] | dg.AssetObservation:
+    """Do a step, and return what Dagster shows of its tables, or of the batches that the source waits for."""
+    recipes = ingestion.recipes
+    namespace = Namespace(recipes.settings.namespace)
+    with stopwatch() as watch:
+        reports = STEPS[step](ingestion)
+    if isinstance(reports, Waiting):
+        batches = {"batches": sorted(reports.batches)}
+        return dg.AssetObservation(namespace.key("extractions"), partition=ingestion.source, metadata=batches)
+    return [ingested(one, recipes, watch, namespace.key(one.version.table)) for one in reports]
+
+
+@asset(
+    partitioned=True,
+    group_name="ingestion",
+    kinds={"python", "parquet"},
+    description="One row a document: text, identity, content hash and status. Failures and duplicates are rows too.",
+)
+def raw_documents(
+    context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]
+) -> Iterator[dg.MaterializeResult]:
+    """Read the source as it is now."""
+    look_upstream(context.instance, lightrag.settings, [context.partition_key], STEP_SECONDS)
+    yield from in_own_run("raw_documents")(context, config, lightrag)
+
+
+chunks = asset(
+    name="chunks",
+    partitioned=True,
+    deps=["raw_documents"],
+    group_name="ingestion",
+    kinds={"python", "parquet"},
+    description="One row a chunk position: content-addressed id, text, tokens, character span and heading.",
+)(in_own_run("chunks"))
+
+extractions = asset(
+    name="extractions",
+    partitioned=True,
+    deps=["chunks"],
+    group_name="ingestion",
+    pool=LLM_POOL,
+    kinds={"openai", "parquet"},
+    skippable=True,
+    description="One row a distinct chunk: the raw responses of every round, status, tokens and cost.",
+)(in_own_run("extractions"))
+
+_PARSED = {
+    "entity_mentions": "Entities as each chunk names them; parsing again costs no call.",
+    "relation_mentions": "Relations as each chunk states them; parsing again costs no call.",
+    "parsed": "Numbers of rows of each chunk's answers that became mentions or could not be used, and the reason.",
+}
+
+mentions = multi_asset(
+    "mentions",
+    partitioned=True,
+    group_name="ingestion",
+    specs=[
+        dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, description=description)
+        for name, description in _PARSED.items()
+    ],
+)(in_own_run("mentions"))
