@@ -88,13 +88,12 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
     Without limits, nothing is written before the end.
     """
-    reservations = ledger.reservations(account) if account and account.limits else None
+    budget = Budget((ledger, account) if account and account.limits else None)
     try:
-        yield Budget(reservations)
+        yield budget
     finally:
         if account:
-            reserved = reservations.name if reservations else ""
-            ledger.add(account.entry(purpose, identity, usage), reserved=reserved)
+            ledger.add(account.entry(purpose, identity, usage), reserved=budget.name)
 
 
 @asynccontextmanager
