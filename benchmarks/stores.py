@@ -51,7 +51,7 @@ def put_each(put: Callable[[Item], None], items: Iterable[Item]) -> None:
 async def calls(account: Account, home: Home) -> None:
     """Set money aside for calls one after another."""
     ledger = Ledger(home.ledger)
-    budget = Budget(ledger.reservations(account) if account.limits else None)
+    budget = Budget((ledger, account) if account.limits else None)
     for _ in range(ROWS):
         async with budget.reserve(0.01) as reservation:
             reservation.cost = 0.001

@@ -19,19 +19,19 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2006,
-    "cli": 2866,
+    "assets": 1958,
+    "cli": 2844,
     "core": 1445,
-    "curation.desk": 867,
-    "curation.rules": 711,
-    "engines": 210,
+    "curation.desk": 842,
+    "curation.rules": 694,
+    "engines": 204,
     "evaluation": 884,
     "exports": 295,
-    "indexes": 2090,
-    "models": 1769,
+    "indexes": 2089,
+    "models": 1767,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 919,
+    "orchestration": 914,
     "pipeline": 2476,
     "plan": 599,
     "purge": 394,
@@ -40,11 +40,11 @@ CODE = {
     "report": 759,
     "resources": 91,
     "settings": 934,
-    "spending": 456,
-    "stages": 4286,
+    "spending": 444,
+    "stages": 4260,
     "storage": 3694,
     "testing": 204,
-    "the package itself": 516,
+    "the package itself": 515,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
@@ -52,8 +52,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 31_062,
-    "files": 520,
+    "lines of code outside the rooms behind doors": 30_897,
+    "files": 503,
     "settings": 132,
     "commands": 45,
     "private imports of Dagster": 6,

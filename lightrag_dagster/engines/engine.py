@@ -1,8 +1,14 @@
-"""The protocol of all engines."""
+"""The protocol of all engines, and the one that works in this process, one item after the other.
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from typing import Protocol, TypeVar
+DuckDB, Arrow and the models use all processors of this one by themselves.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,3 +47,34 @@ class Engine(Protocol):
     def keep(self, make: Callable[[], State]) -> AbstractContextManager[Kept[State]]:
         """Keep the result of `make` for the block, in one or several workers; each makes it at its first call."""
         ...
+
+
+class LocalEngine:
+    """An engine that works in this process."""
+
+    workers = 1
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """See `Engine.map`."""
+        return [function(item) for item in items]
+
+    @contextmanager
+    def keep(self, make: Callable[[], State]) -> Iterator[Kept[State]]:
+        """See `Engine.keep`: once, in this process."""
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            yield _KeptHere(make, thread)
+
+
+class _KeptHere(Generic[State]):
+    """A kept object in this process; one call at a time, in the one thread."""
+
+    def __init__(self, make: Callable[[], State], thread: ThreadPoolExecutor) -> None:
+        self._make = make
+        self._thread = thread
+
+    @cached_property
+    def _state(self) -> State:
+        return self._make()
+
+    async def call(self, function: Callable[[State, Item], Result], item: Item) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: function(self._state, item))

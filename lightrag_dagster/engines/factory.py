@@ -5,8 +5,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from lightrag_dagster.engines.engine import Engine, Result
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import Engine, LocalEngine, Result
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.settings import EngineName

@@ -7,8 +7,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 
-from lightrag_dagster.engines.engine import Item, Kept, Result, State
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import Item, Kept, LocalEngine, Result, State
 from lightrag_dagster.errors import EngineError
 
 _ATTEMPTS = 3

@@ -10,9 +10,8 @@ import pyarrow as pa
 from lightrag_dagster.core.aio import gather_or_cancel, run_sync
 from lightrag_dagster.core.protocols import Embedder, Vectors
 from lightrag_dagster.core.text.tokens import rough_tokens
-from lightrag_dagster.engines.engine import Engine
+from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.engines.factory import map_rows
-from lightrag_dagster.engines.local import LocalEngine
 from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.settings import EmbeddingSettings
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from lightrag_dagster.core.protocols import ChatModel, CountingEmbedder, Embedder, Usage
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.tracing import Attributes
-from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.models.identities import openai_chat_identity, openai_embedder_identity
@@ -88,13 +87,12 @@ def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: s
 
     Without limits, nothing is written before the end.
     """
-    reservations = ledger.reservations(account) if account and account.limits else None
+    budget = Budget((ledger, account) if account and account.limits else None)
     try:
-        yield Budget(reservations)
+        yield budget
     finally:
         if account:
-            reserved = reservations.name if reservations else ""
-            ledger.add(account.entry(purpose, identity, usage), reserved=reserved)
+            ledger.add(account.entry(purpose, identity, usage), reserved=budget.name)
 
 
 @asynccontextmanager

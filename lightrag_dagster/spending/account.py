@@ -1,9 +1,19 @@
-"""The account that model calls are billed to."""
+"""The account that model calls are billed to, and its limits."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import LLMSettings
+
+_PERIOD = {"run": "", "day": " a day", "source": " a source", "month": " a source and month"}
+_NEXT_STEP = {
+    "run": "raise llm.max_cost_usd, or --max-cost where the command has it, and run again",
+    "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
+    "source": "raise llm.max_cost_per_source_usd and run again",
+    "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",
+}
 
 
 @dataclass(frozen=True)
@@ -72,4 +82,23 @@ class Account:
             cached_input_tokens=usage.cached_input_tokens,
             output_tokens=usage.output_tokens,
             cost_usd=usage.cost_usd,
+        )
+
+
+class Limit(NamedTuple):
+    """A limit of a `run`, a `day`, a `source` or a source in a `month`, and the amount spent or set aside. US dollars.
+
+    `under_way` is set if calls are running whose money may become free.
+    """
+
+    of: str
+    usd: float
+    spent: float
+    under_way: bool = False
+
+    def exceeded(self, worst: float) -> BudgetExceededError:
+        """Return the error of a call that may cost `worst`."""
+        return BudgetExceededError(
+            f"the budget of ${self.usd:.4g}{_PERIOD[self.of]} is used up: ${self.spent:.4g} was spent and the next "
+            f"call may cost ${worst:.4g}; all that was answered is kept, {_NEXT_STEP[self.of]}"
         )

@@ -11,12 +11,10 @@ from dataclasses import asdict, fields
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
 
-from lightrag_dagster.spending.account import Account, Entry
-from lightrag_dagster.spending.budget import LEASE_SECONDS, Limit
+from lightrag_dagster.spending.account import Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
     KEPT,
     LEDGER,
@@ -188,10 +186,6 @@ class Ledger:
             statement = statement.on_conflict_do_update(index_elements=["name"], set_={"taken_until": until})
             return float(connection.execute(statement.returning(RATE_LIMITS.c.taken_until - time_now)).scalar_one())
 
-    def reservations(self, account: Account) -> "ModelReservations":
-        """Return the reservations of an opened model, for its budget."""
-        return ModelReservations(self, account)
-
     @contextmanager
     def _begin(self) -> Iterator[tuple[Database, Connection]]:
         if self._opened is None:
@@ -215,31 +209,6 @@ class Ledger:
 def open_ledger(address: Address) -> Database:
     """Open the database of the ledger; raises StoreError."""
     return Database(address, [*KEPT, RATE_LIMITS])
-
-
-class ModelReservations:
-    """The money that an opened model sets aside in the ledger, within the limits of an account.
-
-    The money set aside by a killed process stays: it is the most that its last calls, which have no entry, can have
-    cost.
-    """
-
-    def __init__(self, ledger: Ledger, account: Account) -> None:
-        self.name = uuid4().hex
-        self._ledger = ledger
-        self._account = account
-
-    def reserve(self, worst: float) -> Limit | None:
-        """Set money aside for one call, or return the limit that it would exceed."""
-        return self._ledger.reserve(self.name, self._account, worst, LEASE_SECONDS)
-
-    def renew(self) -> None:
-        """Renew the lease of running calls."""
-        self._ledger.renew(self.name, LEASE_SECONDS)
-
-    def settle(self, worst: float, cost: float) -> None:
-        """Replace the amount set aside for one call by its cost."""
-        self._ledger.settle(self.name, worst - cost)
 
 
 def _limits(connection: Connection | None, account: Account) -> list[Limit]:

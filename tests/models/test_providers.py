@@ -92,7 +92,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.settings import LLMSettings
-from lightrag_dagster.spending import ledger
+from lightrag_dagster.spending import budget
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 
@@ -102,7 +102,7 @@ async def ask(settings, home, name):
             questions = [Message("user", f"{name} {number + one}") for one in range(4)]
             await asyncio.gather(*(model.complete(ChatRequest("extract", (one,))) for one in questions))
 
-ledger.LEASE_SECONDS = 2.0
+budget.LEASE_SECONDS = 2.0
 root, database, settings, name = sys.argv[1:]
 try:
     settings = LLMSettings.model_validate_json(settings)

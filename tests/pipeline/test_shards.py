@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.core import progress
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import LocalEngine
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.cross_shard import open_sql
 from lightrag_dagster.pipeline.documents import partition_listing, read_source

@@ -7,7 +7,6 @@ import pytest
 
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.spending import budget as budget_module
-from lightrag_dagster.spending import ledger as ledger_module
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.ledger import Ledger
@@ -16,7 +15,7 @@ from lightrag_dagster.storage.database.address import Address
 
 def budget_of(address: Address, limit: float, run: str = "run") -> Budget:
     """Return the budget of a model that is opened as another process would."""
-    return Budget(Ledger(address).reservations(Account(run, max_cost_usd=limit)))
+    return Budget((Ledger(address), Account(run, max_cost_usd=limit)))
 
 
 async def call(budget: Budget, worst: float, cost: float, seconds: float = 0.0) -> float:
@@ -59,11 +58,8 @@ def test_a_call_waits_for_those_of_another_process_but_not_of_another_run(tmp_pa
     assert asyncio.run(calls()) == [0.1, 0.0, 0.8]
 
 
-def test_nobody_waits_for_a_process_that_gives_no_sign_of_life(
-    address: Address, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledger_module, "LEASE_SECONDS", 0.5)
-    assert Ledger(address).reservations(Account("run")).reserve(0.8) is None
+def test_nobody_waits_for_a_process_that_gives_no_sign_of_life(address: Address) -> None:
+    assert Ledger(address).reserve("killed", Account("run"), 0.8, 0.5) is None
     started = time.monotonic()
     assert asyncio.run(call(budget_of(address, 1.0), 0.8, 0.8)) == 0.0
     assert 0.3 < time.monotonic() - started < 20
@@ -73,7 +69,7 @@ def test_nobody_waits_for_a_process_that_gives_no_sign_of_life(
 def test_a_long_call_is_waited_for_as_long_as_it_gives_signs_of_life(
     address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_module, "LEASE_SECONDS", 0.5)
+    monkeypatch.setattr(budget_module, "LEASE_SECONDS", 0.5)
     monkeypatch.setattr(budget_module, "_RENEW_SECONDS", 0.05)
 
     async def calls() -> list[float]:

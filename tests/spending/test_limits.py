@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.spending.account import Account
-from lightrag_dagster.spending.budget import Budget, Limit
-from lightrag_dagster.spending.ledger import Ledger, ModelReservations
+from lightrag_dagster.spending.account import Account, Limit
+from lightrag_dagster.spending.budget import Budget
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.address import Address
 
 DAY = 86_400
@@ -25,16 +25,16 @@ def account(run: str, source: str = "river") -> Account:
     return Account(run, source, max_cost_per_day_usd=2.0, max_cost_per_source_usd=1.0)
 
 
-async def _spend(reservations: ModelReservations, worst: float, cost: float) -> None:
-    async with Budget(reservations).reserve(worst) as reservation:
+async def _spend(budget: Budget, worst: float, cost: float) -> None:
+    async with budget.reserve(worst) as reservation:
         reservation.cost = cost
 
 
 def spend(account: Account, ledger: Ledger, worst: float, cost: float | None = None) -> str:
     """Make a call that may cost `worst` and costs that, or `cost`; return what it has set aside money as."""
-    reservations = ledger.reservations(account)
-    asyncio.run(_spend(reservations, worst, worst if cost is None else cost))
-    return reservations.name
+    budget = Budget((ledger, account))
+    asyncio.run(_spend(budget, worst, worst if cost is None else cost))
+    return budget.name
 
 
 def enter(account: Account, ledger: Ledger, cost: float, *names: str) -> None:
@@ -142,7 +142,7 @@ address = SecretStr(sys.argv[1]) if sys.argv[1].startswith("postgresql") else Pa
 ledger = Ledger(address)
 one = account("1")
 spend(one, ledger, 0.5, 0.25)
-assert ledger.reservations(one).reserve(0.5) is None
+assert ledger.reserve("killed", one, 0.5, 60.0) is None
 os.kill(os.getpid(), 9)
 """
 

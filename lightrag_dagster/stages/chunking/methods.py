@@ -1,27 +1,18 @@
-"""The chunking methods. A new one is a module with a `cut` function, and an entry here."""
+"""The chunking methods. A new one is a `Chunker`, and an entry here."""
 
 from collections.abc import Mapping
 
 from lightrag_dagster.settings import ChunkingMethod
-from lightrag_dagster.stages.chunking import (
-    adaptive,
-    character,
-    custom,
-    recursive,
-    semantic,
-    sentence,
-    structure,
-    token,
-)
+from lightrag_dagster.stages.chunking import custom, packed, semantic, structure, windows
 from lightrag_dagster.stages.chunking.chunker import Chunker
 
 METHODS: Mapping[ChunkingMethod, Chunker] = {
-    "token": token.cut,
-    "character": character.cut,
-    "recursive": recursive.cut,
+    "token": windows.by_tokens,
+    "character": windows.by_character,
+    "recursive": packed.recursive,
     "structure": structure.cut,
-    "sentence": sentence.cut,
+    "sentence": packed.sentence,
     "semantic": semantic.cut,
-    "adaptive": adaptive.cut,
+    "adaptive": windows.adaptive,
     "custom": custom.cut,
 }

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lightrag_dagster.settings import ChunkerSettings
-from lightrag_dagster.stages.chunking import boundaries, recursive
+from lightrag_dagster.stages.chunking import boundaries, packed
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, EmbedTexts, Tools
 from lightrag_dagster.stages.chunking.splitter import Divider, cuts_of
 
@@ -25,12 +25,12 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     """
     text = document.text
     if tools.embed is None:
-        return recursive.cut(document, settings, tools)
+        return packed.recursive(document, settings, tools)
     measured = tools.tokenizer.measure(text)
     starts = [0, *boundaries.sentences(text)(0, len(text)), len(text)]
     distances = _distances(text, starts, tools.embed)
     breaks = [starts[at + 1] for at in np.flatnonzero(_stands_out(distances, settings)).tolist()]
-    divider = Divider(text, measured, settings.size, recursive.levels(text, settings))
+    divider = Divider(text, measured, settings.size, packed.levels(text, settings))
     spans = [span for left, right in pairwise([0, *breaks, len(text)]) for span in divider.divide(left, right)]
     return cuts_of(text, measured, spans)
 

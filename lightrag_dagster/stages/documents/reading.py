@@ -19,9 +19,8 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
+from lightrag_dagster.stages.documents.duplicates import add_sketches, mark_repeats, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
-from lightrag_dagster.stages.documents.minhash import add_sketches
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
 

@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings, TermsMode
 from lightrag_dagster.stages.merging import buckets, database

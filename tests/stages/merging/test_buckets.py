@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from lightrag_dagster import schemas
-from lightrag_dagster.engines.engine import Item, Result
-from lightrag_dagster.engines.local import LocalEngine
+from lightrag_dagster.engines.engine import Item, LocalEngine, Result
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.stages.merging import buckets, database

@@ -41,8 +41,8 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         SourceError: the URI cannot be used, or does not fit the patterns.
     """
     if settings.rows:
-        rows = RowDocuments(_table(name, settings, settings.rows, partition or {}), settings.rows)
-        return Watermarked(rows, settings.rows.watermark, settings) if settings.rows.watermark else rows
+        rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
+        return Watermarked(table, rows, rows.watermark, settings) if rows.watermark else RowDocuments(table, rows)
     uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
     if is_installed(scheme):
         return InstalledSource(uri, patterns)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,26 +36,11 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:?00)?)
 
 
 @dataclass(frozen=True)
-class Watermarked(Incremental):
+class Watermarked(RowDocuments, Incremental):
     """The rows of a table whose column `watermark` grows with every change."""
 
-    rows: RowDocuments
     watermark: str
     settings: SourceSettings
-    at_once: ClassVar[int] = 1
-
-    @property
-    def name(self) -> str:
-        """See `Origin.name`."""
-        return self.rows.name
-
-    def files(self) -> Iterator[ListedFile]:
-        """See `Origin.files`."""
-        yield from self.rows.files()
-
-    def read(self, listed: ListedFile, most: int) -> bytes:
-        """See `Origin.read`."""
-        return self.rows.read(listed, most)
 
     def since(self, before: Mapping[str, str]) -> "NewerRows":
         """See `Incremental.since`."""
@@ -79,8 +64,8 @@ class NewerRows:
         """See `Since.files`."""
         column, highest = self._origin.watermark, _value(self._before)
         at_highest, without, kind = list[str](), list[str](), _kind(highest)
-        for row in self._origin.rows.table.rows(From(column, highest)):
-            document = self._origin.rows.document(row)
+        for row in self._origin.table.rows(From(column, highest)):
+            document = self._origin.document(row)
             value = _compared(row, column)
             facts = digest(document.path, document.stamp)
             if value is None:

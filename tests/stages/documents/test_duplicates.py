@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.documents.minhash import PLACES, sketch
+from lightrag_dagster.stages.documents.duplicates import PLACES, sketch
 
 WORDS = [f"word{number}" for number in range(300)]
 CHINESE = "".join(chr(0x4E00 + number * 7 % 4000) for number in range(300))

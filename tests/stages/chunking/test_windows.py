@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.stages.chunking.documents import contents
+from tests.stages.chunking.documents import TOKENIZER, contents, cut
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,12 @@ from tests.stages.chunking.documents import contents
 )
 def test_a_chunk_a_part(text: str, settings: dict[str, Any], expected: list[str]) -> None:
     assert contents(text, method="character", **settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("characters", "size", "overlap"), [(40_000, 1200, 100), (50_002, 800, 66), (100_000, 800, 66), (100_002, 600, 50)]
+)
+def test_long_documents_have_smaller_windows(characters: int, size: int, overlap: int) -> None:
+    text = "a " * (characters // 2)
+    expected = TOKENIZER.windows(text, size, overlap)
+    assert [one[:3] for one in cut(text, method="adaptive")] == [tuple(one) for one in expected]
