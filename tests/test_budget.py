@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 1958,
-    "cli": 2844,
+    "cli": 2848,
     "core": 1445,
     "curation.desk": 842,
     "curation.rules": 694,
@@ -31,7 +31,7 @@ CODE = {
     "models": 1767,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 914,
+    "orchestration": 915,
     "pipeline": 2476,
     "plan": 599,
     "purge": 394,
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_897,
+    "lines of code outside the rooms behind doors": 30_902,
     "files": 503,
     "settings": 132,
     "commands": 45,
