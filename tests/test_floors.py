@@ -7,6 +7,7 @@ import ast
 from collections.abc import Collection, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -284,6 +285,13 @@ def test_folders_of_a_package_are_floors_as_well(package: str) -> None:
 def test_a_breach_is_seen(module: str, line: str, breach: str) -> None:
     module = f"lightrag_dagster.{module}"
     assert list(breaches({module: line})) == [f"{module}: {breach}"]
+
+
+@pytest.mark.parametrize("room", WITH_A_DOOR)
+def test_no_name_of_a_door_is_a_module_behind_it(room: str) -> None:
+    """Python sets a module that was imported as a name of its package."""
+    inside = {module.removeprefix(f"{PUBLIC}.{room}.") for module in product()}
+    assert sorted(inside & set(import_module(f"{PUBLIC}.{room}").__all__)) == []
 
 
 def test_duckdb_is_opened_in_one_place() -> None:

@@ -102,16 +102,7 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
         sources = [one.name for one in chosen_sources(settings, [])]
         drafting = Drafting(settings, take_sample(Home.of(settings), sources, _MOST_DOCUMENTS, []), count)
         if price:
-            asked = drafting.price()
-            if as_json:
-                terminal.print_json({"passages": drafting.passages, **asked._asdict()})
-                return 0
-            console.print(
-                f"Passages: {drafting.passages:,}; with a stored draft: {drafting.passages - asked.questions:,}. "
-                f"To ask about the others takes {asked.words}.",
-                soft_wrap=True,
-            )
-            return 0
+            return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)
         return _draft(console, drafting, file, account, as_json=as_json)
     if price:
@@ -143,6 +134,19 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
         soft_wrap=True,
     )
     console.print(verdict(judged), soft_wrap=True)
+    return 0
+
+
+def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
+    asked = drafting.price()
+    if as_json:
+        terminal.print_json({"passages": drafting.passages, **asked._asdict()})
+        return 0
+    console.print(
+        f"Passages: {drafting.passages:,}; with a stored draft: {drafting.passages - asked.questions:,}. "
+        f"To ask about the others takes {asked.words}.",
+        soft_wrap=True,
+    )
     return 0
 
 

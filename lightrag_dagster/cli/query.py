@@ -3,7 +3,7 @@
 import os
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -14,6 +14,10 @@ from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
 from lightrag_dagster.query.types import Step
 from lightrag_dagster.stages.prompts import NO_CONTEXT
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
+    from lightrag_dagster.query.types import Retrieval
 
 
 class Output(Enum):
@@ -70,20 +74,7 @@ def ask(
     if picture is not None:
         _require_writable(picture)
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
-        prepared = knowledge.prepare(question, **options)
-        retrieval = prepared.retrieval
-        if output is Output.prompt:
-            console.print(prompt_of(prepared.request) if prepared.request else NO_CONTEXT)
-        elif output is Output.context:
-            console.print(context_of(retrieval))
-        elif output is Output.stream:
-            for piece in knowledge.pieces(prepared):
-                console.print(piece, end="")
-            console.print()
-        else:
-            answer = knowledge.answer(prepared)
-            retrieval = answer.retrieval
-            print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
+        retrieval = _answer(console, knowledge, knowledge.prepare(question, **options), output)
         if options.get("explain") and output is not Output.json:
             console.print(explanation(retrieval.steps))
         if picture is not None:
@@ -92,6 +83,23 @@ def ask(
             _write(picture, draw(retrieval, knowledge.snapshot.graph))
     for note in retrieval.notes:
         terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
+
+
+def _answer(console: Console, knowledge: "KnowledgeBase", prepared: "Prepared", output: Output) -> "Retrieval":
+    """Print the part of the result that is asked for, and return the retrieval, after an answer with its costs."""
+    if output is Output.prompt:
+        console.print(prompt_of(prepared.request) if prepared.request else NO_CONTEXT)
+    elif output is Output.context:
+        console.print(context_of(prepared.retrieval))
+    elif output is Output.stream:
+        for piece in knowledge.pieces(prepared):
+            console.print(piece, end="")
+        console.print()
+    else:
+        answer = knowledge.answer(prepared)
+        print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
+        return answer.retrieval
+    return prepared.retrieval
 
 
 def _require_writable(picture: Path) -> None:

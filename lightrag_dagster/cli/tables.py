@@ -46,12 +46,10 @@ def print_table(
         blocks = _blocks(widths, keys, console.width - 1) if keys else []
         for number, block in enumerate(blocks):
             shown, some = [columns[at] for at in block], [[row[at] for at in block] for row in rows]
-            print_table(
-                console, shown, some, wrap=wrap, title=None if number else title, bold_last=bold_last, keys=keys
-            )
-        if blocks:
-            return
-        _print_records(console, columns, cells, title)
+            first = None if number else title
+            print_table(console, shown, some, wrap=wrap, title=first, bold_last=bold_last, keys=keys)
+        if not blocks:
+            _print_records(console, columns, cells, title)
         return
     table = Table(title=title, title_justify="left")
     for at, (name, width) in enumerate(zip(columns, widths, strict=True)):

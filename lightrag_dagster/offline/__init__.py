@@ -9,7 +9,7 @@ from lightrag_dagster.offline.extractor import Extracted, extract, find_names
 from lightrag_dagster.offline.keywords import find_keywords
 from lightrag_dagster.offline.prose import sentences
 from lightrag_dagster.offline.recognised import NameSpan, Recogniser
-from lightrag_dagster.offline.summarise import Passage, answer, summarise
+from lightrag_dagster.offline.summaries import Passage, answer, summarise
 
 __all__ = [
     "OTHER",

@@ -131,10 +131,8 @@ def bring_up_to_date(
     situation = Situation.looking(settings, refreshed=True)  # by the look for damage
     sources, absent = situation.chosen(names) if names is not None else ([], [])
     states = pending(situation)
-    chosen = [states.sources[source.name] for source in sources]
-    busy = states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
     unknown = sources and not any(one.name != "dagster.yaml" for one in home.dagster.glob("*"))
-    if busy or unknown or backfill or knowledge_base or questions_pending(situation):
+    if _is_busy(states, sources) or unknown or backfill or knowledge_base or questions_pending(situation):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
@@ -147,6 +145,12 @@ def bring_up_to_date(
     looked_at += [name for name in absent if name in states.sources]  # else it was let go
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
+
+
+def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
+    """Say whether there is something to do for one of the sources, or to publish."""
+    chosen = (states.sources[source.name] for source in sources)
+    return states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:

@@ -10,7 +10,7 @@ from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import in_force
+from lightrag_dagster.curation.rules.reading import in_force
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, load_settings

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lightrag_dagster.cli.app import app
-from lightrag_dagster.curation.rules.in_force import taken
+from lightrag_dagster.curation.rules.reading import taken
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import in_force
+from lightrag_dagster.curation.rules.reading import in_force
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import Settings, load_settings

@@ -24,7 +24,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import copy_decisions
+from lightrag_dagster.curation.rules.reading import copy_decisions
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.models.rules import OfflineChatModel
 from lightrag_dagster.orchestration.runner import Outcome

@@ -8,7 +8,7 @@ import pytest
 
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import in_force, taken
+from lightrag_dagster.curation.rules.reading import in_force, taken
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore

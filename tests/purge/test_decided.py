@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import taken
+from lightrag_dagster.curation.rules.reading import taken
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.settings import Settings

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates, find_duplicates
-    from lightrag_dagster.curation.desk.known_names import KnownNames, in_documents, known_names
+    from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
     from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
     from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, price_of_names, read_review
     from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
@@ -36,7 +36,7 @@ __all__ = [
 # Imported at first use: most commands need one of them.
 _MODULES = {
     "duplicates": ("Candidates", "duplicate_candidates", "find_duplicates"),
-    "known_names": ("KnownNames", "in_documents", "known_names"),
+    "names": ("KnownNames", "in_documents", "known_names"),
     "opinions": ("Opinion", "Pair", "ask_pairs", "asking_price", "stored_opinions"),
     "review": ("COLUMNS", "Reviewed", "accept", "pairs_of", "price_of_names", "read_review"),
     "taking": ("accept_loss", "take", "undo"),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lightrag_dagster.curation.desk.duplicates import TABLE
-from lightrag_dagster.curation.desk.known_names import in_documents, known_names
+from lightrag_dagster.curation.desk.names import in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair, asking_price
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a_cell, read_files, resolved

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
     from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, check_names
     from lightrag_dagster.curation.rules.files import in_a_cell, read_files
-    from lightrag_dagster.curation.rules.in_force import (
+    from lightrag_dagster.curation.rules.reading import (
         InForce,
         Taken,
         copy_decisions,
@@ -50,7 +50,7 @@ _MODULES = {
     "additions": ("CURATION", "additions_of", "store_additions"),
     "decisions": ("Decision", "Placed", "check_decision", "check_names"),
     "files": ("in_a_cell", "read_files"),
-    "in_force": (
+    "reading": (
         "InForce",
         "Taken",
         "copy_decisions",

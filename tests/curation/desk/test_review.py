@@ -12,7 +12,7 @@ from lightrag_dagster.curation.desk.opinions import Opinion, ask_pairs, asking_p
 from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import decisions_of
+from lightrag_dagster.curation.rules.reading import decisions_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError, SettingsError
 from lightrag_dagster.pipeline.asking import AskingPrice
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES

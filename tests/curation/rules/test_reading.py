@@ -16,7 +16,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
-from lightrag_dagster.curation.rules.in_force import decisions_of, in_force, taken
+from lightrag_dagster.curation.rules.reading import decisions_of, in_force, taken
 from lightrag_dagster.errors import DecisionError, LightRAGError
 from lightrag_dagster.pipeline.merge import next_inputs
 from lightrag_dagster.pipeline.pending import Pending, pending
@@ -40,7 +40,7 @@ SEVERAL = [
 ROOT = Path(__file__).parents[2]
 TAKES = """
 import sys
-from lightrag_dagster.curation.rules.in_force import take
+from lightrag_dagster.curation.rules.reading import take
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.curation.rules.decisions import Decision
 

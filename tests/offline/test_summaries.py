@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.offline.summarise import summarise
+from lightrag_dagster.offline.summaries import summarise
 
 
 def test_a_short_summary_is_every_distinct_sentence_in_order() -> None:
