@@ -1,4 +1,4 @@
-"""The merge of made-up mentions, in one bucket or several, in one process or two.
+"""The merge of made-up mentions, in one part or several, in one process or two.
 
     python -m benchmarks.merging --mentions 1000000 --runs 3
 
@@ -35,9 +35,9 @@ from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
-from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
+from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage.files import atomic
@@ -197,11 +197,11 @@ def main() -> None:
     parser.add_argument("--mentions", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--names", nargs="+", choices=FREQUENCIES, default=FREQUENCIES)
-    parser.add_argument("--alone", action="store_true", help="only in one process, in as many buckets as needed")
+    parser.add_argument("--alone", action="store_true", help="only in one process, in as many parts as needed")
     arguments = parser.parse_args()
     chunks = arguments.mentions // (ENTITIES + RELATIONS)
     needed = Size.of(chunks * (ENTITIES + RELATIONS)).bits
-    ways = {"1 bucket": (1, 0), "8 buckets": (1, 3), "as needed": (1, needed), "2 workers, 8 buckets": (2, 3)}
+    ways = {"1 part": (1, 0), "8 parts": (1, 3), "as needed": (1, needed), "2 workers, 8 parts": (2, 3)}
     if arguments.alone:
         ways = {"as needed": ways["as needed"]}
     print(f"{'names':6} {'how':>22} {'seconds':>8} {'processor':>10} {'memory':>9}")
@@ -215,7 +215,7 @@ def main() -> None:
                 made, cost = timed(inputs, folder / f"{run}-{way}", *how)
                 versions.append(made)
                 costs[way].append(cost)
-            assert all(one == versions[0] for one in versions), "the number of buckets shows in the rows"
+            assert all(one == versions[0] for one in versions), "the number of parts shows in the rows"
             for way, measured in costs.items():
                 seconds, processor, memory = (median(one[kind] for one in measured) for kind in range(3))
                 print(f"{names:6} {way:>22} {seconds:8.1f} {processor:10.1f} {memory:6.0f} MB", flush=True)

@@ -36,9 +36,9 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}.",
             soft_wrap=True,
         )
-    if not knowledge_base and (parts := outdated(Situation.looking(settings)).parts):
+    if not knowledge_base and (names := outdated(Situation.looking(settings)).names):
         console.print(
-            f"{' and '.join(parts).capitalize()} are outdated and stay; `plan --backfill` shows their price.",
+            f"{' and '.join(names).capitalize()} are outdated and stay; `plan --backfill` shows their price.",
             soft_wrap=True,
         )
 

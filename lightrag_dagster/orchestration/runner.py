@@ -137,7 +137,7 @@ def bring_up_to_date(
 
         tag = "backfill" if backfill or knowledge_base else "run"
         with building(home, COMMAND_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
-            _Pass(situation.recipes, lock, jobs, outcome).everything(
+            _PendingWork(situation.recipes, lock, jobs, outcome).everything(
                 sources, states, backfill=backfill, knowledge_base=knowledge_base
             )
         states = pending(Situation.looking(settings))
@@ -203,8 +203,8 @@ def make_report(settings: Settings, display: Display) -> None:
         jobs.execute("report")
 
 
-class _Pass:
-    """One pass over the pending work."""
+class _PendingWork:
+    """The pending work of one run, as jobs of Dagster."""
 
     def __init__(self, recipes: Recipes, lock: Lock, jobs: "Jobs", outcome: Outcome) -> None:
         self._recipes, self._lock = recipes, lock

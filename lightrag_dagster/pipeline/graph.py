@@ -44,15 +44,15 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
     with building(home, STEP_SECONDS):
         generation = generations.newest(home)
         rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
-        parts: list[_Part] = []
+        builders: list[_Builder] = []
         if not has_adjacency(generation.path(generations.ADJACENCY)):
-            parts.append(_build_arrays)
+            builders.append(_build_arrays)
         small = rows <= ROWS_BEFORE_PUBLICATION
         if database and small and not generation.has(generations.GRAPH_RECORD):
-            parts.append(_build_database)
+            builders.append(_build_database)
         name = settings.engine if rows >= _ROWS_FOR_WORKERS else "local"
         with open_engine(name) as engine:
-            records = engine.map(partial(_build, generation), parts)
+            records = engine.map(partial(_build, generation), builders)
         if not shares_disk(name):
             home.files.open_folder(home.generation(generation.id), again=True)
         for record in filter(None, records):
@@ -77,13 +77,13 @@ def build_published_graph(home: Home) -> Manifest:
         return require_current(home)
 
 
-_Part = Callable[[Generation], list[Path]]
+_Builder = Callable[[Generation], list[Path]]
 
 
-def _build(generation: Generation, part: _Part) -> BuiltGraph | None:
-    """Build a part of a generation, in any process; return the record of the graph database if that is built."""
+def _build(generation: Generation, builder: _Builder) -> BuiltGraph | None:
+    """Build one thing of a generation, in any process; return the record of the graph database if that is built."""
     generations.fetch_in_worker(generation)
-    generation.home.files.keep(part(generation))
+    generation.home.files.keep(builder(generation))
     is_built = generation.has(generations.GRAPH_RECORD)
     return generation.read_record(generations.GRAPH_RECORD, BuiltGraph) if is_built else None
 

@@ -38,8 +38,8 @@ from lightrag_dagster.storage.tables.acceptance import let_go
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
-    from lightrag_dagster.stages.merging.buckets import Size
     from lightrag_dagster.stages.merging.merge import Merged
+    from lightrag_dagster.stages.merging.parts import Size
 
 BACKFILL = "`lightrag-dagster backfill --knowledge-base`"
 """The command that makes outdated summaries and vectors again."""
@@ -58,13 +58,13 @@ class MergeReport:
 
 @dataclass(frozen=True)
 class Outdated:
-    """Outdated parts of the knowledge base: rows whose summary another recipe made, and whether the vectors are."""
+    """Outdated rows of the knowledge base: how many summaries another recipe made, and whether the vectors are."""
 
     summaries: int = 0
     vectors: bool = False
 
     @property
-    def parts(self) -> list[str]:
+    def names(self) -> list[str]:
         """Those of `summaries` and `vectors` that are outdated."""
         return [name for name in ("summaries", "vectors") if getattr(self, name)]
 
@@ -165,7 +165,7 @@ def next_publication(situation: Situation, *, backfill: bool = False) -> Generat
 
 
 def outdated(situation: Situation) -> Outdated:
-    """Return the parts of the newest snapshot that another recipe than today's made; raises StoreError."""
+    """Return what another recipe than today's made of the newest snapshot; raises StoreError."""
     newest, recipes = situation.newest, situation.recipes
     if newest is None:
         return Outdated()
@@ -263,8 +263,8 @@ def merge_after(
 
 
 def _plan_work(home: Home, files: list[MergeInput], engine: EngineName) -> _Work:
-    """Choose the number of buckets and the engine; one bucket starts no workers."""
-    from lightrag_dagster.stages.merging.buckets import Size
+    """Choose the number of parts and the engine; one part starts no workers."""
+    from lightrag_dagster.stages.merging.parts import Size
 
     mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions]
     size = Size.of(home.files.count_rows(mentions))

@@ -106,9 +106,9 @@ class SourceState:
 
 @dataclass(frozen=True)
 class Pending:
-    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and outdated parts.
+    """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and what is outdated.
 
-    `outdated` names the parts of the knowledge base (summaries, vectors) that another recipe made. `graph` says that
+    `outdated` names what another recipe made (summaries, vectors). `graph` says that
     the graph database of the current snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
     `unreleased` is the id of the newest snapshot while a rollback holds an older one; `losses` are of the newest.
     """
@@ -185,8 +185,8 @@ def _pending(
     publish: GenerationInputs | None,
     warnings: list[str],
 ) -> Pending:
-    parts, graph = outdated(situation).parts, without_graph(situation.home) is not None
-    return Pending(sources, publish, parts, situation.shown, graph, warnings, situation.unreleased)
+    names, graph = outdated(situation).names, without_graph(situation.home) is not None
+    return Pending(sources, publish, names, situation.shown, graph, warnings, situation.unreleased)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:

@@ -20,7 +20,7 @@ CREATE MACRO text_hash(content_hash, media_type, pages) AS text_digest(
     || CASE WHEN len(pages) > 0 THEN ',[' || array_to_string(pages, ',') || ']' ELSE '' END || ']'
 );
 
--- storage.tables.shards, and the buckets of the merge: the number that the first bits of an id's hash make, up to 16.
+-- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.
 CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));
 
 -- indexes.text_index.passage: a chunk as it is embedded. The texts of entities and relations are made here alone.

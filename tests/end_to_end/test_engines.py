@@ -21,7 +21,7 @@ from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.indexes import embedding_batches, vector_index
 from lightrag_dagster.pipeline import graph
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.stages.merging import buckets as merging
+from lightrag_dagster.stages.merging import parts as merging
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from tests.buckets import S3Server
@@ -64,7 +64,7 @@ def machines(_buckets: S3Server, tmp_path_factory: pytest.TempPathFactory) -> It
 def _work_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 1)
     monkeypatch.setattr(embedding_batches, "_TEXTS_A_WORKER", 4)
-    monkeypatch.setattr(merging, "ROWS_PER_BUCKET", 5)
+    monkeypatch.setattr(merging, "ROWS_PER_PART", 5)
     monkeypatch.setattr(graph, "_ROWS_FOR_WORKERS", 0)
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 10)
 

@@ -231,7 +231,7 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
 def test_another_embedder_waits_for_a_backfill(make: Make, first: Manifest, loopback: Loopback) -> None:
     other = make(embedder="second")
     assert next_publication(Situation.looking(other)) is None
-    assert outdated(Situation.looking(other)).parts == ["vectors"]
+    assert outdated(Situation.looking(other)).names == ["vectors"]
 
     asked(loopback)
     second = publish_sources(other, MORE)
@@ -339,7 +339,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.mark.parametrize(
-    ("change", "merges", "parts"),
+    ("change", "merges", "names"),
     [
         ({}, False, []),
         ({"llm": {"roles": {"summarise": RoleSettings(temperature=0.7)}, "provider": "openai"}}, False, ["summaries"]),
@@ -354,15 +354,15 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     ],
 )
 def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
-    offline: Settings, change: dict[str, Any], merges: bool, parts: list[str]
+    offline: Settings, change: dict[str, Any], merges: bool, names: list[str]
 ) -> None:
     before = published(offline)
     now = Situation.looking(offline.changed(**change))
-    assert outdated(now).parts == parts
+    assert outdated(now).names == names
     assert (next_publication(now) is not None) == merges
     assert next_inputs(now).embedder == before.inputs.embedder
     everything = next_publication(now, backfill=True)
-    assert (everything is not None) == (merges or bool(parts))
+    assert (everything is not None) == (merges or bool(names))
     if everything is not None:
         assert everything.embedder.identity == now.recipes.embedder
         assert everything.code_version == now.recipes.generation

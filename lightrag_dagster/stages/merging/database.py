@@ -20,7 +20,7 @@ MEMORY_GIGABYTES = 2.0
 """DuckDB spills to disk above this, in all workers together."""
 
 WORKER_GIGABYTES = 0.5
-"""Least memory of each worker: a bucket cannot be grouped in an eighth of a gigabyte."""
+"""Least memory of each worker: a part cannot be grouped in an eighth of a gigabyte."""
 
 WHITESPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"

@@ -37,11 +37,11 @@ def effect_of(curation: Curation, decided: "Decided", merged: "Merged", types: T
 
 
 def _idle(curation: Curation, decided: "Decided", merged: "Merged") -> list[str]:
-    """Return the parts that no mention was split off to, and the relations in decisions that no document has."""
+    """Return the entities that no mention was split off to, and the relations in decisions that no document has."""
     texts = {one.id for one in curation.written}
-    parts = {entity: one.into for one in curation.splits if (entity := curation.entity_of(one.into_id))}
-    there = _among(merged.entities, "entity_id", parts)
-    lost = [f"“{into}”" for entity, into in parts.items() if entity not in there]
+    split_off = {entity: one.into for one in curation.splits if (entity := curation.entity_of(one.into_id))}
+    there = _among(merged.entities, "entity_id", split_off)
+    lost = [f"“{into}”" for entity, into in split_off.items() if entity not in there]
     relations = {one: ends for one, ends in curation.relations.items() if one in texts | curation.removed}
     known = _among(merged.relations, "relation_id", relations) | decided.removed_relations
     lost += [f"“{src}” — “{tgt}”" for one, (src, tgt) in relations.items() if one not in known]

@@ -4,7 +4,7 @@
         summaries = await summarise(merge.to_summarise(count_tokens), model, …)
         merged = merge.finish(summaries, recipe)
 
-Set-based SQL over the accepted Parquet files, a bucket at a time. It starts from mentions, never from merged text, so
+Set-based SQL over the accepted Parquet files, a part at a time. It starts from mentions, never from merged text, so
 the result does not depend on the order in which documents came, changed or were deleted. An earlier merge provides the
 summaries of unchanged descriptions.
 """
@@ -24,9 +24,9 @@ from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
 from lightrag_dagster.settings import MergingSettings, TermsMode
-from lightrag_dagster.stages.merging import buckets, database
-from lightrag_dagster.stages.merging.buckets import Size, Workspace
+from lightrag_dagster.stages.merging import database, parts
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
+from lightrag_dagster.stages.merging.parts import Size, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
@@ -34,7 +34,7 @@ from lightrag_dagster.storage.snapshots.scratch import Scratch
 _SUMMARIES = pa.schema([(name, pa.string()) for name in ("id", "summary", "failed", "recipe")])
 
 LOCAL = LocalEngine()
-ONE_BUCKET = Size(0)
+ONE_PART = Size(0)
 
 
 class Merged(NamedTuple):
@@ -111,7 +111,7 @@ class Merge:
         space = self._space
         with space.scratch.step([]):
             pq.write_table(pa.concat_tables([self._kept, pa.table(columns, _SUMMARIES)]), space.path("summary"))
-        self._engine.map(partial(buckets.finish, space), product(("entities", "relations"), space.buckets))
+        self._engine.map(partial(parts.finish, space), product(("entities", "relations"), space.parts))
         merged = Merged(*(space.paths(table) for table in Merged._fields))
         with space.scratch.step([*chain(*merged)]):
             return merged
@@ -128,7 +128,7 @@ def open_merge(
     embedder_identity: str,
     previous: Previous | None = None,
     engine: Engine = LOCAL,
-    size: Size = ONE_BUCKET,
+    size: Size = ONE_PART,
     curation: Curation = NO_DECISIONS,
     terms: TermsMode = "off",
 ) -> Iterator[Merge]:
@@ -138,10 +138,10 @@ def open_merge(
         scratch: For results, and for data that does not fit into memory.
         inputs: Accepted files, in any order.
         settings: Thresholds and limits.
-        embedder_identity: Part of every embedding fingerprint.
+        embedder_identity: Goes into every embedding fingerprint.
         previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
         engine: The engine of the work; its workers reach the scratch.
-        size: The number of buckets. The result is the same.
+        size: The number of parts. The result is the same.
         curation: Decisions of people.
         terms: Make entities of phrases: `on`, or `auto` where names are few.
 
@@ -153,18 +153,18 @@ def open_merge(
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
         alone = Workspace(scratch, size, variables, curation)
-        undecided = buckets.choose(alone, inputs)
+        undecided = parts.choose(alone, inputs)
         space = replace(alone, workers=engine.workers)
-        found = () if terms == "off" else buckets.find_terms(alone, inputs, wanted=terms == "on")
-        parts = _shared_out(inputs, found, max(len(space.buckets), engine.workers))
-        dealt = list(engine.map(partial(buckets.deal, space), parts))
+        found = () if terms == "off" else parts.find_terms(alone, inputs, wanted=terms == "on")
+        shares = _shared_out(inputs, found, max(len(space.parts), engine.workers))
+        dealt = list(engine.map(partial(parts.deal, space), shares))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
-        engine.map(partial(buckets.group_entities, space), space.buckets)
-        if len(space.buckets) > 1:
-            parts_of = [space.buckets[part :: engine.workers] for part in range(engine.workers)]
-            calls = engine.map(partial(buckets.deal_degrees, space), filter(None, parts_of))
+        engine.map(partial(parts.group_entities, space), space.parts)
+        if len(space.parts) > 1:
+            taken = [space.parts[worker :: engine.workers] for worker in range(engine.workers)]
+            calls = engine.map(partial(parts.deal_degrees, space), filter(None, taken))
             space = replace(space, dealt=space.dealt.union(calls))
-        engine.map(partial(buckets.group_relations, space), space.buckets)
+        engine.map(partial(parts.group_relations, space), space.parts)
         named = frozenset[str]().union(*(one.named for one in dealt))
         relations = frozenset[str]().union(*(one.removed for one in dealt))
         removed = sorted(one for one in named if curation.entity_of(one) is None)
@@ -181,17 +181,17 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
         yield from (previous.entities, previous.relations)
 
 
-def _shared_out(inputs: Sequence[MergeInput], terms: Paths, parts: int) -> list[tuple[Paths, Paths, Paths]]:
-    """Return the files of entity and relation mentions in at most `parts` parts; the terms are in the first.
+def _shared_out(inputs: Sequence[MergeInput], terms: Paths, number: int) -> list[tuple[Paths, Paths, Paths]]:
+    """Return the files of entity and relation mentions in at most `number` shares; the terms are in the first.
 
-    Files of the same chunks are in the same part, or nearly: by source, and in the order of their rows.
+    Files of the same chunks are in the same share, or nearly: by source, and in the order of their rows.
     """
     inputs = sorted(inputs)
     entities = tuple(path for one in inputs for path in one.entity_mentions)
     relations = tuple(path for one in inputs for path in one.relation_mentions)
-    parts = max(1, min(parts, len(entities), len(relations)))
+    number = max(1, min(number, len(entities), len(relations)))
 
-    def share(paths: Paths, part: int) -> Paths:
-        return paths[part * len(paths) // parts : (part + 1) * len(paths) // parts]
+    def share(paths: Paths, place: int) -> Paths:
+        return paths[place * len(paths) // number : (place + 1) * len(paths) // number]
 
-    return [(share(entities, part), share(relations, part), () if part else terms) for part in range(parts)]
+    return [(share(entities, place), share(relations, place), () if place else terms) for place in range(number)]

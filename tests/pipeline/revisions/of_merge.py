@@ -78,7 +78,7 @@ def merge() -> dict[str, Any]:
                 name: table.to_pylist() for name, table in with_terms._asdict().items()
             },
             "schemas": {name: [f"{one.name} {one.type}" for one in schema] for name, schema in MERGED_TABLES.items()},
-            "descriptions joined, in four buckets": merged(bits=2),
+            "descriptions joined, in four parts": merged(bits=2),
             "descriptions summarised, first chunks listed": merged(summary_min_descriptions=2, max_chunks=2),
             "summaries of the longest refused, last chunks listed": merged(
                 Summariser(fails=True), summary_min_tokens=9, max_chunks=1, chunk_limit_method="FIFO"

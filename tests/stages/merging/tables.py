@@ -15,9 +15,9 @@ from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings, TermsMode
-from lightrag_dagster.stages.merging.buckets import Size
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
+from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.storage.files import atomic

@@ -1,4 +1,4 @@
-"""The work of a merge grows with its mentions, not with the number of its buckets."""
+"""The work of a merge grows with its mentions, not with the number of its parts."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ def many(folder: Path) -> list[MergeInput]:
 
 
 @pytest.mark.long
-def test_more_buckets_read_hardly_more_rows(tmp_path: Path) -> None:
+def test_more_parts_read_hardly_more_rows(tmp_path: Path) -> None:
     inputs, rows, tables = many(tmp_path), [], []
     for bits in (1, 4, 7):
         scratch = Counting(tmp_path / str(bits))

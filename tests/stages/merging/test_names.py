@@ -199,7 +199,7 @@ decision = st.one_of(
 @given(
     rows=st.lists(mention, max_size=12), decisions=st.lists(decision, max_size=3, unique_by=lambda one: one["action"])
 )
-def test_buckets_and_filters_have_the_same_rows(
+def test_parts_and_filters_have_the_same_rows(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], decisions: list[dict[str, Any]]
 ) -> None:
     chunks = [chunk(source, f"{name}.txt", 0, name) for source in "ab" for name in ("c1", "c2", "c3")]

@@ -1,4 +1,4 @@
-"""Phrases that become entities: which, when, and the same in any order and number of buckets."""
+"""Phrases that become entities: which, when, and the same in any order and number of parts."""
 
 import random
 from collections.abc import Callable
@@ -71,7 +71,7 @@ def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
 
 @pytest.mark.long
 @pytest.mark.parametrize("made", [nameless_chunks, crowded_chunks])
-def test_order_history_and_buckets_change_nothing(tmp_path: Path, made: Callable[[], list[Row]]) -> None:
+def test_order_history_and_parts_change_nothing(tmp_path: Path, made: Callable[[], list[Row]]) -> None:
     rows = made()
     whole = merged(tmp_path, rows, [], "on")
     assert whole == merged(tmp_path, rows, [], "on", bits=3)

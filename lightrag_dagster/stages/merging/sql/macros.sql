@@ -36,5 +36,5 @@ CREATE MACRO distinct_descriptions(statements) AS TABLE
 SELECT id, list(description ORDER BY length(description) DESC, description) AS descriptions
 FROM (SELECT DISTINCT id, description FROM query_table(statements) WHERE description <> '') GROUP BY id;
 
--- The bucket of an entity or relation among 2 ** `bits`.
-CREATE MACRO bucket_of(id) AS leading_bits(id, getvariable('bits'));
+-- The part of an entity or relation among 2 ** `bits`.
+CREATE MACRO part_of(id) AS leading_bits(id, getvariable('bits'));

@@ -1,4 +1,4 @@
--- The part of `chosen` and `citation` that the mentions of one call may need: those files are in order of source and chunk,
+-- The rows of `chosen` and `citation` that the mentions of one call may need: those files are in order of source and chunk,
 -- so that little else is read. Otherwise every call would read all chunks.
 SET VARIABLE span = (
     SELECT {'first_source': min(source), 'last_source': max(source), 'first': min(chunk_id), 'last': max(chunk_id)} FROM (

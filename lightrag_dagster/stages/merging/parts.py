@@ -1,17 +1,17 @@
-"""The steps of the merge in buckets, each from files of one bucket or of all to files of one bucket.
+"""The steps of the merge in parts, each from files of one part or of all to files of one part.
 
-A bucket holds the rows whose ids begin with the same bits, so the buckets in order are the sorted table, and their
+A part holds the rows whose ids begin with the same bits, so the parts in order are the sorted table, and their
 number has no effect on the rows. A step may run in any process; it writes the same rows again when it is repeated.
 
 choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents,
-            in order of source and chunk, so that few parts of these files are read with some mentions;
+            in order of source and chunk, so that little of these files is read with some mentions;
             with split names also all mentions, and which entity each of these names means there
 terms       the same, and all mentions   → mentions of phrases that are terms
 deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
-            documents of the chunks that name them, by bucket
-group       evidence of a bucket         → a row an entity or relation, with its distinct descriptions; of entities also
-            their degrees, for the buckets of their relations
-degrees     those of some buckets        → the same, by bucket of relations
+            documents of the chunks that name them, by part
+group       evidence of a part         → a row an entity or relation, with its distinct descriptions; of entities also
+            their degrees, for the parts of their relations
+degrees     those of some parts        → the same, by part of relations
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
@@ -45,8 +45,8 @@ from lightrag_dagster.stages.merging.names import name_entities, register_remove
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
 
-ROWS_PER_BUCKET = 500_000
-"""Mentions of a bucket that can be grouped within DuckDB's memory limit."""
+ROWS_PER_PART = 500_000
+"""Mentions of a part that can be grouped within DuckDB's memory limit."""
 
 _MOST_BITS = 12
 _INDEX = pa.field("chunk_index", pa.int32())
@@ -70,7 +70,7 @@ _SMALL_ROWS = 50_000
 
 
 class Size(NamedTuple):
-    """The size of a merge: 2 ** `bits` buckets. A `small` one needs no database of its own for each step."""
+    """The size of a merge: 2 ** `bits` parts. A `small` one needs no database of its own for each step."""
 
     bits: int
     small: bool = False
@@ -78,8 +78,8 @@ class Size(NamedTuple):
     @classmethod
     def of(cls, mentions: int) -> Self:
         """Return the size for a number of mentions."""
-        buckets = min(max(mentions - 1, 0) // ROWS_PER_BUCKET, (1 << _MOST_BITS) - 1)
-        return cls(buckets.bit_length(), mentions <= _SMALL_ROWS)
+        parts = min(max(mentions - 1, 0) // ROWS_PER_PART, (1 << _MOST_BITS) - 1)
+        return cls(parts.bit_length(), mentions <= _SMALL_ROWS)
 
 
 @dataclass(frozen=True)
@@ -97,23 +97,23 @@ class Workspace:
     dealt: frozenset[str] = frozenset()
 
     @property
-    def buckets(self) -> range:
-        """The numbers of the buckets."""
+    def parts(self) -> range:
+        """The numbers of the parts."""
         return range(1 << self.size.bits)
 
-    def path(self, table: str, bucket: int | None = None) -> Path:
-        """Return the file of a step, of one bucket or of all."""
-        return self.scratch.folder / (f"{table}.parquet" if bucket is None else f"{table}-{bucket:04}.parquet")
+    def path(self, table: str, part: int | None = None) -> Path:
+        """Return the file of a step, of one part or of all."""
+        return self.scratch.folder / (f"{table}.parquet" if part is None else f"{table}-{part:04}.parquet")
 
     def paths(self, table: str) -> list[Path]:
-        """Return the files of a step, of all buckets."""
-        return [self.path(table, bucket) for bucket in self.buckets]
+        """Return the files of a step, of all parts."""
+        return [self.path(table, part) for part in self.parts]
 
-    def dealt_to(self, bucket: int, table: str, whole: Path | None = None) -> list[Path]:
-        """Return the files of a table that were dealt to a bucket; a single bucket reads the `whole` undealt."""
-        if whole and len(self.buckets) == 1:
+    def dealt_to(self, part: int, table: str, whole: Path | None = None) -> list[Path]:
+        """Return the files of a table that were dealt to a part; a single part reads the `whole` undealt."""
+        if whole and len(self.parts) == 1:
             return [whole]
-        found = self.scratch.files(f"{table}/bucket={bucket}")
+        found = self.scratch.files(f"{table}/part={part}")
         return [path for path in found if path.stem.rsplit("-", 1)[0] in self.dealt]
 
     @contextmanager
@@ -132,9 +132,9 @@ class Workspace:
             with opened as connection:
                 yield connection
 
-    def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, bucket: int | None = None) -> None:
+    def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, part: int | None = None) -> None:
         """Write the rows of a query to the file of a step."""
-        connection.execute(f"COPY ({query}) TO '{_quoted(self.path(table, bucket))}' (FORMAT parquet, COMPRESSION lz4)")
+        connection.execute(f"COPY ({query}) TO '{_quoted(self.path(table, part))}' (FORMAT parquet, COMPRESSION lz4)")
 
 
 class Dealt(NamedTuple):
@@ -191,7 +191,7 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], *, wanted: bool) 
 
 
 def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
-    """Deal the entity and relation mentions that count, and those of terms, to the buckets of entities and relations.
+    """Deal the entity and relation mentions that count, and those of terms, to the parts of entities and relations.
 
     A killed call may have written files of another name.
     """
@@ -199,7 +199,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
     splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
     *stored, terms = mentions
     with space.open(chosen, citation, *terms, *chain(*splits.values())) as connection:
-        several = len(space.buckets) > 1  # else the plans of more statements are a tenth of a small merge
+        several = len(space.parts) > 1  # else the plans of more statements are a tenth of a small merge
         view_files(connection, "all_chosen" if several else "chosen", [chosen])
         view_files(connection, "all_citations", [citation])
         for table, paths in splits.items():
@@ -215,7 +215,7 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
             ("relation_evidence", "relation_id"),
             ("endpoint", "entity_id"),
         ):
-            _deal_out(connection, space, f"SELECT *, bucket_of({key}) AS bucket FROM {table}", table, call)
+            _deal_out(connection, space, f"SELECT *, part_of({key}) AS part FROM {table}", table, call)
         if several:
             for table in ("entity_citation", "relation_citation"):
                 _deal_out(connection, space, f"FROM {table}", table, call)
@@ -223,37 +223,37 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
     return Dealt(call, named, frozenset(removed))
 
 
-def group_entities(space: Workspace, bucket: int) -> None:
-    """Write the groups of a bucket's entities, and their evidence."""
-    dealt = {table: space.dealt_to(bucket, table) for table in ("entity_evidence", "endpoint")}
-    dealt["citation"] = space.dealt_to(bucket, "entity_citation", space.path("citation"))
+def group_entities(space: Workspace, part: int) -> None:
+    """Write the groups of a part's entities, and their evidence."""
+    dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", "endpoint")}
+    dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
     with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
             view_files(connection, table, paths, _DEALT[table])
         register_written(connection, space.curation.written)
         database.run(connection, "group_entities")
-        space.write(connection, _with_provenance(connection, "entity"), "entity_group", bucket)
+        space.write(connection, _with_provenance(connection, "entity"), "entity_group", part)
         whole = "SELECT entity_id, name, degree FROM entity_group"
-        degrees = database.read_statement("degrees") if len(space.buckets) > 1 else whole
-        space.write(connection, degrees, "entity_degree", bucket)
-        _write_evidence(connection, space, "entity_evidence", bucket)
+        degrees = database.read_statement("degrees") if len(space.parts) > 1 else whole
+        space.write(connection, degrees, "entity_degree", part)
+        _write_evidence(connection, space, "entity_evidence", part)
 
 
-def deal_degrees(space: Workspace, buckets: Sequence[int]) -> str:
-    """Deal the names and degrees of entities of some buckets to the buckets of their relations; return the call."""
-    call, degrees = uuid4().hex, [space.path("entity_degree", bucket) for bucket in buckets]
+def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
+    """Deal the names and degrees of entities of some parts to the parts of their relations; return the call."""
+    call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
     with space.open(*degrees) as connection:
         view_files(connection, "entity_degree", degrees)
         _deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
     return call
 
 
-def group_relations(space: Workspace, bucket: int) -> None:
-    """Write the groups of a bucket's relations, and their evidence; the degrees of all entities are dealt before."""
+def group_relations(space: Workspace, part: int) -> None:
+    """Write the groups of a part's relations, and their evidence; the degrees of all entities are dealt before."""
     dealt = {
-        "relation_evidence": space.dealt_to(bucket, "relation_evidence"),
-        "citation": space.dealt_to(bucket, "relation_citation", space.path("citation")),
-        "relation_degree": space.dealt_to(bucket, "relation_degree", space.path("entity_degree", 0)),
+        "relation_evidence": space.dealt_to(part, "relation_evidence"),
+        "citation": space.dealt_to(part, "relation_citation", space.path("citation")),
+        "relation_degree": space.dealt_to(part, "relation_degree", space.path("entity_degree", 0)),
     }
     with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
@@ -263,21 +263,21 @@ def group_relations(space: Workspace, bucket: int) -> None:
         )
         register_written(connection, space.curation.written)
         database.run(connection, "group_relations")
-        space.write(connection, _with_provenance(connection, "relation"), "relation_group", bucket)
-        _write_evidence(connection, space, "relation_evidence", bucket)
+        space.write(connection, _with_provenance(connection, "relation"), "relation_group", part)
+        _write_evidence(connection, space, "relation_evidence", part)
 
 
 def finish(space: Workspace, task: tuple[str, int]) -> None:
-    """Write the rows of `entities` or `relations` of a bucket, in order."""
-    table, bucket = task
+    """Write the rows of `entities` or `relations` of a part, in order."""
+    table, part = task
     group = {"entities": "entity_group", "relations": "relation_group"}[table]
-    reads = {group: space.path(group, bucket), "summary": space.path("summary")}
+    reads = {group: space.path(group, part), "summary": space.path("summary")}
     with space.open(*reads.values()) as connection:
         for view, path in reads.items():
             view_files(connection, view, [path])
         database.run(connection, f"describe_{table}")
         rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
-        pq.write_table(rows, space.path(table, bucket), compression="lz4")
+        pq.write_table(rows, space.path(table, part), compression="lz4")
 
 
 def _view_mentions(connection: duckdb.DuckDBPyConnection, entities: Iterable[Path], relations: Iterable[Path]) -> None:
@@ -286,11 +286,11 @@ def _view_mentions(connection: duckdb.DuckDBPyConnection, entities: Iterable[Pat
 
 
 def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
-    """Write the rows of a query into a folder for each `bucket`, in files whose names begin with the call."""
+    """Write the rows of a query into a folder for each `part`, in files whose names begin with the call."""
     folder = space.scratch.folder / table
     folder.mkdir(exist_ok=True)
     connection.execute(
-        f"COPY ({query}) TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (bucket),"
+        f"COPY ({query}) TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (part),"
         f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
     )
 
@@ -305,9 +305,9 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
     )
 
 
-def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, bucket: int) -> None:
+def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, part: int) -> None:
     rows = database.fetch(connection, f"FROM {table} ORDER BY {', '.join(SORT_KEYS[table])}", MERGED_TABLES[table])
-    pq.write_table(rows, space.path(table, bucket), compression="lz4")
+    pq.write_table(rows, space.path(table, part), compression="lz4")
 
 
 def _quoted(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Merging in buckets yields the same rows, whatever their number and wherever the work is done."""
+"""Merging in parts yields the same rows, whatever their number and wherever the work is done."""
 
 import itertools
 import pickle
@@ -17,7 +17,7 @@ from lightrag_dagster import schemas
 from lightrag_dagster.engines.engine import Item, LocalEngine, Result
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.stages.merging import buckets, database
+from lightrag_dagster.stages.merging import database, parts
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.scratch import open_scratch
@@ -113,7 +113,7 @@ limits = st.fixed_dictionaries(
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-def test_the_number_of_buckets_shows_in_no_row(
+def test_the_number_of_parts_shows_in_no_row(
     tmp_path_factory: pytest.TempPathFactory, state: State, limits: dict[str, Any], fails: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("merge")
@@ -220,12 +220,12 @@ def test_what_killed_workers_had_written_does_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("workers", "limit"), [(1, "1.8 GiB"), (2, "953.6 MiB"), (64, "476.8 MiB")])
-def test_of_many_workers_each_has_memory_for_a_bucket(tmp_path: Path, workers: int, limit: str) -> None:
+def test_of_many_workers_each_has_memory_for_a_part(tmp_path: Path, workers: int, limit: str) -> None:
     with database.open_database(tmp_path, {}, workers) as connection:
         assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
 
 
-def test_buckets_in_order_are_the_sorted_table(tmp_path: Path) -> None:
+def test_parts_in_order_are_the_sorted_table(tmp_path: Path) -> None:
     entities = [entity("a", "c", number, f"Name {number}", "thing", "x") for number in range(50)]
     merged = merged_from(write(tmp_path, [chunk("a", "p", 0, "c")], entities, []), tmp_path, Summariser(), bits=3)
     ids = merged.entities["entity_id"].to_pylist()
@@ -242,7 +242,7 @@ def test_names_are_joined_by_equality_alone() -> None:
             ("relation_mention", schemas.RELATION_MENTIONS),
         ):
             connection.register(view, schema.empty_table())
-        for view, schema in buckets.SPLIT.items():
+        for view, schema in parts.SPLIT.items():
             connection.register(view, schema.empty_table())
         chosen = ("chunk_id", "source", "path", "chunk_index", "doc_id", "extraction_source", "extraction_key")
         connection.register("chosen", pa.table({name: pa.array([], pa.string()) for name in chosen}))
