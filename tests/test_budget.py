@@ -42,7 +42,7 @@ CODE = {
     "settings": 934,
     "spending": 444,
     "stages": 4260,
-    "storage": 3694,
+    "storage": 3695,
     "testing": 204,
     "the package itself": 515,
 }
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_902,
+    "lines of code outside the rooms behind doors": 30_903,
     "files": 503,
     "settings": 132,
     "commands": 45,

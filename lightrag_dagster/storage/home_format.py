@@ -41,6 +41,7 @@ class Format(Record):
     layout: str | None = Field(default=None, description="Hash of the layout of its files")
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
     left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
+    removed: list[str] = Field(default=[], description="Lost with a take-over; said until a snapshot is published")
     copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
 

@@ -77,12 +77,13 @@ def take_over(home: Home, timeout: float) -> list[str]:
         StoreError: it has a newer format, a record or table is damaged, or the disk refuses.
     """
     home.files.take_over()
-    if home_format.is_todays(home_format.read(home)):
-        return []
+    found = home_format.read(home)
+    if home_format.is_todays(found):  # after a killed run, what that removed is still to be said
+        return found.removed if found and not home.current.exists() else []
     with builder_lock(home, timeout) as lock, home.files.session(lock):
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):
-            return []  # another process was faster
+            return found.removed if found else []  # another process was faster
         for number in range(found.format + 1, home_format.newest() + 1):
             MIGRATIONS[number](home)
             found = found.model_copy(update={"format": number})
@@ -93,13 +94,12 @@ def take_over(home: Home, timeout: float) -> list[str]:
             with source_lock(home, source, timeout):
                 _take_over_tables(home, source)
         now = {"id": found.id or uuid4().hex, "left": _left_by_snapshots(home) or found.left}
-        found = found.model_copy(update=now)
+        found = found.model_copy(update=now | {"removed": _removal(home) or found.removed})
         home_format.write(home, found)
-        said = _removal(home)
         _remove_snapshots(home, _keep_summaries(home), lock)
         home_format.write(home, found.model_copy(update={"layout": layout()}))
         home.files.push(lock)
-    return said
+    return found.removed
 
 
 def _take_over_tables(home: Home, source: str) -> None:

@@ -120,13 +120,15 @@ def test_killed_between_its_merge_and_its_publication_it_keeps_them_too(
     settings: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = settings.changed(llm={"model": "another"}, embedding={"model": "another"})
-    take_over(Home(now.home), 0)
+    said = take_over(Home(now.home), 0)
     with monkeypatch.context() as patched:
         patched.setattr("lightrag_dagster.pipeline.publish.publish", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             build(now)
     assert snapshots.current_snapshot(Home(now.home)) is None
+    assert take_over(Home(now.home), 0) == said != []  # nobody was told yet
     build(now)
+    assert take_over(Home(now.home), 0) == []
     assert loopback.requests == []
     assert published(now).sequence == 3
 

@@ -53,7 +53,7 @@ def test_it_follows_from_the_fields_of_records(monkeypatch: pytest.MonkeyPatch, 
 
 def test_every_record_is_in_it() -> None:
     for module in pkgutil.walk_packages(lightrag_dagster.__path__, "lightrag_dagster."):
-        if module.name.startswith(("lightrag_dagster.storage", "lightrag_dagster.pipeline")):
+        if module.name.startswith(tuple(f"lightrag_dagster.{room}" for room in ("storage", "pipeline", "purge"))):
             import_module(module.name)
     held = set[type]()
     for kind in RECORDS:
