@@ -26,7 +26,7 @@ A change of the layout alone needs none.
 
 
 class Left(Record):
-    """The embedder of the last snapshot of another layout, and its sequence, from which the next one goes on."""
+    """The embedder of the last snapshot of another layout, and its sequence: the next snapshot has the one after it."""
 
     embedder: PinnedEmbedder
     sequence: int

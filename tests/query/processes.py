@@ -26,7 +26,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.models import openai_chat  # noqa: F401
-from lightrag_dagster.query.filters import view as scope  # noqa: F401
+from lightrag_dagster.query.filters import view  # noqa: F401
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending import ledger  # noqa: F401

@@ -13,7 +13,7 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.filters import view as scope
+from lightrag_dagster.query.filters import view
 from lightrag_dagster.query.filters.view import scoped
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
@@ -83,7 +83,7 @@ def test_a_source_alone_is_as_if_it_had_been_built_alone(
     publish_sources(settings, {source: SOURCES[source]})
     alone = held(open_snapshot(Home(settings.home), None))
     for flat_rows in (20_000, 0):  # all vectors are compared, or searched by the index
-        monkeypatch.setattr(scope, "_FLAT_ROWS", flat_rows)
+        monkeypatch.setattr(view, "_FLAT_ROWS", flat_rows)
         everything = open_snapshot(Home(published_home), None)
         assert held(scoped(everything, Filters(sources=source))) == alone
 
