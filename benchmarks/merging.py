@@ -35,7 +35,7 @@ from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENTIONS
 from lightrag_dagster.settings import MergingSettings, load_settings
-from lightrag_dagster.stages.merging.inputs import MergeInput
+from lightrag_dagster.stages.merging.inputs import MergeInput, Rules
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
@@ -161,7 +161,7 @@ def run_merge(inputs: list[MergeInput], folder: Path, workers: int, bits: int) -
     with scratch_folder(home) as scratch:
         with (
             ProcessEngine(workers) if workers > 1 else nullcontext(LOCAL) as engine,
-            open_merge(SharedFolder(scratch), inputs, settings, "embedder", None, engine, Size(bits)) as merge,
+            open_merge(SharedFolder(scratch), inputs, Rules(settings, "embedder"), None, engine, Size(bits)) as merge,
         ):
             groups = merge.to_summarise(_rough_counts)
             summaries = asyncio.run(summarise(groups, Shortener(), load_prompts(None), settings, _rough_counts, 4))

@@ -32,7 +32,7 @@ CODE = {
     "models.local": 456,
     "offline": 1210,
     "orchestration": 915,
-    "pipeline": 2476,
+    "pipeline": 2475,
     "plan": 599,
     "purge": 394,
     "query": 3350,
@@ -41,7 +41,7 @@ CODE = {
     "resources": 91,
     "settings": 934,
     "spending": 444,
-    "stages": 4260,
+    "stages": 4265,  # five for `Rules`, by which open_merge has seven arguments instead of nine
     "storage": 3695,
     "testing": 204,
     "the package itself": 515,
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_903,
+    "lines of code outside the rooms behind doors": 30_907,
     "files": 503,
     "settings": 132,
     "commands": 45,

@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
@@ -287,12 +287,11 @@ async def _merge(
     settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
     paid = inputs.embedder.provider == "openai"
     terms = "off" if inputs.terms == "auto" and paid else inputs.terms
+    rules = Rules(settings, inputs.embedder.identity, terms)
     concurrency = recipes.settings.llm.of("summarise").max_concurrency
     with (
         open_engine(work.engine) as engine,
-        open_merge(
-            scratch, work.files, settings, inputs.embedder.identity, previous, engine, work.size, curation, terms
-        ) as merge,
+        open_merge(scratch, work.files, rules, previous, engine, work.size, curation) as merge,
     ):
         async with open_model() as model:
             groups = merge.to_summarise(counts)

@@ -1,7 +1,9 @@
-"""The input files of a merge, and the files of the merge before it."""
+"""The rules and input files of a merge, and the files of the merge before it."""
 
 from pathlib import Path
 from typing import NamedTuple
+
+from lightrag_dagster.settings import MergingSettings, TermsMode
 
 Paths = tuple[Path, ...]
 
@@ -27,3 +29,13 @@ class Previous(NamedTuple):
     entities: Path
     relations: Path
     recipe: str | None = None
+
+
+class Rules(NamedTuple):
+    """Thresholds and limits, the embedder, and the phrases that become entities."""
+
+    settings: MergingSettings
+    embedder: str
+    """Its identity, a part of every embedding fingerprint."""
+    terms: TermsMode = "off"
+    """`on`, or `auto` where names are few."""

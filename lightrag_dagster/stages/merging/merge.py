@@ -1,6 +1,6 @@
 """The merge of every source's mentions into one row per entity and one row per relation.
 
-    with open_merge(scratch, inputs, settings, embedder_identity) as merge:
+    with open_merge(scratch, inputs, Rules(settings, embedder)) as merge:
         summaries = await summarise(merge.to_summarise(count_tokens), model, …)
         merged = merge.finish(summaries, recipe)
 
@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine, LocalEngine
 from lightrag_dagster.schemas import ENTITIES, RELATIONS
-from lightrag_dagster.settings import MergingSettings, TermsMode
+from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database, parts
-from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
+from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
 from lightrag_dagster.stages.merging.parts import Size, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
@@ -124,38 +124,34 @@ class Merge:
 def open_merge(
     scratch: Scratch,
     inputs: Sequence[MergeInput],
-    settings: MergingSettings,
-    embedder_identity: str,
+    rules: Rules,
     previous: Previous | None = None,
     engine: Engine = LOCAL,
     size: Size = ONE_PART,
     curation: Curation = NO_DECISIONS,
-    terms: TermsMode = "off",
 ) -> Iterator[Merge]:
     """Group the mentions of all sources; the merge can be finished inside the block.
 
     Args:
         scratch: For results, and for data that does not fit into memory.
         inputs: Accepted files, in any order.
-        settings: Thresholds and limits.
-        embedder_identity: Goes into every embedding fingerprint.
+        rules: Thresholds and limits, the embedder, and the phrases that become entities.
         previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
         engine: The engine of the work; its workers reach the scratch.
         size: The number of parts. The result is the same.
         curation: Decisions of people.
-        terms: Make entities of phrases: `on`, or `auto` where names are few.
 
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
     """
-    variables = database.rule_variables(settings, embedder_identity) | {"bits": size.bits}
+    variables = database.rule_variables(rules.settings, rules.embedder) | {"bits": size.bits}
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
         alone = Workspace(scratch, size, variables, curation)
         undecided = parts.choose(alone, inputs)
         space = replace(alone, workers=engine.workers)
-        found = () if terms == "off" else parts.find_terms(alone, inputs, wanted=terms == "on")
+        found = () if rules.terms == "off" else parts.find_terms(alone, inputs, wanted=rules.terms == "on")
         shares = _shared_out(inputs, found, max(len(space.parts), engine.workers))
         dealt = list(engine.map(partial(parts.deal, space), shares))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
@@ -169,7 +165,7 @@ def open_merge(
         relations = frozenset[str]().union(*(one.removed for one in dealt))
         removed = sorted(one for one in named if curation.entity_of(one) is None)
         yield Merge(
-            space, settings, engine, previous, Decided(curation.unmatched(named), removed, relations, undecided)
+            space, rules.settings, engine, previous, Decided(curation.unmatched(named), removed, relations, undecided)
         )
 
 

@@ -15,7 +15,7 @@ from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.settings import MergingSettings, TermsMode
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous
+from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
 from lightrag_dagster.stages.merging.parts import Size
 from lightrag_dagster.stages.merging.summaries import summarise
@@ -210,7 +210,7 @@ def merged_in(
     """Merge, and return the rows in the order of the files."""
     rules = MergingSettings.model_validate(settings)
     with open_merge(
-        scratch, inputs, rules, "embedder", previous, engine, Size(bits, small=True), curation, terms
+        scratch, inputs, Rules(rules, "embedder", terms), previous, engine, Size(bits, small=True), curation
     ) as merge:
         groups = merge.to_summarise(count_words)
         summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
