@@ -41,8 +41,8 @@ CODE = {
     "resources": 91,
     "settings": 934,
     "spending": 444,
-    "stages": 4265,  # five for `Rules`, by which open_merge has seven arguments instead of nine
-    "storage": 3695,
+    "stages": 4265,
+    "storage": 3688,
     "testing": 204,
     "the package itself": 515,
 }
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_907,
+    "lines of code outside the rooms behind doors": 30_900,
     "files": 503,
     "settings": 132,
     "commands": 45,

@@ -73,14 +73,7 @@ class SourceTables:
         return _of_worker, (replace(self.home, database=None), self.candidate)
 
     def write(
-        self,
-        table: str,
-        source: str,
-        rows: pa.Table,
-        *,
-        inputs: Mapping[str, str],
-        fingerprint: str,
-        reasons: Sequence[str] = (),
+        self, table: str, source: str, rows: pa.Table, *, inputs: Mapping[str, str], fingerprint: str
     ) -> TableVersion:
         """Store a table as one file and make it current, under the lock of its source.
 
@@ -88,7 +81,7 @@ class SourceTables:
         """
         with ingesting(self.home, source, STEP_SECONDS):
             stored = [self.store(table, source, rows)]
-            return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint, reasons=reasons)
+            return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint)
 
     def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
         """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.
