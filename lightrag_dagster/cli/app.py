@@ -82,7 +82,7 @@ def settings_from_options(
 
 @app.command()
 def demo() -> None:
-    """Build a knowledge base from the sample sources, offline, and ask it a question."""
+    """Build a knowledge base from the sample sources, offline, and ask it a question; in `demo`, unless --home."""
     from lightrag_dagster.cli.demo import run_demo
 
     run_demo(console())
