@@ -204,7 +204,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(soft_wrap=True, quotes=True), question, options, output, picture, snapshot)
+    ask(console(quotes=True), question, options, output, picture, snapshot)
 
 
 for command in graph.COMMANDS:

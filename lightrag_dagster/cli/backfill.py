@@ -46,10 +46,7 @@ def run_backfill(
     print_plan(console, make_plan(settings, sources or None, backfill=True, knowledge_base=whole))
     if not (names or everything or knowledge_base):
         outdated = ", ".join(sources + states.outdated)
-        console.print(
-            f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.",
-            soft_wrap=True,
-        )
+        console.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return 0
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)

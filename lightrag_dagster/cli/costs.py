@@ -22,7 +22,7 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
         print_json({"cost_usd": total, "costs": costs})
         return
     if not costs:
-        console.print(f"Nothing was bought in {home.name} yet.", soft_wrap=True)
+        console.print(f"Nothing was bought in {home.name} yet.")
         return
     rows = [
         [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in _COUNTED), f"${row['cost_usd']:,.4f}"]

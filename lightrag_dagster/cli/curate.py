@@ -48,23 +48,23 @@ def decide(console: Console, **values: object) -> None:
             check_names(decision, "the decision")
         unknown = [] if known is None or decision.action == "add" else list(_unknown(before, decision, known))
     (number,) = take(settings, [decision])
-    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}", soft_wrap=True)
+    console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}")
     for line in [*unknown, *_removed_whole(decisions_of(settings), place_of(number))]:
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def undo_decision(console: Console, number: int | None) -> None:
     """Undo a decision of the table, the last one unless its number is given; raises DecisionError if there is none."""
     one = undo(load_settings(), number)
     said = f"{place_of(one.number).capitalize()} is undone, that {described(one.decision)}."
-    console.print(f"{said} {_UNDONE}", soft_wrap=True)
+    console.print(f"{said} {_UNDONE}")
 
 
 def undo_lost(console: Console) -> None:
     """Let decisions whose table is gone count as undone; raises DecisionError if it is not."""
     number = accept_loss(load_settings())
     said = f"The decisions to number {number:,}, which are lost, count as undone."
-    console.print(f"{said} {_UNDONE.replace('without it', 'without them')}", soft_wrap=True)
+    console.print(f"{said} {_UNDONE.replace('without it', 'without them')}")
 
 
 def list_decisions(console: Console, *, as_json: bool) -> None:
@@ -74,7 +74,7 @@ def list_decisions(console: Console, *, as_json: bool) -> None:
         print_json({"decisions": [{"place": one.place, **one.decision.model_dump(mode="json")} for one in found]})
         return
     if not found:
-        console.print("No decision is in force; `lightrag-dagster curate --help` lists the kinds.", soft_wrap=True)
+        console.print("No decision is in force; `lightrag-dagster curate --help` lists the kinds.")
         return
     rows = [(place, described(one), one.author or "", str(one.date or ""), one.reason or "") for one, place in found]
     columns = ("place", "decision", "by", "on", "reason")
@@ -93,7 +93,7 @@ def check_decisions(console: Console) -> None:
         missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
     console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
     for line in [*missing, *_removed_whole(found.decisions)]:
-        console.print(line, soft_wrap=True)
+        console.print(line)
 
 
 def described(decision: Decision) -> str:

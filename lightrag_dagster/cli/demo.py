@@ -51,7 +51,7 @@ def run_demo(console: Console) -> None:
         answer = knowledge_base.query(QUESTION)
     console.print(f"\n{QUESTION}\n", style="bold")
     console.print(answer.text)
-    console.print(_next_commands(settings.home), soft_wrap=True)
+    console.print(_next_commands(settings.home))
 
 
 def _require_own_home(settings: Settings) -> None:

@@ -59,11 +59,11 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
         _print_means(console, snapshot_id, summary, rows)
-        console.print(verdict(judged), soft_wrap=True)
+        console.print(verdict(judged))
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
-            console.print(f"not in the snapshot: {', '.join(missing)}", soft_wrap=True)
+            console.print(f"not in the snapshot: {', '.join(missing)}")
         if changed:
             heading, *shown = change_cells(changed)
             title = "since the snapshot evaluated before"
@@ -109,8 +109,9 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
         if as_json:
             terminal.print_json({"questions": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0})
             return 0
-        said = "Without a language model, sentences are taken out of a copy of the documents: no call to one, $0."
-        console.print(said, soft_wrap=True)
+        console.print(
+            "Without a language model, sentences are taken out of a copy of the documents: no call to one, $0."
+        )
         return 0
     if file:
         raise SettingsError(
@@ -130,10 +131,9 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     fewer = f"; {count - len(found.questions):,} fewer than asked for" if len(found.questions) < count else ""
     console.print(
         f"{found.documents:,} documents; {found.chunks:,} of {found.all_chunks:,} chunks{fewer}. Each question is half "
-        "of the words of a sentence, and should find the chunk that it stood in.",
-        soft_wrap=True,
+        "of the words of a sentence, and should find the chunk that it stood in."
     )
-    console.print(verdict(judged), soft_wrap=True)
+    console.print(verdict(judged))
     return 0
 
 
@@ -144,8 +144,7 @@ def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:
         return 0
     console.print(
         f"Passages: {drafting.passages:,}; with a stored draft: {drafting.passages - asked.questions:,}. "
-        f"To ask about the others takes {asked.words}.",
-        soft_wrap=True,
+        f"To ask about the others takes {asked.words}."
     )
     return 0
 
@@ -164,18 +163,16 @@ def _draft(console: Console, drafting: Drafting, file: Path | None, account: Acc
         terminal.print_json({"file": str(file) if made else None} | counts)
         return int(bool(drafted.failed) or not made)
     for reason in sorted(set(drafted.failed)):
-        console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow", soft_wrap=True)
+        console.print(f"no draft: {reason} ({drafted.failed.count(reason):,})", style="yellow")
     if not made:
         console.print(
             f"No question was drafted of {drafting.passages:,} passages, so {file} was not written; "
-            f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft.",
-            soft_wrap=True,
+            f"{drafted.unfit:,} answer no question, {len(drafted.failed):,} got no usable draft."
         )
         return 1
     console.print(
         f"Questions in {file}: {len(drafted.questions):,} of {drafting.passages:,} passages; {drafted.unfit:,} answer "
         f"no question, {len(drafted.failed):,} got no usable draft. Strike out what no person would ask, then run "
-        f"`lightrag-dagster evaluate --questions {file}`.",
-        soft_wrap=True,
+        f"`lightrag-dagster evaluate --questions {file}`."
     )
     return int(bool(drafted.failed))

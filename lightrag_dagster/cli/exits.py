@@ -181,4 +181,4 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 def _print(line: str) -> None:
     with suppress(OSError):  # as above
-        console(stderr=True, soft_wrap=True).print(line, style="red")
+        console(stderr=True).print(line, style="red")

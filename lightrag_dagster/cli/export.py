@@ -74,6 +74,6 @@ def _print(
     console: Console, snapshot: str, place: str, size: int, contents: Iterable[str], notes: Iterable[str]
 ) -> None:
     for line in (f"{snapshot} is in {place}, {megabytes(size)}.", *(f"  {one}" for one in contents)):
-        console.print(line, soft_wrap=True)
+        console.print(line)
     for note in notes:
-        console.print(f"note: {note}", soft_wrap=True)
+        console.print(f"note: {note}")

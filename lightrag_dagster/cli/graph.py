@@ -22,7 +22,7 @@ _Name = Annotated[str, typer.Argument(help="Its name, or its id; an alias, a par
 def _answer(snapshot: str | None, as_json: bool, ask: "Callable[[KnowledgeBase], Answer]") -> None:
     from lightrag_dagster.cli.graph_output import answer
 
-    answer(console(soft_wrap=True, quotes=True), snapshot, as_json, ask)
+    answer(console(quotes=True), snapshot, as_json, ask)
 
 
 @with_filters
@@ -89,7 +89,7 @@ def changes(
     """Show the rows that two snapshots differ in, and what changed in each; it knows no filter."""
     from lightrag_dagster.cli.changes import show_changes
 
-    show_changes(console(soft_wrap=True, quotes=True), before, after, limit=limit, as_json=as_json)
+    show_changes(console(quotes=True), before, after, limit=limit, as_json=as_json)
 
 
 def communities(

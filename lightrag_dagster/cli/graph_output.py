@@ -41,7 +41,7 @@ def answer(console: Console, snapshot: str | None, as_json: bool, ask: Callable[
 def print_answer(console: Console, found: Answer) -> None:
     """Print an answer; notes on it go to standard error."""
     for note in found.notes:
-        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
+        terminal.console(stderr=True).print(f"note: {note}")
     match found:
         case Choice():
             _print_choice(console, found)

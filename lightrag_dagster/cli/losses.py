@@ -22,8 +22,8 @@ def print_losses(
     for loss in losses:
         published = f" --snapshot {snapshot}" if snapshot else ""
         options = published if set(loss.sources).isdisjoint(unpublished) else " --unpublished"
-        console.print(f"{loss}", style="yellow", end="", highlight=False)
-        console.print(f': lightrag-dagster sql{options} "{loss.query}"', soft_wrap=True, highlight=False)
+        console.print(f"{loss}", style="yellow", end="")
+        console.print(f': lightrag-dagster sql{options} "{loss.query}"')
     for warning in warnings:
         console.print("warning", style="yellow", end="")
-        console.print(f": {warning}", soft_wrap=True, highlight=False)
+        console.print(f": {warning}")

@@ -29,19 +29,15 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
         return
     print_plan(console, plan)
     if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
-        console.print("The offline rules ask no model, so that nothing is paid.", soft_wrap=True)
+        console.print("The offline rules ask no model, so that nothing is paid.")
     situation = Situation.looking(settings)
     if not names and (price := price_of_names(situation)):
         cost = "at an unknown price" if price.cost_usd is None else f"for about {dollars(price.cost_usd)}"
         console.print(
-            f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}.",
-            soft_wrap=True,
+            f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
         )
     if not knowledge_base and (names := outdated(situation).names):
-        console.print(
-            f"{' and '.join(names).capitalize()} are outdated and stay; `plan --backfill` shows their price.",
-            soft_wrap=True,
-        )
+        console.print(f"{' and '.join(names).capitalize()} are outdated and stay; `plan --backfill` shows their price.")
 
 
 def print_plan(console: Console, plan: Plan) -> None:
@@ -51,24 +47,22 @@ def print_plan(console: Console, plan: Plan) -> None:
         print_table(console, columns, [_source_row(one) for one in plan.sources], wrap={"source", "documents"})
     for one in plan.sources:
         if one.partitions:
-            console.print(f"{one.source} reads partitions: {one.partitions}.", soft_wrap=True)
+            console.print(f"{one.source} reads partitions: {one.partitions}.")
         if one.watermark:
-            console.print(watermark_line(one.source, one.watermark), soft_wrap=True)
+            console.print(watermark_line(one.source, one.watermark))
     columns = ("", "calls", "input tokens", "output tokens", "real time", "by batch")
     print_table(console, columns, _cost_rows(plan), wrap={""}, bold_last=True)
     if plan.total.high > plan.total.low:
         ranges = [f"{dollars(one.low)} and {dollars(one.high)}" for one in (plan.total, plan.total_by_batch)]
-        console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.", soft_wrap=True)
+        console.print(f"The price should be between {ranges[0]}, by batch between {ranges[1]}.")
         basis = "what this home has asked before" if plan.history else "extractions of other texts"
         counted = "counted on a random sample, so that all numbers are about right" if plan.sampled else "counted"
-        console.print(f"First questions are {counted}; the rest is estimated from {basis}.", soft_wrap=True)
+        console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
     if not plan.known_price:
-        console.print(
-            "A model's price is not known and counts as nothing: set llm.prices or embedding.prices.", soft_wrap=True
-        )
+        console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
     for one in plan.sources:
         if one.problem:
-            console.print(f"{one.source} would be withheld: {one.problem}", soft_wrap=True)
+            console.print(f"{one.source} would be withheld: {one.problem}")
 
 
 def dollars(value: float) -> str:

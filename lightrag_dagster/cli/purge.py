@@ -33,7 +33,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
             named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
             taken_along = ", with its exports" if one in exported else ""
-            console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}", soft_wrap=True)
+            console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}")
         if settings.curation:
             console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")

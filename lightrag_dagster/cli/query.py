@@ -82,7 +82,7 @@ def ask(
 
             _write(picture, draw(retrieval, knowledge.snapshot.graph))
     for note in retrieval.notes:
-        terminal.console(stderr=True, soft_wrap=True).print(f"note: {note}")
+        terminal.console(stderr=True).print(f"note: {note}")
 
 
 def _answer(console: Console, knowledge: "KnowledgeBase", prepared: "Prepared", output: Output) -> "Retrieval":

@@ -64,10 +64,7 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
         _write(file, pairs)
         unlikely = len(found.rows) - len(shown) + found.unlikely
         decide = f" Write `merge` or `apart` into the column `action` of those you decide about, and run {_take(file)}."
-        console.print(
-            f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}",
-            soft_wrap=True,
-        )
+        console.print(f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}")
     if problem:
         raise problem
     return int(any(one.opinion and one.opinion.failed for one in asked.values()))
@@ -83,8 +80,7 @@ def print_price(console: Console, *, ask: int) -> None:
     others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
     console.print(
         f"Unclear pairs: {len(pairs):,}; with a stored opinion: {len(pairs) - len(new):,}. To ask about {others} "
-        f"takes {price.words}.",
-        soft_wrap=True,
+        f"takes {price.words}."
     )
 
 
@@ -99,18 +95,18 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     settings = load_settings()
     found = read_review(Situation.looking(settings), file, **_by(author))
     if not found.new:
-        console.print(f"{file} has no new decisions; taken before: {found.before:,}.", soft_wrap=True)
+        console.print(f"{file} has no new decisions; taken before: {found.before:,}.")
         return
     numbers = take(settings, [one.decision for one in found.new], [one.place for one in found.new])
     taken, when = f"{place_of(numbers[0]).capitalize()} is", NEXT
     if len(numbers) > 1:
         taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
     before = f" Taken before: {found.before:,}." if found.before else ""
-    console.print(f"{taken} taken from {file}.{before} {when}", soft_wrap=True)
+    console.print(f"{taken} taken from {file}.{before} {when}")
     named = in_force(settings).curation.named
     with known_names(Home.of(settings)) as known:
         for line in unknown_names(found.new, named, known) if known else ():
-            console.print(line, soft_wrap=True)
+            console.print(line)
 
 
 def _take(file: Path) -> str:
@@ -174,11 +170,10 @@ def _print_opinions(console: Console, opinions: Sequence[Opinion]) -> None:
     failed = [one for one in opinions if one.failed]
     console.print(
         f"The model says of pairs of names: one {same.count(True):,}, two {same.count(False):,}, cannot tell "
-        f"{same.count(None) - len(failed):,}.",
-        soft_wrap=True,
+        f"{same.count(None) - len(failed):,}."
     )
     if failed:
-        console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}", soft_wrap=True)
+        console.print(f"It failed about {len(failed):,}, first by this: {failed[0].reason}")
 
 
 def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
@@ -186,7 +181,7 @@ def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], a
     accepted = accept(settings, pairs, **_by(author))
     but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
     when = f" {NEXT}" if accepted.taken else ""
-    console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}", soft_wrap=True)
+    console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}")
     taken = {one.names for one in accepted.taken}
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 

@@ -42,18 +42,18 @@ def run_pipeline(
 def print_outcome(console: Console, outcome: Outcome) -> int:
     """Print the outcome and return the exit code: 0, or 1 when a source is withheld."""
     for damage in outcome.damaged:
-        console.print(f"damaged, and built again: {damage}", soft_wrap=True)
+        console.print(f"damaged, and built again: {damage}")
     for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
         console.print(f"{source} is withheld", style="red", end="")
-        console.print(f": {reason}", soft_wrap=True)
+        console.print(f": {reason}")
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
         console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
     for note in chain.from_iterable(outcome.notes.values()):
-        console.print(note, soft_wrap=True)
+        console.print(note)
     if outcome.published is not None:
         done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
-        console.print(done.format(outcome.published.snapshot_id), soft_wrap=True)
+        console.print(done.format(outcome.published.snapshot_id))
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -63,18 +63,16 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
     for line in outcome.tidied:
-        console.print(f"{line}.", soft_wrap=True)
+        console.print(f"{line}.")
     if outcome.unreleased and outcome.manifest is not None:
         console.print(
-            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`.",
-            soft_wrap=True,
+            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
         )
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
             f"Outdated (made by other prompts, models or settings), kept: {', '.join(rows + outcome.outdated_parts)}"
-            "; `lightrag-dagster backfill` shows what making them again would cost.",
-            soft_wrap=True,
+            "; `lightrag-dagster backfill` shows what making them again would cost."
         )
     if outcome.cost_usd:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")

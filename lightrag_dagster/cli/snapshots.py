@@ -75,8 +75,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
         f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
-        f"{megabytes(garbage.bytes_removed)} of {megabytes(garbage.bytes_before)}; the response and vector stores stay",
-        soft_wrap=True,
+        f"{megabytes(garbage.bytes_removed)} of {megabytes(garbage.bytes_before)}; the response and vector stores stay"
     )
     if home.has_own_history:
         from lightrag_dagster.orchestration.jobs import prune_history
@@ -84,7 +83,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
         runs = prune_history(settings, dry_run=dry_run)
         console.print(f"{verb} from Dagster's history: {runs:,} runs older than {settings.retention.runs_days:g} days")
     elif home.dagster != home.own_dagster:
-        console.print(f"Dagster's history is in {home.dagster}, and stays", soft_wrap=True)
+        console.print(f"Dagster's history is in {home.dagster}, and stays")
 
 
 @contextmanager

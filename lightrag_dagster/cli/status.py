@@ -46,7 +46,7 @@ def check_status(console: Console) -> int:
     if states.manifest is None:
         lines.append(f"nothing is published in {Home.of(settings).name}")
     for line in lines:
-        console.print(line, soft_wrap=True)
+        console.print(line)
     return 1 if lines else 0
 
 
@@ -81,7 +81,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     if states.manifest is not None:
         _print_disk(console, home, settings.retention)
         if report := report_place(home, states.manifest):
-            console.print(f"Report: {report}", soft_wrap=True)
+            console.print(f"Report: {report}")
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
         (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
@@ -90,10 +90,10 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     print_table(console, columns, list(counted), wrap=columns)
     for name, named in settings.named_sources.items():
         if named.rows and named.rows.watermark:
-            console.print(watermark_line(name, named.rows.watermark), soft_wrap=True)
+            console.print(watermark_line(name, named.rows.watermark))
     _print_problems(console, states)
     for line in _damage(home):
-        console.print(line, soft_wrap=True)
+        console.print(line)
     print_losses(console, states.losses, states.warnings, states.unreleased, states.unpublished)
 
 
@@ -107,17 +107,13 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         if held_snapshot(home):
             newest = f"{states.unreleased}, which waits for release" if states.unreleased else "the newest"
-            console.print(
-                f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.", soft_wrap=True
-            )
+            console.print(f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.")
         console.print(
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
         )
         if states.graph:
-            console.print(
-                "graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it", soft_wrap=True
-            )
+            console.print("graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it")
     _print_cost(console, home)
     _print_batches(console, home)
 
@@ -132,15 +128,14 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
     try:
         disk, last = disk_of(home, retention), last_collection(home)
     except StoreError as error:
-        console.print(f"Disk: not known; {error}", soft_wrap=True)
+        console.print(f"Disk: not known; {error}")
         return
     console.print(
         f"Disk: {megabytes(disk.kept_bytes)} in {disk.snapshots} kept snapshots, with tables and vectors; "
-        f"`lightrag-dagster gc` could remove {megabytes(disk.removable_bytes)}.",
-        soft_wrap=True,
+        f"`lightrag-dagster gc` could remove {megabytes(disk.removable_bytes)}."
     )
     if last and last.failed:
-        console.print(f"{last}.", soft_wrap=True)
+        console.print(f"{last}.")
 
 
 def report_place(home: Home, published: Manifest | None) -> str | None:
@@ -201,16 +196,15 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
 def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
         if state.withheld:
-            console.print(f"{name} is withheld: {state.withheld}", soft_wrap=True)
+            console.print(f"{name} is withheld: {state.withheld}")
         if state.unfinished_backfill:
-            console.print(state.unfinished_backfill, soft_wrap=True)
+            console.print(state.unfinished_backfill)
     if states.outdated:
         console.print(f"Outdated in the knowledge base: {' and '.join(states.outdated)}.")
     if states.outdated or any(state.outdated for state in states.sources.values()):
         console.print(
             "Outdated rows were made with other prompts, models or settings; they stay until "
-            "`lightrag-dagster backfill`, which shows the price first.",
-            soft_wrap=True,
+            "`lightrag-dagster backfill`, which shows the price first."
         )
 
 

@@ -17,7 +17,7 @@ def snapshots(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         from lightrag_dagster.cli.snapshots import list_snapshots
 
-        list_snapshots(console(soft_wrap=True))
+        list_snapshots(console())
 
 
 @snapshots_app.command("pin")
@@ -28,7 +28,7 @@ def snapshots_pin(
     """Give a snapshot a name by which it can be opened; it is kept until `unpin`."""
     from lightrag_dagster.cli.snapshots import pin
 
-    pin(console(soft_wrap=True), name, snapshot)
+    pin(console(), name, snapshot)
 
 
 @snapshots_app.command("unpin")
@@ -36,7 +36,7 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     """Remove a name from a snapshot."""
     from lightrag_dagster.cli.snapshots import pin
 
-    pin(console(soft_wrap=True), name, None)
+    pin(console(), name, None)
 
 
 cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.", no_args_is_help=True)
@@ -82,7 +82,7 @@ def batch_cancel(
     """Cancel batches; the responses they have are stored, and no source waits for them."""
     from lightrag_dagster.cli.batch import cancel_batches
 
-    cancel_batches(console(soft_wrap=True), batch or [], every=every)
+    cancel_batches(console(), batch or [], every=every)
 
 
 curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)

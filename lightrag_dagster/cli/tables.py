@@ -63,7 +63,7 @@ def print_table(
     for at, row in enumerate(cells):
         style = "bold" if bold_last and at == len(cells) - 1 else ""
         table.add_row(*(Text(cell) for cell in row), style=style)
-    console.print(table)
+    console.print(table, soft_wrap=False)
 
 
 def _blocks(widths: Sequence[int], keys: int, room: int) -> list[list[int]]:

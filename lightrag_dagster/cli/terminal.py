@@ -54,13 +54,15 @@ class _Terminal(Console):
         os.close(nowhere)
 
 
-def console(*, soft_wrap: bool = False, stderr: bool = False, quotes: bool = False) -> Console:
+def console(*, stderr: bool = False, quotes: bool = False) -> Console:
     """Return a console that prints every text as it is: `[note]` in a document is not markup.
+
+    A long line is left to the terminal to break, so that copying it, or searching a log, finds it whole.
 
     Commands for people to paste repeat the options of this one, so that they ask the same knowledge base; not where
     the console `quotes` documents, models or tables.
     """
-    terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap, stderr=stderr)
+    terminal = _Terminal(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=stderr)
     terminal.quotes = quotes
     return terminal
 

@@ -54,14 +54,13 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
         before, after = getattr(trial.before, what), getattr(trial.after, what)
         for said, names in (("gained", after - before), ("lost", before - after)):
             if names:
-                console.print(f"{len(names):,} {what} {said}: {_first(names)}", soft_wrap=True)
+                console.print(f"{len(names):,} {what} {said}: {_first(names)}")
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
-        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers.",
-        soft_wrap=True,
+        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers."
     )
     if not trial.questions:
-        console.print("No question names documents of the sample alone; see --questions.", soft_wrap=True)
+        console.print("No question names documents of the sample alone; see --questions.")
 
 
 def _rows(trial: Trial) -> list[tuple[str, ...]]:

@@ -11,14 +11,14 @@ def rollback(snapshot: Annotated[str, typer.Argument(help="Id or name of the sna
     """Publish an older snapshot, and hold it until `release`."""
     from lightrag_dagster.cli.snapshots import roll_back
 
-    roll_back(console(soft_wrap=True), snapshot)
+    roll_back(console(), snapshot)
 
 
 def release() -> None:
     """Publish the newest snapshot again, after a rollback."""
     from lightrag_dagster.cli.snapshots import release
 
-    release(console(soft_wrap=True))
+    release(console())
 
 
 def gc(
@@ -29,7 +29,7 @@ def gc(
     """Remove files that no retained snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
-    collect(console(soft_wrap=True), dry_run=dry_run)
+    collect(console(), dry_run=dry_run)
 
 
 def backup(
@@ -38,14 +38,14 @@ def backup(
     """Copy the home, including its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup
 
-    run_backup(console(soft_wrap=True), target)
+    run_backup(console(), target)
 
 
 def restore(source: Annotated[str, typer.Argument(help="Folder or URI of a backup.")]) -> None:
     """Copy a backup to an empty home; with another home or database than before, this is a move."""
     from lightrag_dagster.cli.backup import run_restore
 
-    raise typer.Exit(run_restore(console(soft_wrap=True), source))
+    raise typer.Exit(run_restore(console(), source))
 
 
 def purge(
@@ -58,7 +58,7 @@ def purge(
     """Remove every trace of documents, sources or texts that are deleted already; older snapshots go too."""
     from lightrag_dagster.cli.purge import run_purge
 
-    run_purge(console(soft_wrap=True), removed or [], yes=yes)
+    run_purge(console(), removed or [], yes=yes)
 
 
 COMMANDS = (rollback, release, gc, backup, restore, purge)

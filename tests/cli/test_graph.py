@@ -118,7 +118,7 @@ def test_text_of_documents_is_no_command_to_the_terminal(
     bad = "\x1b[31m[bold]red[/]\x9b"
     quote = Quote(bad, bad, "chunk-1", bad, bad, "doc-1", None, 1, 2, bad, 0, 1, 2)
     profile = Profile("ent-1", bad, bad, f"{bad}<SEP>{bad}", 1, 1, (bad,), (Alias(bad, 0),), 0, (quote,), 0, (), 0)
-    print_answer(console(soft_wrap=True, quotes=True), profile)
+    print_answer(console(quotes=True), profile)
     shown = capfd.readouterr().out
     assert "\x1b" not in shown
     assert "\x9b" not in shown

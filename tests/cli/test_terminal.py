@@ -19,7 +19,7 @@ def _nothing_to_repeat() -> Iterator[None]:
 
 
 def printed(text: str, *, quotes: bool = False) -> str:
-    terminal = console(soft_wrap=True, quotes=quotes)
+    terminal = console(quotes=quotes)
     terminal.file = shown = io.StringIO()
     terminal.print(text, end="")
     return shown.getvalue()
@@ -57,7 +57,7 @@ def test_control_characters_are_seen_and_not_obeyed(text: str, expected: str) ->
 
 
 def test_neither_a_line_nor_a_cell_reaches_the_terminal_with_them() -> None:
-    terminal = console(soft_wrap=True)
+    terminal = console()
     terminal.file = shown = io.StringIO()
     terminal.print(CLEARS)
     terminal.print(CLEARS, style="red")
