@@ -16,9 +16,9 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -118,8 +118,7 @@ def _names_grounded_in(lightrag: LightRAG, sources: Sequence[str], backfill: boo
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of a published snapshot with something missing."""
-    refresh(lightrag.home)
-    manifest = require_current(lightrag.home)
+    manifest = Situation.looking(lightrag.settings).require_shown()
     rows = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     return warned(completeness_warnings(lightrag.recipes, manifest), rows)
 

@@ -13,9 +13,9 @@ from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.pipeline.losses import decision_warnings
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import require_current
 
 _NO_DECISIONS = "no decisions"
 
@@ -54,6 +54,5 @@ def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of decisions that had less effect on the published snapshot than meant."""
-    refresh(lightrag.home)
-    manifest = require_current(lightrag.home)
+    manifest = Situation.looking(lightrag.settings).require_shown()
     return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})

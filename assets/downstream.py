@@ -4,6 +4,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import Metadata, stopwatch, table_metadata
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_values
 
@@ -20,7 +21,6 @@ def duplicate_candidates(
 ) -> dg.MaterializeResult:
     """Compare the names of the published snapshot."""
     from lightrag_dagster.curation.desk import find_duplicates
-    from lightrag_dagster.pipeline.situation import Situation
 
     with stopwatch() as watch:
         found = find_duplicates(Situation.looking(lightrag.settings))

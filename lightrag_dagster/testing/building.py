@@ -59,14 +59,13 @@ def build_knowledge_base(
     chosen = load_settings(**offline | settings | {"home": folder / "home", "sources": folder / "sources"})
     _write(chosen, documents)
     situation = Situation.looking(chosen)
-    home, recipes = situation.home, situation.recipes
-    with building(home, 0):
+    with building(situation.home, 0):
         for source in situation.sources.values():
-            accepted = ingest(source, SourceTables(home), recipes)
+            accepted = ingest(source, SourceTables(situation.home), situation.recipes)
             if not accepted.accepted:
                 raise SourceError(f"source {source.name!r} cannot be merged: {accepted.reason}; mend its documents")
-        publish(recipes)
-        build_published_graph(home)
+        publish(situation.recipes)
+        build_published_graph(situation.home)
     return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
 
 

@@ -36,8 +36,6 @@ MAY_ASK = {
         "pipeline.publish": "checks the published snapshot, which no source or setting shapes",
         "exports.exports": "writes the published snapshot for others",
         "query.snapshot": "a question",
-        "assets.checks": "checks the published snapshot",
-        "assets.curation": "checks the published snapshot",
         "cli.communities": "looks at the published snapshot alone",
         "cli.cypher": "looks at the published snapshot alone",
         "cli.export": "looks at the published snapshot alone",
