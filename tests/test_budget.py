@@ -19,31 +19,31 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 1958,
-    "cli": 2848,
+    "assets": 1957,
+    "cli": 2844,
     "core": 1445,
-    "curation.desk": 842,
+    "curation.desk": 836,
     "curation.rules": 694,
     "engines": 204,
-    "evaluation": 884,
+    "evaluation": 881,
     "exports": 295,
     "indexes": 2089,
     "models": 1767,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 915,
+    "orchestration": 910,
     "pipeline": 2475,
     "plan": 599,
-    "purge": 394,
-    "query": 3350,
+    "purge": 387,
+    "query": 3347,
     "readers": 3074,
     "report": 759,
     "resources": 91,
     "settings": 934,
     "spending": 444,
     "stages": 4265,
-    "storage": 3688,
-    "testing": 204,
+    "storage": 3690,  # +2: what a take-over removed is told by `status` too; what is said of a version is one type
+    "testing": 205,  # +1: reads the home once, as every step
     "the package itself": 515,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_900,
+    "lines of code outside the rooms behind doors": 30_874,
     "files": 503,
     "settings": 132,
     "commands": 45,

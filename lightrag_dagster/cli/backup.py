@@ -1,9 +1,9 @@
 """Commands `backup` and `restore`."""
 
+from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import one_step
-from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -39,5 +39,5 @@ def run_restore(console: Console, source: str) -> int:
 
 def _print(console: Console, copied: Copied, done: str) -> None:
     stored = ", ".join(f"{copied.rows[table]:,} stored {table}" for table in ("responses", "vectors"))
-    console.print(f"{done}: {copied.files:,} files of {megabytes(copied.size)}, {stored}")
+    console.print(f"{done}: {copied.files:,} files of {filesize.decimal(copied.size)}, {stored}")
     console.print(f"Published: {copied.snapshot_id or 'nothing yet'}")

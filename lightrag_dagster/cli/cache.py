@@ -2,10 +2,10 @@
 
 import re
 
+from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -20,8 +20,8 @@ def show_stats(console: Console) -> None:
         totals = responses.totals()
         bought = (f"{totals.input_tokens:,}", f"{totals.output_tokens:,}", f"${totals.cost_usd:.4f}")
         rows = [
-            ("responses", f"{totals.rows:,}", megabytes(responses.stored_bytes), *bought),
-            ("vectors", f"{vectors.count():,}", megabytes(vectors.stored_bytes), "", "", ""),
+            ("responses", f"{totals.rows:,}", filesize.decimal(responses.stored_bytes), *bought),
+            ("vectors", f"{vectors.count():,}", filesize.decimal(vectors.stored_bytes), "", "", ""),
         ]
     columns = ("store", "rows", "size", "input tokens", "output tokens", "cost")
     print_table(console, columns, rows, wrap={"store"})

@@ -10,6 +10,7 @@ from rich.console import Console
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.identity import entity_id
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.curation.desk import KnownNames, accept_loss, in_documents, known_names, take, undo
 from lightrag_dagster.curation.rules import (
     Decision,
@@ -91,7 +92,8 @@ def check_decisions(console: Console) -> None:
     found = in_force(settings)
     with known_names(Home.of(settings)) as known:
         missing = [] if known is None else list(unknown_names(found.decisions, found.curation.named, known))
-    console.print(f"{len(found.decisions):,} decisions are in force and hold together.")
+    held = "decision is in force and holds together", "decisions are in force and hold together"
+    console.print(f"{counted(len(found.decisions), *held)}.")
     for line in [*missing, *_removed_whole(found.decisions)]:
         console.print(line)
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from rich import filesize
 from rich.console import Console
 
-from lightrag_dagster.cli.terminal import megabytes, print_json
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.export_formats import ExportFormat
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.exports import export_published, export_to
@@ -73,7 +74,7 @@ def _refuse_place_in_home(home: Home, place: Path | None) -> None:
 def _print(
     console: Console, snapshot: str, place: str, size: int, contents: Iterable[str], notes: Iterable[str]
 ) -> None:
-    for line in (f"{snapshot} is in {place}, {megabytes(size)}.", *(f"  {one}" for one in contents)):
+    for line in (f"{snapshot} is in {place}, {filesize.decimal(size)}.", *(f"  {one}" for one in contents)):
         console.print(line)
     for note in notes:
         console.print(f"note: {note}")

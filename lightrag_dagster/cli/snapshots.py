@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import megabytes
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -75,7 +75,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
     console.print(
         f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
         f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
-        f"{megabytes(garbage.bytes_removed)} of {megabytes(garbage.bytes_before)}; the response and vector stores stay"
+        f"{filesize.decimal(garbage.bytes_removed)} of {filesize.decimal(garbage.bytes_before)}; "
+        "the response and vector stores stay"
     )
     if home.has_own_history:
         from lightrag_dagster.orchestration.jobs import prune_history

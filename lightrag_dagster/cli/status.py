@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 
+from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import megabytes, print_json
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
@@ -20,6 +21,7 @@ from lightrag_dagster.pipeline.retention import disk_of, last_collection
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.checking import check_databases
@@ -44,7 +46,7 @@ def check_status(console: Console) -> int:
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
     lines += _damage(Home.of(settings))
     if states.manifest is None:
-        lines.append(f"nothing is published in {Home.of(settings).name}")
+        lines += [f"nothing is published in {Home.of(settings).name}", *_taken_over(Home.of(settings))]
     for line in lines:
         console.print(line)
     return 1 if lines else 0
@@ -54,7 +56,7 @@ def show_status(console: Console, *, as_json: bool) -> None:
     """Print the published snapshot and a row for each configured source, or all of it as JSON.
 
     Raises:
-        SourceError: the sources cannot be listed; except as JSON, the published part was printed.
+        SourceError: the sources cannot be listed; the published part was printed, as JSON with the `error`.
         StoreError: the home is damaged; if only a database is, all else was printed.
     """
     settings = load_settings()
@@ -63,9 +65,11 @@ def show_status(console: Console, *, as_json: bool) -> None:
     situation = Situation.looking(settings)
     try:
         states = pending(situation)
-    except SourceError:
-        if not as_json:
-            refresh_views(home)
+    except SourceError as error:
+        refresh_views(home)
+        if as_json:
+            print_json(_facts(home, published_part(situation), settings.retention) | {"error": str(error)})
+        else:
             _print_published(console, home, published_part(situation))
         raise
     refresh_views(home)
@@ -102,6 +106,8 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     manifest = states.manifest
     if manifest is None:
         console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
+        for line in _taken_over(home):
+            console.print(line)
     else:
         rows = manifest.rows
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
@@ -118,6 +124,12 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     _print_batches(console, home)
 
 
+def _taken_over(home: Home) -> list[str]:
+    """Return lines about a run that took over a home of another layout, and was killed before it published."""
+    said = "a run took over this home of another version of this package and did not end; the next one goes on"
+    return [f"{said}; {line}" for line in home_format.removed(home)]
+
+
 def _damage(home: Home) -> list[str]:
     """Return a line for each file of the published snapshot that is missing or has another size."""
     return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_current_damage(home)]
@@ -131,8 +143,8 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
         console.print(f"Disk: not known; {error}")
         return
     console.print(
-        f"Disk: {megabytes(disk.kept_bytes)} in {disk.snapshots} kept snapshots, with tables and vectors; "
-        f"`lightrag-dagster gc` could remove {megabytes(disk.removable_bytes)}."
+        f"Disk: {filesize.decimal(disk.kept_bytes)} in {disk.snapshots} kept snapshots, with tables and vectors; "
+        f"`lightrag-dagster gc` could remove {filesize.decimal(disk.removable_bytes)}."
     )
     if last and last.failed:
         console.print(f"{last}.")
@@ -189,7 +201,8 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
         "disk": _disk(home, retention),
         "report": report_place(home, manifest),
         "losses": [asdict(loss) for loss in states.losses],
-        "warnings": states.warnings,
+        "warnings": [*states.warnings, *_taken_over(home)],
+        "error": None,
     }
 
 

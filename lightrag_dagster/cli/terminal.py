@@ -26,11 +26,6 @@ def repeat_options(options: Mapping[str, Path | None]) -> None:
     _given[:] = [f"{name} {shlex.quote(str(value))} " for name, value in options.items() if value is not None]
 
 
-def megabytes(size: int) -> str:
-    """Return a size in bytes as megabytes, in words."""
-    return f"{size / 1_000_000:,.1f} MB"
-
-
 def visible(text: str) -> str:
     """Replace by `�` the characters that may colour, move, clear or reverse what a terminal shows."""
     return text.translate(_CONTROLS)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from pydantic import Field
+from rich import filesize
 
 from lightrag_dagster.errors import LightRAGError, one_line
 from lightrag_dagster.settings import RetentionSettings
@@ -22,7 +23,6 @@ from lightrag_dagster.storage.snapshots.gc import (
     retained_snapshots,
 )
 
-_MEGABYTE = 1_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -43,12 +43,10 @@ class Collection(Record):
         """Return the sentence for people, which is empty when there is nothing to say."""
         if self.failed:
             return f"gc failed: {self.failed}; the snapshot is published, and `lightrag-dagster gc` tries again"
-        found = (
-            f"{self.bytes_removed / _MEGABYTE:,.1f} MB (old snapshots: {self.snapshots:,}, table versions: "
-            f"{self.table_versions:,})"
-        )
+        size, counts = filesize.decimal(self.bytes_removed), (self.snapshots, self.table_versions)
+        found = f"{size} (old snapshots: {counts[0]:,}, table versions: {counts[1]:,})"
         busy = f"; those of {', '.join(self.skipped)} stay, being ingested" if self.skipped else ""
-        return f"gc removed {found}; {self.bytes_kept / _MEGABYTE:,.1f} MB are kept{busy}" if self.at else ""
+        return f"gc removed {found}; {filesize.decimal(self.bytes_kept)} are kept{busy}" if self.at else ""
 
 
 def collect_after_publication(home: Home, retention: RetentionSettings) -> Collection | None:

@@ -120,6 +120,12 @@ def left(home: Home) -> Left | None:
     return found.left if found else None
 
 
+def removed(home: Home) -> list[str]:
+    """Return what a take-over removed, until a snapshot is published again; raises StoreError as `read`."""
+    found = read(home)
+    return found.removed if found and not home.current.exists() else []
+
+
 def require_not_newer(found: Format, name: str) -> None:
     """Check that this package knows a format; raises StoreError with the `name` of what has it."""
     if found.format > newest():

@@ -79,7 +79,7 @@ def take_over(home: Home, timeout: float) -> list[str]:
     home.files.take_over()
     found = home_format.read(home)
     if home_format.is_todays(found):  # after a killed run, what that removed is still to be said
-        return found.removed if found and not home.current.exists() else []
+        return home_format.removed(home)
     with builder_lock(home, timeout) as lock, home.files.session(lock):
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):

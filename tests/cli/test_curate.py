@@ -154,6 +154,7 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
 @pytest.mark.usefixtures("_published")
 def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
     ask("curate", "remove", "Bergen")
+    assert ask("curate", "check") == "1 decision is in force and holds together."
     said = ask("curate", "merge", "Bergen", "Orrin Instruments", "--into", "Orrin Instruments")
     removed = "decision 1 removes an entity of several names: “Bergen”, “Orrin Instruments”."
     assert said.endswith(removed)

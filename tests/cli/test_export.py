@@ -1,6 +1,7 @@
 """`export` and `report` as a person uses them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def test_a_file_of_ones_own_and_what_it_does_not_hold(export: Export, published_
     assert (code, errors) == (0, "")
     (snapshot,) = (path.name for path in published_home.glob("generations/gen-*"))
     first, rows, note = said.splitlines()
-    assert first.startswith(f"{snapshot} is in {file}, 0.")
+    assert first == f"{snapshot} is in {file}, {file.stat().st_size / 1000:.1f} kB."
     graph = nx.read_graphml(file)
     assert rows == f"  g.graphml: {len(graph.nodes) + len(graph.edges)} rows"
     assert note == f"note: {GRAPH_ALONE}"
@@ -106,7 +107,7 @@ def test_a_report_into_the_home_where_status_names_it(
     place = settings.home / "exports" / "latest" / "report" / "report.html"
     lines = said.splitlines()
     assert (code, errors) == (0, "")
-    assert lines[0].startswith(f"{first} is in {place}, 0.")
+    assert re.fullmatch(rf"{first} is in {place}, \d+\.\d kB\.", lines[0])
     assert lines[2] == f"note: {UNFILTERED}"
     assert place.read_text().startswith("<!doctype html>")
     assert f"Report: {place}\n" in command(capfd, monkeypatch, "status")[1]

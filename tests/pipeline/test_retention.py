@@ -39,7 +39,7 @@ def test_a_new_home_keeps_the_grace_period(years: Years) -> None:
     assert done is not None
     assert done.snapshots == 2
     assert str(done).startswith("gc removed ")
-    assert f"MB (old snapshots: 2, table versions: {done.table_versions}); " in str(done)
+    assert f"B (old snapshots: 2, table versions: {done.table_versions}); " in str(done)
     assert collect_after_publication(home, LAST) is None
 
 

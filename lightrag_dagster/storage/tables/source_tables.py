@@ -57,7 +57,7 @@ class StoredShard(NamedTuple):
 
 
 class MoreOfVersion(TypedDict, total=False):
-    """What a step says of a version beside its rows; see `TableVersion`."""
+    """Facts that a step adds to a version of its rows; see `TableVersion`."""
 
     new_sums: dict[str, int]
     reasons: list[str]
