@@ -5,12 +5,13 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cached_property
 
 from lightrag_dagster.core.protocols import CountingEmbedder
+from lightrag_dagster.core.roles import Role
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
 from lightrag_dagster.pipeline.ingest import SourceIngestion
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.settings import Role, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
