@@ -1,7 +1,6 @@
 """The builder of a knowledge base, as one Dagster resource made from the settings."""
 
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 
 from lightrag_dagster.core.protocols import CountingEmbedder
@@ -14,8 +13,6 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import PinnedEmbedder
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -57,9 +54,3 @@ class LightRAG:
     ) -> AbstractAsyncContextManager[CountingEmbedder]:
         """Open an embedder, which may differ from the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)
-
-    @contextmanager
-    def building(self) -> Iterator[Home]:
-        """Hold the home's lock for one block; waits for another builder."""
-        with building(self.home, STEP_SECONDS):
-            yield self.home
