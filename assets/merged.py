@@ -8,14 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
-from lightrag_dagster.assets.metadata import (
-    BuildConfig,
-    Metadata,
-    account_of,
-    made_by,
-    stopwatch,
-    table_metadata,
-)
+from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.merge import merge_sources

@@ -30,10 +30,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
-from lightrag_dagster.storage.snapshots.snapshots import (
-    require_current,
-    without_graph,
-)
+from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.storage.take_over import take_over
 
