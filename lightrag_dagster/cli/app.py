@@ -1,9 +1,8 @@
 """The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
-from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -227,14 +226,13 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
-    if make:
-        from lightrag_dagster.cli.evaluate import make_questions
+    from lightrag_dagster.cli.evaluate import evaluate as measure
+    from lightrag_dagster.cli.evaluate import make_questions
 
+    if make:
         raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
     if price:
         raise typer.BadParameter("is for --make-questions", param_hint="--price")
-    from lightrag_dagster.cli.evaluate import evaluate as measure
-
     raise typer.Exit(measure(console(), questions, as_json=as_json))
 
 
@@ -316,13 +314,8 @@ def status(
     show_status(console(), as_json=as_json)
 
 
-class CostKey(StrEnum):
-    """A column by which `costs` sums."""
-
-    month = "month"
-    source = "source"
-    purpose = "purpose"
-    model = "model"
+CostKey = Literal["month", "source", "purpose", "model"]
+"""A column by which `costs` sums."""
 
 
 @app.command()
@@ -335,7 +328,7 @@ def costs(
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
 
-    show_costs(console(), [one.value for one in by or CostKey], as_json=as_json)
+    show_costs(console(), by or get_args(CostKey), as_json=as_json)
 
 
 @app.command()

@@ -46,21 +46,18 @@ def write_neo4j(generation: Generation, folder: Path) -> Written:
     rows: dict[str, int] = {}
     with open_tables(generation, list(_QUERIES)) as connection:
         for table, query in _QUERIES.items():
-            _copy(connection, query, folder / f"{table}.csv")
-            rows[f"{table}.csv"] = _count(connection, f"SELECT count(*) FROM {table}")
-        split = _count(connection, _SPLIT)
+            rows[f"{table}.csv"] = _copy(connection, query, folder / f"{table}.csv")
+        [(split,)] = connection.execute(_SPLIT).fetchall()
     (folder / SCRIPT).write_text(_COMMAND, encoding="utf-8")
     note = f"sources whose name has a semicolon, which Neo4j takes for several: {split:,}"
     return Written(rows, (GRAPH_ALONE, note) if split else (GRAPH_ALONE,))
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    """Write the rows of a query, and return their number."""
     place = str(path).replace("'", "''")
     try:
-        connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
+        copied = connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
     except duckdb.IOException as error:
         raise OSError(one_line(error)) from error
-
-
-def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:
-    return int(connection.sql(query).fetchall()[0][0])
+    return int(copied.fetchall()[0][0])
