@@ -1,8 +1,9 @@
 """The commands. Each imports its modules when it runs, so that `--help` and `query` do not import Dagster."""
 
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -314,8 +315,13 @@ def status(
     show_status(console(), as_json=as_json)
 
 
-CostKey = Literal["month", "source", "purpose", "model"]
-"""A column by which `costs` sums."""
+class CostKey(StrEnum):
+    """A column by which `costs` sums."""
+
+    month = "month"
+    source = "source"
+    purpose = "purpose"
+    model = "model"
 
 
 @app.command()
@@ -328,7 +334,7 @@ def costs(
     """Show what models cost, by month, source, purpose and model."""
     from lightrag_dagster.cli.costs import show_costs
 
-    show_costs(console(), by or get_args(CostKey), as_json=as_json)
+    show_costs(console(), [one.value for one in by or CostKey], as_json=as_json)
 
 
 @app.command()
