@@ -24,7 +24,6 @@ from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
@@ -99,8 +98,7 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     """
     settings = load_settings()
     if settings.llm.of("draft").provider != "offline":
-        sources = [one.name for one in chosen_sources(settings, [])]
-        drafting = Drafting(settings, take_sample(Home.of(settings), sources, _MOST_DOCUMENTS, []), count)
+        drafting = Drafting(settings, take_sample(settings, _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)

@@ -24,8 +24,6 @@ from lightrag_dagster.offline import sentences
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
-from lightrag_dagster.storage.home import Home
 
 _LEAST_WORDS = 6
 _LEAST_REST = 100
@@ -94,11 +92,10 @@ def measure_taken_out(settings: Settings, count: int, documents: int) -> Measure
         StoreError: nothing was ingested yet, or a table is damaged.
         ProviderAccessError: a model cannot be used, or the budget is spent.
     """
-    home = Home.of(settings)
-    sample = take_sample(home, [one.name for one in chosen_sources(settings, [])], documents, [])
+    sample = take_sample(settings, documents)
     taken = take_out(sample, count, load_tokenizer(settings.chunking.encoding))
     with temporary_folder("lightrag-questions-") as folder:
-        copy = TemporaryHome(home, settings, folder)
+        copy = TemporaryHome(settings, folder)
         for source, rows in sample.tables.items():
             copy.ingest(source, rows["raw_documents"], taken.chunks[source])
         copy.publish()

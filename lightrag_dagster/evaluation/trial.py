@@ -21,7 +21,6 @@ from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
@@ -80,19 +79,18 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
         ProviderAccessError: no request can succeed until a person acts.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
-    home, names = Home.of(settings), [one.name for one in chosen_sources(settings, [])]
-    sample = take_sample(home, names, documents, [path for one in questions for path in one.documents])
+    sample = take_sample(settings, documents, [path for one in questions for path in one.documents])
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
-    published = latest_snapshot(home)
+    published = latest_snapshot(Home.of(settings))
     with temporary_folder("lightrag-try-") as folder:
         embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
-        as_it_was = TemporaryHome(home, as_it_is, folder / "before")
+        as_it_was = TemporaryHome(as_it_is, folder / "before")
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
         costs = [value for rows in sample.tables.values() for value in rows["extractions"]["cost_usd"].to_pylist()]
         before = _built(as_it_was, sample, asked, Usage(), sum(value or 0.0 for value in costs))
-        as_tried = TemporaryHome(home, tried, folder / "after")
+        as_tried = TemporaryHome(tried, folder / "after")
         reports = [as_tried.ingest(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
         usage = sum((one.usage for one in reports), Usage())
         after = _built(as_tried, sample, asked, usage, sum(one.answers_cost_usd for one in reports))

@@ -37,11 +37,14 @@ def test_a_draft_is_an_object_with_a_question(text: str, expected: Draft | None)
 
 @pytest.fixture
 def settings(published_home: Path, tmp_path: Path) -> Settings:
-    return load_settings(home=shutil.copytree(published_home, tmp_path / "home"), llm=MODEL)
+    for source in ("archive", "office"):
+        (tmp_path / "sources" / source).mkdir(parents=True)
+    home = shutil.copytree(published_home, tmp_path / "home")
+    return load_settings(home=home, sources=tmp_path / "sources", llm=MODEL)
 
 
 def drafting(settings: Settings, count: int = 9) -> Drafting:
-    return Drafting(settings, take_sample(Home.of(settings), ["archive", "office"], 100, []), count, least_tokens=5)
+    return Drafting(settings, take_sample(settings, 100), count, least_tokens=5)
 
 
 def test_a_question_names_the_documents_of_its_passage_and_is_bought_once(
