@@ -18,9 +18,10 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_val
 def duplicate_candidates(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Compare the names of the published snapshot."""
     from lightrag_dagster.curation.desk import find_duplicates
+    from lightrag_dagster.pipeline.situation import Situation
 
     with stopwatch() as watch:
-        found = find_duplicates(lightrag.settings)
+        found = find_duplicates(Situation.looking(lightrag.settings))
     verdicts = {f"pairs/{verdict}": pairs for verdict, pairs in count_values(found.rows["verdict"]).items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(found.version),

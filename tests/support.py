@@ -93,7 +93,7 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
         accept_pending(settings)
         whole = backfill and not names
         if next_publication(Situation.looking(settings), backfill=whole) is not None:
-            outcome.published = publish(settings, backfill=whole, account=account, database=graph)
+            outcome.published = publish(recipes, backfill=whole, account=account, database=graph)
         if graph and without_graph(home):
             build_published_graph(home)
     states = pending(Situation.looking(settings))

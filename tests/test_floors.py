@@ -300,6 +300,25 @@ def test_duckdb_is_opened_in_one_place() -> None:
     ]
 
 
+def functions() -> Iterator[tuple[str, int, int]]:
+    """Yield each function of the product with its arguments, without `self`, and its lines."""
+    for module, text in product().items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+                arguments = [one for one in given if one.arg not in ("self", "cls")]
+                yield f"{module}.{node.name}", len(arguments), (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_functions_are_small() -> None:
+    """A function has at most 7 arguments, except commands, whose arguments are options; and at most 50 lines."""
+    commands = f"{PUBLIC}.cli.app."
+    found = list(functions())
+    assert len(found) > 3_000
+    assert [name for name, arguments, _ in found if arguments > 7 and not name.startswith(commands)] == []
+    assert [name for name, _, lines in found if lines > 50] == []
+
+
 def test_a_circle_is_seen() -> None:
     first, second = "lightrag_dagster.storage.first", "lightrag_dagster.storage.second"
     files = {first: "from lightrag_dagster.storage import second", second: f"from {first} import name"}

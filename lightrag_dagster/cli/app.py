@@ -24,6 +24,7 @@ from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES
 
 if TYPE_CHECKING:
+    from lightrag_dagster.cli.rows import Form
     from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.question import QueryOptions
 
@@ -82,7 +83,7 @@ def settings_from_options(
 
 @app.command()
 def demo() -> None:
-    """Build a knowledge base from the sample sources, offline, and ask it a question."""
+    """Build a knowledge base from the sample sources, offline, and ask it a question; in `demo`, unless --home."""
     from lightrag_dagster.cli.demo import run_demo
 
     run_demo(console())
@@ -254,17 +255,16 @@ def sql(
     """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    _require_csv(output, escape_formulas=escape_formulas)
+    form = _form_of(output, escape_formulas=escape_formulas)
     if snapshot and unpublished:
         raise typer.BadParameter("a snapshot is published; leave out --snapshot", param_hint="--unpublished")
     run_sql(
         console(quotes=True),
         statements,
-        output,
+        form,
         snapshot=snapshot,
         unpublished=unpublished,
         timeout=timeout,
-        escape_formulas=escape_formulas,
         allow_external=allow_external,
     )
 
@@ -291,13 +291,13 @@ def cypher(
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    _require_csv(output, escape_formulas=escape_formulas)
-    run_cypher(console(quotes=True), query, output, limit, escape_formulas=escape_formulas)
+    run_cypher(console(quotes=True), query, _form_of(output, escape_formulas=escape_formulas), limit)
 
 
-def _require_csv(output: str, *, escape_formulas: bool) -> None:
+def _form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -> "Form":
     if escape_formulas and output != "csv":
         raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
+    return "escaped csv" if escape_formulas else output
 
 
 @app.command()

@@ -21,7 +21,7 @@ from lightrag_dagster.curation.rules import (
     place_of,
     resolved,
 )
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 
 NEXT = "It takes effect with the next `lightrag-dagster run`; `lightrag-dagster plan` shows what that costs."
@@ -41,11 +41,12 @@ def decide(console: Console, **values: object) -> None:
     settings = load_settings()
     given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
     decision = check_decision("the decision", **given).decision
-    with known_names(Home.of(settings), decisions_of(settings)) as known:
+    before = decisions_of(settings)
+    with known_names(Home.of(settings), before) as known:
         if known:
             decision = in_documents(known, decision)
             check_names(decision, "the decision")
-        unknown = [] if known is None or decision.action == "add" else list(_unknown(settings, decision, known))
+        unknown = [] if known is None or decision.action == "add" else list(_unknown(before, decision, known))
     (number,) = take(settings, [decision])
     console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}")
     for line in [*unknown, *_removed_whole(decisions_of(settings), place_of(number))]:
@@ -132,9 +133,9 @@ def _conditions(decision: Decision) -> str:
     return " and ".join(parts)
 
 
-def _unknown(settings: Settings, decision: Decision, known: KnownNames) -> Iterator[str]:
+def _unknown(before: Sequence[Placed], decision: Decision, known: KnownNames) -> Iterator[str]:
     """Yield a line for each name of a new decision that neither documents nor decisions have."""
-    named = resolved([*decisions_of(settings), Placed(decision, "the new decision")]).curation.named.values()
+    named = resolved([*before, Placed(decision, "the new decision")]).curation.named.values()
     for name in decision.names:
         if name in named and not known.is_known(name):
             yield f"No document has the name “{name}”{_meant(known, name)}."

@@ -5,7 +5,7 @@ from contextlib import closing
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
-from lightrag_dagster.cli.rows import print_rows
+from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.indexes.cypher import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -13,8 +13,8 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_current
 
 
-def run_cypher(console: Console, query: str, output: str, limit: int, *, escape_formulas: bool = False) -> None:
-    """Print the first `limit` rows of a query; `csv` and `json` go to standard output alone.
+def run_cypher(console: Console, query: str, form: Form, limit: int) -> None:
+    """Print the first `limit` rows of a query; those of other forms than a table go to standard output alone.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -27,6 +27,6 @@ def run_cypher(console: Console, query: str, output: str, limit: int, *, escape_
         found = graph.query(query, limit=limit)
     rows = [tuple(row.values()) for row in found.rows]
     texts = {name for name in found.columns if any(isinstance(row[name], (str, list, dict)) for row in found.rows)}
-    print_rows(console, output, found.columns, rows, wrap=texts, escape_formulas=escape_formulas)
+    print_rows(console, form, found.columns, rows, wrap=texts)
     if found.more:
         terminal.console(stderr=True).print(f"There are more than {limit} rows; --limit says how many are printed.")

@@ -1,5 +1,6 @@
 """`demo`: everything on the sample sources, offline."""
 
+import sys
 import time
 from pathlib import Path
 from shlex import quote
@@ -12,6 +13,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import (
     EmbeddingSettings,
     EvaluationSettings,
@@ -20,10 +22,7 @@ from lightrag_dagster.settings import (
     Settings,
     load_settings,
 )
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
@@ -56,8 +55,9 @@ def run_demo(console: Console) -> None:
 
 
 def _require_own_home(settings: Settings) -> None:
-    published = current_snapshot(Home.of(settings))
-    others = sorted(published.inputs.sources.keys() - find_sources(settings).keys()) if published else []
+    situation = Situation.looking(settings)
+    published = situation.shown.inputs.sources if situation.shown else {}
+    others = sorted(published.keys() - situation.sources.keys())
     if others:
         raise StoreError(
             f"{settings.home} publishes {', '.join(others[:3])}{' and others' if others[3:] else ''}, which the demo"
@@ -66,8 +66,12 @@ def _require_own_home(settings: Settings) -> None:
 
 
 def demo_settings(settings: Settings, examples: Path) -> Settings:
-    """Return `settings` with the sample sources, the sample questions, the offline provider and SQLite."""
+    """Return `settings` with the sample sources, the sample questions, the offline provider and SQLite.
+
+    The home is `demo` unless one was chosen: another `run` in the default home is about other sources.
+    """
     return settings.changed(
+        home=settings.home if "home" in settings.model_fields_set else Path("demo"),
         database=None,
         sources=examples / "sources",
         named_sources={},
@@ -89,7 +93,12 @@ def _print_built(console: Console, manifest: Manifest, seconds: float) -> None:
 
 
 def _next_commands(home: Path) -> str:
-    command = f".venv/bin/lightrag-dagster --home {quote(str(home))}"
+    here, clone = Path.cwd(), _EXAMPLES.parent
+    installed = Path(sys.executable).with_name("lightrag-dagster")
+    program = installed.relative_to(here) if installed.is_relative_to(here) else installed
+    command = f"{quote(str(program))} --home {quote(str(home))}"
+    at_home = (here, home.absolute()) == (clone, clone / "demo")
+    ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui LIGHTRAG_HOME={quote(str(home.absolute()))}"
     return "\n".join(
         (
             "",
@@ -97,6 +106,6 @@ def _next_commands(home: Path) -> str:
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
             f"  {command} evaluate --questions {quote(str(_EXAMPLES / 'questions.yaml'))}",
-            "  make ui      # lineage, runs and tables in the Dagster UI",
+            f"  {ui}      # lineage, runs and tables in the Dagster UI",
         )
     )

@@ -22,6 +22,7 @@ from lightrag_dagster.evaluation.sample import take_sample
 from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot, summarise
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
@@ -98,7 +99,7 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     """
     settings = load_settings()
     if settings.llm.of("draft").provider != "offline":
-        drafting = Drafting(settings, take_sample(settings, _MOST_DOCUMENTS), count)
+        drafting = Drafting(settings, take_sample(Situation.looking(settings), _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)

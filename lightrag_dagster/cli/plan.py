@@ -30,12 +30,13 @@ def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json
     print_plan(console, plan)
     if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
         console.print("The offline rules ask no model, so that nothing is paid.")
-    if not names and (price := price_of_names(settings)):
+    situation = Situation.looking(settings)
+    if not names and (price := price_of_names(situation)):
         cost = "at an unknown price" if price.cost_usd is None else f"for about {dollars(price.cost_usd)}"
         console.print(
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
         )
-    if not knowledge_base and (names := outdated(Situation.looking(settings)).names):
+    if not knowledge_base and (names := outdated(situation).names):
         console.print(f"{' and '.join(names).capitalize()} are outdated and stay; `plan --backfill` shows their price.")
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
 
@@ -21,9 +21,10 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         SourceError: a document or source is still there, or never was.
         StoreError: something still needs it, or another process works in the home; the message says what to do.
     """
-    settings = load_settings()
-    home, gone = Home.of(settings), find_gone(settings, names)
-    with purging(settings, gone) as snapshot, display(console) as shown:
+    looked = Situation.looking(load_settings())
+    home, settings, gone = looked.home, looked.settings, find_gone(looked, names)
+    with purging(looked.recipes, gone) as situation, display(console) as shown:
+        snapshot = situation.require_shown()
         for name, ids in holders(home, gone).items():
             console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
         for name, same in copies(home, gone, snapshot).items():
@@ -46,11 +47,11 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             with open_jobs(settings, shown, "purge") as jobs:
                 jobs.refuse_others()
                 with noted(home, gone):
-                    done = purge(settings, gone, snapshot)
+                    done = purge(situation, gone)
                     runs = jobs.forget_history()
         else:
             with noted(home, gone):
-                done = purge(settings, gone, snapshot)
+                done = purge(situation, gone)
     console.print(
         f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
         f"{done.vectors:,} vectors, {done.decisions:,} undone decisions and the history of {runs} runs in Dagster."

@@ -31,6 +31,7 @@ from lightrag_dagster.curation.desk import (
 )
 from lightrag_dagster.curation.rules import in_force, place_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
@@ -52,8 +53,9 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
     if file:
         _require_new(file)
     settings = load_settings()
-    found = duplicate_candidates(settings)
-    shown = pairs_of(settings, found.rows)
+    situation = Situation.looking(settings)
+    found = duplicate_candidates(situation)
+    shown = pairs_of(situation, found.rows)
     asked, problem = _asked(console, settings, _unclear(shown), ask) if ask else ({}, None)
     pairs = [asked.get(one.pair, one) for one in shown]
     if accepting and not problem:
@@ -71,7 +73,8 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
 def print_price(console: Console, *, ask: int) -> None:
     """Print what asking about the first `ask` unclear pairs would cost, or all for 0; raises as `write_review`."""
     settings = load_settings()
-    pairs = [one.pair for one in _unclear(pairs_of(settings, duplicate_candidates(settings).rows))]
+    situation = Situation.looking(settings)
+    pairs = [one.pair for one in _unclear(pairs_of(situation, duplicate_candidates(situation).rows))]
     new = [pair for pair, opinion in zip(pairs, stored_opinions(settings, pairs), strict=True) if opinion is None]
     price = asking_price(settings, new[: ask or None])
     others = f"{price.questions:,} of the others" if price.questions < len(new) else "the others"
@@ -90,7 +93,7 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     if file.is_dir():
         raise DecisionError(f"{file} is a folder; name a file of decisions in it")
     settings = load_settings()
-    found = read_review(settings, file, **_by(author))
+    found = read_review(Situation.looking(settings), file, **_by(author))
     if not found.new:
         console.print(f"{file} has no new decisions; taken before: {found.before:,}.")
         return

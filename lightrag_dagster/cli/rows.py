@@ -6,11 +6,13 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from math import isfinite
-from typing import TextIO
+from typing import Literal, TextIO
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+
+Form = Literal["table", "csv", "escaped csv", "json"]
 
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet takes for a formula."""
@@ -18,20 +20,19 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 def print_rows(
     console: Console,
-    form: str,
+    form: Form,
     columns: Sequence[str],
     rows: Iterable[Sequence[object]],
     *,
     wrap: Collection[str],
     more: int = 0,
-    escape_formulas: bool = False,
 ) -> None:
-    """Print rows as a table on the console, or, with the form `csv` or `json`, write them to standard output alone.
+    """Print rows as a table on the console, or in another form write them to standard output alone.
 
     Below a table is a line if there are none, or `more` that are not printed; `wrap` are its columns of text.
     """
-    if form == "csv":
-        write_csv(columns, rows, escape_formulas=escape_formulas)
+    if form in ("csv", "escaped csv"):
+        write_csv(columns, rows, escape_formulas=form == "escaped csv")
     elif form == "json":
         _write_json(columns, rows)
     else:

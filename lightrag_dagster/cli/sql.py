@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from rich.console import Console
 
-from lightrag_dagster.cli.rows import print_rows
+from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.sql import (
     TableFiles,
@@ -50,15 +50,14 @@ _DATA = 5
 def run_sql(
     console: Console,
     statements: str,
-    output: str,
+    form: Form,
     *,
     snapshot: str | None = None,
     unpublished: bool = False,
     timeout: float | None = None,
-    escape_formulas: bool = False,
     allow_external: bool = False,
 ) -> None:
-    """Print the rows of every statement; `csv` and `json` go to standard output alone.
+    """Print the rows of every statement; those of other forms than a table go to standard output alone.
 
     The tables are those of a snapshot, by default the published one, or the newest of each source if `unpublished`.
     They may read `ledger`, `changes` and `communities` too, which are made when they are asked for.
@@ -78,12 +77,12 @@ def run_sql(
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
-            if number and output != "json":
+            if number and form != "json":
                 sys.stdout.write("\n")
             names = rows.schema.names
             texts = [field.name for field in rows.schema if not pa.types.is_primitive(field.type)]
-            shown, more = _first(rows) if output == "table" else (chain.from_iterable(map(_rows_of, rows)), 0)
-            print_rows(console, output, names, shown, wrap=texts, more=more, escape_formulas=escape_formulas)
+            shown, more = _first(rows) if form == "table" else (chain.from_iterable(map(_rows_of, rows)), 0)
+            print_rows(console, form, names, shown, wrap=texts, more=more)
             sys.stdout.flush()
 
 

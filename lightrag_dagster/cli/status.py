@@ -21,10 +21,11 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.checking import check_databases
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.repair import find_current_damage
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, held_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
 def check_status(console: Console) -> int:
@@ -79,7 +80,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     _print_published(console, home, states)
     if states.manifest is not None:
         _print_disk(console, home, settings.retention)
-        if report := report_place(home):
+        if report := report_place(home, states.manifest):
             console.print(f"Report: {report}")
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
@@ -137,7 +138,7 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
         console.print(f"{last}.")
 
 
-def report_place(home: Home) -> str | None:
+def report_place(home: Home, published: Manifest | None) -> str | None:
     """Return where the report in a home is, and of which snapshot, if not of the published one; None without one."""
     try:
         found = read_exports(home)
@@ -146,8 +147,7 @@ def report_place(home: Home) -> str | None:
     if found is None or REPORT not in found.formats:
         return None
     place = f"{place_of(home, found.snapshot_id, REPORT)}/{REPORT_FILE}"
-    current = current_snapshot(home)
-    is_current = current is not None and current.snapshot_id == found.snapshot_id
+    is_current = published is not None and published.snapshot_id == found.snapshot_id
     stale = f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
     return place if is_current else stale
 
@@ -187,7 +187,7 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
         },
         "damaged": _damage(home),
         "disk": _disk(home, retention),
-        "report": report_place(home),
+        "report": report_place(home, manifest),
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": states.warnings,
     }

@@ -8,12 +8,9 @@ import pyarrow as pa
 
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.duckdb import in_memory, view_files
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
@@ -48,16 +45,17 @@ class Sample(NamedTuple):
         return sum(tables[table].num_rows for tables in self.tables.values())
 
 
-def take_sample(settings: Settings, count: int, first: Sequence[str] = ()) -> Sample:
+def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> Sample:
     """Return up to `count` documents that were read, those named in `first` (source/path) before others.
 
     The others are taken in the order of a hash, so that all kinds are included, and the same ones each time.
 
     Raises:
+        SourceError: no source is configured.
         StoreError: no document was accepted yet, or a table is damaged.
     """
-    home, sources = Home.of(settings), [one.name for one in chosen_sources(settings, [])]
-    versions = {source: record.tables for source in sources if (record := accepted(home, source))}
+    home, records = situation.home, situation.accepted
+    versions = {one.name: records[one.name].tables for one in situation.chosen([])[0] if one.name in records}
     tables = SourceTables(home)
     chunks = [path for source, used in versions.items() for path in tables.paths("chunks", source, used["chunks"])]
     with in_memory() as connection:

@@ -21,6 +21,7 @@ from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.offline import sentences
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.schemas import CHUNKS
 from lightrag_dagster.settings import Settings
@@ -92,7 +93,7 @@ def measure_taken_out(settings: Settings, count: int, documents: int) -> Measure
         StoreError: nothing was ingested yet, or a table is damaged.
         ProviderAccessError: a model cannot be used, or the budget is spent.
     """
-    sample = take_sample(settings, documents)
+    sample = take_sample(Situation.looking(settings), documents)
     taken = take_out(sample, count, load_tokenizer(settings.chunking.encoding))
     with temporary_folder("lightrag-questions-") as folder:
         copy = TemporaryHome(settings, folder)

@@ -18,11 +18,10 @@ from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.models.providers import settings_of
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
 
 MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and not mode.keywords)
 """The modes that are measured: those for which no language model is asked."""
@@ -79,11 +78,12 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
         ProviderAccessError: no request can succeed until a person acts.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
-    sample = take_sample(settings, documents, [path for one in questions for path in one.documents])
+    situation = Situation.looking(settings)
+    sample = take_sample(situation, documents, [path for one in questions for path in one.documents])
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
-    published = latest_snapshot(Home.of(settings))
+    newest = situation.newest
     with temporary_folder("lightrag-try-") as folder:
-        embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
+        embedding = settings_of(newest.inputs.embedder, settings.embedding) if newest else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
         as_it_was = TemporaryHome(as_it_is, folder / "before")
         for source, rows in sample.tables.items():

@@ -25,12 +25,11 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
-from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import without_graph
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.storage.take_over import take_over
 
@@ -184,10 +183,9 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     """
     from lightrag_dagster.orchestration.jobs import open_jobs
 
-    home = Home.of(settings)
-    refresh(home)
-    manifest = require_current(home)
-    with building(home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
+    situation = Situation.looking(settings)
+    manifest = situation.require_shown()
+    with building(situation.home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 

@@ -15,7 +15,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, required
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.versions import Accepted
 
@@ -98,6 +98,10 @@ class Situation:
     def unreleased(self) -> str | None:
         """The id of the newest snapshot while a rollback holds another."""
         return self.newest.snapshot_id if self.newest and self.newest != self.shown else None
+
+    def require_shown(self) -> Manifest:
+        """Return the snapshot that readers open; raises NoSnapshotError before the first publication."""
+        return required(self.home, self.shown)
 
     def chosen(self, names: Sequence[str]) -> tuple[list[Source], list[str]]:
         """Return the sources of these names, or all when none is named, and the names of absent ones.

@@ -7,13 +7,12 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.text.figures import answers_of, find_marks
-from lightrag_dagster.curation.rules import in_force
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.extractions import todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.extraction.extractions import extract
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -26,14 +25,14 @@ Gone = dict[str, set[str]]
 """Source → paths of documents that are gone from it; none where the whole source is gone."""
 
 
-def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: ResponseStore) -> set[str]:
+def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that a run takes from the store.
 
     They are those of extraction and summaries by the current recipe, and of the images that documents describe. Counted
     are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
-    home = Home.of(recipes.settings)
+    home, recipes, inputs = situation.home, situation.recipes, situation.require_shown().inputs
     extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
     summarising = StoredAnswers(chat_identity(recipes.settings.llm.of("summarise")), store)
     for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
@@ -42,8 +41,8 @@ def used_responses(recipes: Recipes, snapshot: Manifest, gone: Gone, store: Resp
             own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
             for asked in _by_language(home, source, chunks) if own.follows_languages else [chunks]:
                 run_sync(extract(source, asked, todays_extractor(extracting, own, at_once)))
-    curation = in_force(recipes.settings).curation
-    with merge_after(None, snapshot.inputs, recipes, summarising.open, backfill=True, curation=curation):
+    curation = situation.decided.curation
+    with merge_after(None, inputs, recipes, summarising.open, backfill=True, curation=curation):
         return extracting.used | summarising.used | _descriptions(home, gone, store)
 
 

@@ -26,7 +26,6 @@ from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_vector
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
-from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
@@ -43,15 +42,13 @@ from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import (
-    current_snapshot,
     held_snapshot,
     list_snapshots,
     pin,
-    require_current,
     snapshot_names,
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
-from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, judge
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 _NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
@@ -78,15 +75,15 @@ class Unfinished(Record):
     gone: Gone
 
 
-def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
+def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
     """Return what `SOURCE` and `SOURCE/PATH` name.
 
     Raises:
         SourceError: one of them is still there, or has no trace in the home, so that it may be a slip of the pen.
         StoreError: the home is damaged.
     """
-    situation, gone = Situation.looking(settings), Gone()
-    home, sources = situation.home, situation.sources
+    home, sources, gone = situation.home, situation.sources, Gone()
+    published = situation.shown.inputs.sources if situation.shown else {}
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
@@ -98,7 +95,7 @@ def find_gone(settings: Settings, names: Sequence[str]) -> Gone:
             source = stored_name(source, {*sources, *earlier(), *unfinished})
         if path and source in sources:
             path = stored_name(path, known(source))
-        if source == CURATION and (path or CURATION in _published_sources(home)):
+        if source == CURATION and (path or CURATION in published):
             raise SourceError(
                 f"{name} is what people added; undo it by `lightrag-dagster curate undo`, and `lightrag-dagster run`, "
                 "and any purge removes its text"
@@ -171,11 +168,6 @@ def _unfinished(home: Home) -> Gone:
     return gone
 
 
-def _published_sources(home: Home) -> set[str]:
-    current = current_snapshot(home)
-    return set(current.inputs.sources) if current else set()
-
-
 def _earlier_sources(home: Home) -> set[str]:
     """Return the sources that were ever read here, even in part."""
     # Folders are listed, since the path that a name such as `..` or an empty one gives is there in every home.
@@ -203,27 +195,28 @@ def _nearest(name: str, known: Sequence[str]) -> str:
 
 
 @contextmanager
-def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
-    """Hold the locks for a purge of documents that no run would read any more, and give the published snapshot.
+def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
+    """Hold the locks for a purge of documents that no run would read any more, and give the situation under them.
 
     Raises:
         BuilderLockedError: another process builds, or ingests one of the sources.
         StoreError: a snapshot, a table, a rollback, batches or a decision need them; the message says what to do.
     """
-    home = Home.of(settings)
+    home = Home.of(recipes.settings)
     with ExitStack() as locks:
-        locks.enter_context(building(home, COMMAND_SECONDS))
+        lock = locks.enter_context(building(home, COMMAND_SECONDS))
         for source in sorted(gone):
             locks.enter_context(ingesting(home, source, COMMAND_SECONDS))
         locks.enter_context(using_batches(home, COMMAND_SECONDS))
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
-        snapshot = require_current(home)
-        if next_publication(Situation.looking(settings)) is not None:
+        situation = Situation.building(recipes, lock)
+        situation.require_shown()
+        if next_publication(situation) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
-            _refuse_while_used(settings, snapshot, source, paths)
-        refuse_while_decided(settings, gone, snapshot)
+            _refuse_while_used(situation, source, paths)
+        refuse_while_decided(situation, gone)
         if home.may_have_batches:
             with BatchLedger(home.batches) as ledger:
                 if ledger.batches(*OPEN):
@@ -231,7 +224,7 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
                         "batches are under way, which may hold the text; let `run --wait` finish them, "
                         "or cancel them with `lightrag-dagster batch cancel --all`"
                     )
-        yield snapshot
+        yield situation
 
 
 def holders(home: Home, gone: Gone) -> dict[str, list[str]]:
@@ -265,7 +258,7 @@ def copies(home: Home, gone: Gone, snapshot: Manifest) -> dict[str, list[str]]:
     return found
 
 
-def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
+def purge(situation: Situation, gone: Gone) -> Purged:
     """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
 
     The tables of backfills of documents that are gone go as well, and all tables of sources that are gone.
@@ -273,13 +266,13 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
-    home, recipes = Home.of(settings), Recipes.of(settings)
+    home, snapshot = situation.home, situation.require_shown()
     generations.fetched(home, snapshot.snapshot_id)
     generations.remove_leftovers(home)
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
         unused = (
-            stored[0] - used_responses(recipes, snapshot, gone, responses),
+            stored[0] - used_responses(situation, gone, responses),
             stored[1] - used_vectors(home, snapshot),
         )
         responses.erase(unused[0])
@@ -314,20 +307,20 @@ def purge(settings: Settings, gone: Gone, snapshot: Manifest) -> Purged:
     return Purged(len(garbage.generations), garbage.table_versions, responses_gone, vectors_gone, undone)
 
 
-def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, paths: set[str]) -> None:
-    home, tables = Home.of(settings), SourceTables(Home.of(settings))
-    used = snapshot.inputs.sources.get(source, {})
+def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> None:
+    home, tables = situation.home, SourceTables(situation.home)
+    used = situation.require_shown().inputs.sources.get(source, {})
     if used and not paths:
         let_go = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
         raise StoreError(f"{source} is still in the published snapshot; {let_go}")
     reason = None
     if paths and (current := tables.current("raw_documents", source)):
-        record = accepted(home, source)
+        record = situation.accepted.get(source)
         versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
         stored = _versions_by_path(_stored_documents(home, source), paths)
         held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
-        if not judge(tables, source, *Bounds.of(settings)).whole:
+        if not judge(tables, source, *Bounds.of(situation.settings)).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
     if reason:
         raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")

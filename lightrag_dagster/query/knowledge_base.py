@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
@@ -346,9 +345,7 @@ class KnowledgeBase(GraphQuestions):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _question(self, query: str, options: QueryOptions) -> Question:

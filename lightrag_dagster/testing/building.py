@@ -16,11 +16,12 @@ from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
-from lightrag_dagster.stages.documents.sources import Source, find_sources
+from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
@@ -57,13 +58,14 @@ def build_knowledge_base(
     offline = _OFFLINE | {"embedding": {"provider": "offline"}, "documents": {"accept_deletes": True}}
     chosen = load_settings(**offline | settings | {"home": folder / "home", "sources": folder / "sources"})
     _write(chosen, documents)
-    home = Home.of(chosen)
+    situation = Situation.looking(chosen)
+    home, recipes = situation.home, situation.recipes
     with building(home, 0):
-        for source in find_sources(chosen).values():
-            accepted = ingest(source, SourceTables(home), Recipes.of(chosen))
+        for source in situation.sources.values():
+            accepted = ingest(source, SourceTables(home), recipes)
             if not accepted.accepted:
                 raise SourceError(f"source {source.name!r} cannot be merged: {accepted.reason}; mend its documents")
-        publish(chosen)
+        publish(recipes)
         build_published_graph(home)
     return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
 
@@ -100,13 +102,13 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
 
 
 def publish(
-    settings: Settings, *, backfill: bool = False, account: Account | None = None, database: bool = True
+    recipes: Recipes, *, backfill: bool = False, account: Account | None = None, database: bool = True
 ) -> Manifest:
     """Merge what is accepted, and publish it; without `database`, or if it is large, the graph is still to be built.
 
     Raises as the steps do.
     """
-    home, recipes = Home.of(settings), Recipes.of(settings)
+    settings, home = recipes.settings, Home.of(recipes.settings)
     merge_sources(recipes, partial(open_chat_model, settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
         embed(recipes, table, partial(open_embedder, home=home, account=account))

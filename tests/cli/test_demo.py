@@ -1,6 +1,7 @@
 """The demo, with one of its documents and questions: the whole of it is run by `make demo`."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,13 +38,25 @@ def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
     code, output, errors = command(capfd, monkeypatch, "demo")
     assert (code, errors) == (0, "")
     assert "Built and published gen-" in output
-    assert "Try next:" in output
+    clone, home = demo._EXAMPLES.parent, tmp_path / "home"
+    program = Path(sys.executable).with_name("lightrag-dagster")
+    assert f'\n  {program} --home {home} query "What happened' in output, "the folder is another than the clone's"
+    assert f"\n  make -C {clone} ui LIGHTRAG_HOME={home} " in output
     settings = load_settings()
     keys = build_definitions(settings).resolve_all_asset_keys()
     with open_instance(Home(settings.home)) as instance:
         missing = {key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None}
     asked_for = {"communities", "duplicate_candidates", "exports", "graph_report"}
     assert missing == {"curation"} | asked_for  # decisions are observed, others made when somebody wants them
+
+
+def test_in_the_clone_the_commands_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = demo._EXAMPLES.parent
+    monkeypatch.chdir(clone)
+    monkeypatch.setattr(sys, "executable", str(clone / ".venv" / "bin" / "python3"))
+    printed = demo._next_commands(demo.demo_settings(load_settings(), demo._EXAMPLES).home)
+    assert '\n  .venv/bin/lightrag-dagster --home demo query "What' in printed
+    assert "\n  make ui  " in printed
 
 
 @pytest.mark.usefixtures("examples")

@@ -442,9 +442,9 @@ def test_nothing_is_left_in_a_bucket(
 _VICTIM = """
 import os, signal, sys
 from pathlib import Path
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge import purge as purging
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.home import Home
 from tests.end_to_end.victim import Executioner
 from tests.end_to_end.test_purge import RULES, WRITES
 
@@ -452,9 +452,10 @@ executioner = Executioner(int(sys.argv[3]), sys.argv[4])
 for owner, name in WRITES:
     executioner.watch(owner, name)
 settings = load_settings(home=Path(sys.argv[1]), sources=Path(sys.argv[2]), **RULES)
-gone = purging.find_gone(settings, ["notes/secret.md", "hidden"])
-with purging.purging(settings, gone) as snapshot, purging.noted(Home.of(settings), gone):
-    purging.purge(settings, gone, snapshot)
+looked = Situation.looking(settings)
+gone = purging.find_gone(looked, ["notes/secret.md", "hidden"])
+with purging.purging(looked.recipes, gone) as situation, purging.noted(looked.home, gone):
+    purging.purge(situation, gone)
 print(len(executioner.seen))
 """
 

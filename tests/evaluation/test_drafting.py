@@ -9,6 +9,7 @@ from lightrag_dagster.errors import BudgetExceededError, SettingsError
 from lightrag_dagster.evaluation.drafting import Draft, Drafted, Drafting, parse_draft, require_new, write_questions
 from lightrag_dagster.evaluation.questions import FiledQuestion, read_question_file
 from lightrag_dagster.evaluation.sample import take_sample
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -37,14 +38,13 @@ def test_a_draft_is_an_object_with_a_question(text: str, expected: Draft | None)
 
 @pytest.fixture
 def settings(published_home: Path, tmp_path: Path) -> Settings:
-    for source in ("archive", "office"):
-        (tmp_path / "sources" / source).mkdir(parents=True)
-    home = shutil.copytree(published_home, tmp_path / "home")
-    return load_settings(home=home, sources=tmp_path / "sources", llm=MODEL)
+    return load_settings(
+        home=shutil.copytree(published_home, tmp_path / "home"), sources=published_home.parent / "sources", llm=MODEL
+    )
 
 
 def drafting(settings: Settings, count: int = 9) -> Drafting:
-    return Drafting(settings, take_sample(settings, 100), count, least_tokens=5)
+    return Drafting(settings, take_sample(Situation.looking(settings), 100), count, least_tokens=5)
 
 
 def test_a_question_names_the_documents_of_its_passage_and_is_bought_once(

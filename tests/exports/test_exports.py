@@ -20,6 +20,8 @@ from lightrag_dagster.errors import BuilderLockedError, NoSnapshotError, StoreEr
 from lightrag_dagster.exports import exports as exports_module
 from lightrag_dagster.exports.exports import WRITERS, export_published, export_to
 from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import find_gone, purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
@@ -244,17 +246,17 @@ def test_purge_removes_exports_that_may_have_the_document(tmp_path: Path) -> Non
     export_published(home, FORMATS)
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)
-    gone = find_gone(settings, ["notes/flood.txt"])
-    with purging(settings, gone) as snapshot:
-        purge(settings, gone, snapshot)
+    gone = find_gone(Situation.looking(settings), ["notes/flood.txt"])
+    with purging(Recipes.of(settings), gone) as situation:
+        purge(situation, gone)
     assert files(home) == {}
     export_published(home, FORMATS)
     assert len(list_snapshots(home)) == 1
     left = [path for path in home.exports.rglob("*") if path.is_file() and b"Priya Nair" in path.read_bytes()]
     assert left == []
-    with purging(settings, {}) as snapshot:
-        purge(settings, {}, snapshot)
-    assert latest(home) == snapshot.snapshot_id, "those of the published snapshot stay"
+    with purging(Recipes.of(settings), {}) as situation:
+        purge(situation, {})
+    assert latest(home) == situation.require_shown().snapshot_id, "those of the published snapshot stay"
 
 
 def test_a_backup_has_no_exports_and_a_restored_home_makes_its_own(years: Years, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest
 from tests.loopback import Loopback
 from tests.models.models import offline_answer, role_of
-from tests.support import RIVER, build, published, write_source
+from tests.support import RIVER, build, write_source
 
 Make = Callable[..., Settings]
 
@@ -177,7 +177,7 @@ def test_a_purge_keeps_what_a_run_takes_from_the_store(make: Make) -> None:
     write_source(settings, "notes", FILES)
     build(settings)
     with ResponseStore(Home(settings.home).responses) as store:
-        used = used_responses(Recipes.of(settings), published(settings), {"notes": {"pegel.md"}}, store)
+        used = used_responses(Situation.looking(settings), {"notes": {"pegel.md"}}, store)
         gone = set(store.keys()) - used
     assert len(gone) == 2  # both rounds about what is gone
 

@@ -330,7 +330,7 @@ def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path
         state = pending(Situation.looking(settings)).sources["pages"]
         assert (state.withheld, state.ingest) == (None, "raw_documents, input changed")
         with pytest.raises(SourceError, match="pages/2/a is in a partition that cannot be read now"):
-            find_gone(settings, ["pages/2/a"])
+            find_gone(Situation.looking(settings), ["pages/2/a"])
     lake.make("2", a="A text that can be read.")
     lake.make("3")
     materialised(settings, lake.versions)

@@ -1,6 +1,7 @@
 """A situation is one moment of a home: what comes later is in the next one."""
 
 import dataclasses
+import re
 import shutil
 
 import pytest
@@ -15,6 +16,55 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from tests.pipeline.test_ingest import ingest_all
 from tests.support import FLOOD, RIVER, build, published, write_source
+from tests.test_floors import product
+
+HERE = {"pipeline.situation": "the situation itself"}
+MAY_ASK = {
+    "latest_snapshot": HERE | {"storage.snapshots.snapshots": "publication, which it decides about"},
+    "current_snapshot": HERE
+    | {
+        "storage.snapshots.snapshots": "its own forms, such as require_current",
+        "storage.snapshots.gc": "below the situation",
+        "curation.rules.reading": "below the situation",
+        "cli.snapshots": "looks at snapshots alone",
+        "cli.sql": "looks at tables alone",
+    },
+    "require_current": {
+        "indexes.changes": "below the situation",
+        "pipeline.graph": "returns what it built, under the builder's lock",
+        "pipeline.of_snapshot": "asks the published snapshot, which no source or setting shapes",
+        "pipeline.publish": "checks the published snapshot, which no source or setting shapes",
+        "exports.exports": "writes the published snapshot for others",
+        "query.snapshot": "a question",
+        "assets.checks": "checks the published snapshot",
+        "assets.curation": "checks the published snapshot",
+        "cli.communities": "looks at the published snapshot alone",
+        "cli.cypher": "looks at the published snapshot alone",
+        "cli.export": "looks at the published snapshot alone",
+        "cli.sql": "looks at tables alone",
+    },
+    "find_sources": HERE | {"stages.documents.sources": "below the situation; those of some names"},
+    "Recipes.of": HERE
+    | {
+        "resources.lightrag": "hands them to the steps of Dagster, each of which makes its situation",
+        "orchestration.definitions": "loads definitions, when there need be no home",
+        "evaluation.temporary": "hands them to the steps in a home that nobody else knows",
+    },
+    "decisions_of": {
+        "curation.rules.reading": "below the situation: in_force",
+        "curation.desk.taking": "reads at the moment at which it writes",
+        "curation.desk.review": "joins pairs after a model was asked, which takes minutes",
+        "cli.curate": "looks at decisions alone, also at those that do not hold together",
+    },
+    "in_force": HERE
+    | {
+        "curation.desk.taking": "reads what it wrote",
+        "assets.curation": "looks at decisions alone",
+        "cli.curate": "looks at decisions alone",
+        "cli.review": "tells of the decisions that it took",
+    },
+}
+"""What a situation has read → the modules that read it themselves, and why."""
 
 
 @pytest.fixture
@@ -96,3 +146,10 @@ def test_a_builder_that_lost_its_lock_reads_nothing(notes: Settings) -> None:
 
     with pytest.raises(BuilderLockedError, match="was lost"):
         Situation.building(Recipes.of(notes), Lost())
+
+
+@pytest.mark.parametrize("name", MAY_ASK)
+def test_nobody_else_reads_what_a_situation_has(name: str) -> None:
+    call = re.compile(rf"(?<!def )\b{re.escape(name)}\(")
+    asking = {module.removeprefix("lightrag_dagster.") for module, text in product().items() if call.search(text)}
+    assert sorted(asking) == sorted(MAY_ASK[name].keys())

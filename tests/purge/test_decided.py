@@ -9,10 +9,11 @@ from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import taken
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from tests.support import RIVER, build, published, write_source
+from tests.support import RIVER, build, write_source
 
 GONE = {"notes": {"secret.md"}, "hidden": set[str]()}
 
@@ -31,7 +32,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 def refused(settings: Settings, because: str) -> None:
     with pytest.raises(StoreError, match=re.escape(because)):
-        refuse_while_decided(settings, GONE, published(settings))
+        refuse_while_decided(Situation.looking(settings), GONE)
 
 
 def test_names_that_no_document_has_are_refused_by_file_and_by_number(built: Settings) -> None:
@@ -59,7 +60,7 @@ def test_places_that_are_gone_are_refused(
     if because:
         refused(other, because)
     else:
-        refuse_while_decided(other, GONE, published(other))
+        refuse_while_decided(Situation.looking(other), GONE)
 
 
 def test_decisions_that_were_undone_are_erased_from_the_files(tmp_path: Path) -> None:

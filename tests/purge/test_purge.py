@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -14,6 +14,8 @@ import pytest
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.purge.cache_usage import Gone
 from lightrag_dagster.purge.purge import _forget_records, copies, find_gone, holders, noted
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
@@ -43,6 +45,10 @@ def counted(function: Callable[[], Result]) -> tuple[Result, Counter[str]]:
         return function(), calls
     finally:
         sys.setprofile(None)
+
+
+def gone_of(settings: Settings, names: Sequence[str]) -> Gone:
+    return find_gone(Situation.looking(settings), names)
 
 
 def write_documents(home: Home, source: str, documents: dict[str, str]) -> None:
@@ -124,11 +130,11 @@ def test_a_source_is_listed_once(settings: Settings) -> None:
     write_source(settings, "notes", {"kept.md": "Kept."})
     write_documents(Home(settings.home), "notes", {f"{number}.md": "hash" for number in range(20)})
     names = [f"notes/{number}.md" for number in range(20)]
-    few, many = (counted(partial(find_gone, settings, asked)) for asked in (names[:1], names))
+    few, many = (counted(partial(gone_of, settings, asked)) for asked in (names[:1], names))
     assert many[0] == {"notes": {f"{number}.md" for number in range(20)}}
     assert many[1]["list_files"] == few[1]["list_files"] > 0
     with pytest.raises(SourceError, match=r"notes/kept\.md is still in its source"):
-        find_gone(settings, [*names, "notes/kept.md"])
+        gone_of(settings, [*names, "notes/kept.md"])
 
 
 def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> None:
@@ -138,13 +144,13 @@ def test_a_name_that_never_was_a_source_is_asked_about(settings: Settings) -> No
     for name, meant in (("kept.md", "notes/a/kept.md"), ("a/kept.md", "notes/a/kept.md"), ("note/b.md", "notes")):
         source = name.split("/")[0]
         with pytest.raises(SourceError, match=rf"never was a source '{source}', .*; did you mean {meant}\?"):
-            find_gone(settings, [name])
+            gone_of(settings, [name])
     with pytest.raises(SourceError, match=r"did you mean left\?"):
-        find_gone(settings, ["lefd"])
+        gone_of(settings, ["lefd"])
     for name in ("something", "", ".", ".."):
         with pytest.raises(SourceError, match=f"never was a source '{name}', or it is purged already$"):
-            find_gone(settings, [name])
-    assert find_gone(settings, ["left"]) == {"left": set()}
+            gone_of(settings, [name])
+    assert gone_of(settings, ["left"]) == {"left": set()}
 
 
 def test_a_path_that_never_was_a_document_is_asked_about(settings: Settings) -> None:
@@ -153,10 +159,10 @@ def test_a_path_that_never_was_a_document_is_asked_about(settings: Settings) -> 
     write_documents(Home(settings.home), "notes", {"kept.md": "kept"})
     for name, meant in (("notes/2023/januar.md", "notes/2023/january.md"), ("notes/kept.txt", "notes/kept.md")):
         with pytest.raises(SourceError, match=rf"no table has {name}: .*; did you mean {meant}\?"):
-            find_gone(settings, [name])
+            gone_of(settings, [name])
     with pytest.raises(SourceError, match=r"purged already$"):
-        find_gone(settings, ["notes/something-else-altogether.html"])
-    assert find_gone(settings, ["notes/2023/january.md"]) == {"notes": {"2023/january.md"}}
+        gone_of(settings, ["notes/something-else-altogether.html"])
+    assert gone_of(settings, ["notes/2023/january.md"]) == {"notes": {"2023/january.md"}}
 
 
 def test_accents_may_be_composed_or_not(settings: Settings) -> None:
@@ -164,10 +170,10 @@ def test_accents_may_be_composed_or_not(settings: Settings) -> None:
     write_source(settings, source, {kept: "Kept."})
     write_documents(Home(settings.home), source, {kept: "kept", gone: "gone"})
     write_documents(Home(settings.home), "e\u0301cole", {"all.md": "left"})
-    assert find_gone(settings, ["\u00e9quipe/proc\u00e9dure.md"]) == {source: {gone}}
-    assert find_gone(settings, ["\u00e9cole"]) == {"e\u0301cole": set()}
+    assert gone_of(settings, ["\u00e9quipe/proc\u00e9dure.md"]) == {source: {gone}}
+    assert gone_of(settings, ["\u00e9cole"]) == {"e\u0301cole": set()}
     with pytest.raises(SourceError, match="is still in its source"):
-        find_gone(settings, ["\u00e9quipe/kept-\u00e9t\u00e9.md"])
+        gone_of(settings, ["\u00e9quipe/kept-\u00e9t\u00e9.md"])
 
 
 def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Settings) -> None:
@@ -177,13 +183,13 @@ def test_what_an_interrupted_purge_was_about_is_known_until_it_ends(settings: Se
     for gone in (first, second):
         with pytest.raises(KeyboardInterrupt), noted(home, gone):
             raise KeyboardInterrupt
-    assert find_gone(settings, ["notes/a.md", "notes/b.md", "hidden"]) == first | {"hidden": whole}
+    assert gone_of(settings, ["notes/a.md", "notes/b.md", "hidden"]) == first | {"hidden": whole}
     with noted(home, second):
         pass
-    assert find_gone(settings, ["notes/a.md"]) == {"notes": {"a.md"}}
+    assert gone_of(settings, ["notes/a.md"]) == {"notes": {"a.md"}}
     for name in ("notes/b.md", "hidden"):
         with pytest.raises(SourceError, match="purged already"):
-            find_gone(settings, [name])
+            gone_of(settings, [name])
     with noted(home, {"notes": {"a.md"}}):
         pass
     assert not home.purging.exists()
@@ -198,6 +204,6 @@ def test_a_record_that_names_no_document_is_refused(settings: Settings, gone: di
     home.purging.write_text(json.dumps({"gone": gone}))
     said = re.escape(f"{home.purging} names {named!r}, which cannot be the path of a document; delete it, and run")
     with pytest.raises(StoreError, match=said):
-        find_gone(settings, ["notes/a.md"])
+        gone_of(settings, ["notes/a.md"])
     with pytest.raises(StoreError, match=said), noted(home, {"notes": {"a.md"}}):
         pass

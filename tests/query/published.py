@@ -39,6 +39,6 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
 
 def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
     """Merge what is accepted, publish, and build the graph of what is published."""
-    manifest = publish(settings, backfill=backfill, account=account)
+    manifest = publish(Recipes.of(settings), backfill=backfill, account=account)
     build_published_graph(Home.of(settings))
     return manifest

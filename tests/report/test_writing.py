@@ -8,6 +8,8 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.exports import export_published
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import find_gone, purge, purging
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.report.bounds import BOUNDS
@@ -60,16 +62,16 @@ def test_it_names_what_changed_until_a_purge(tmp_path: Path) -> None:
     assert "notes/flood.txt" in page
     assert "Priya Nair" in page
     export_published(home, ["graphml"])
-    gone = find_gone(settings, ["notes/flood.txt"])
-    with purging(settings, gone) as snapshot:
-        purge(settings, gone, snapshot)
+    gone = find_gone(Situation.looking(settings), ["notes/flood.txt"])
+    with purging(Recipes.of(settings), gone) as situation:
+        purge(situation, gone)
     assert formats(home) == {"graphml"}
     assert not (home.exports / made.snapshot_id / "report").exists()
     page = Path(published_report(home).place).read_text()
     assert "notes/flood.txt" not in page
     assert "Priya Nair" not in page
-    with purging(settings, {}) as snapshot:
-        purge(settings, {}, snapshot)
+    with purging(Recipes.of(settings), {}) as situation:
+        purge(situation, {})
     assert formats(home) == {"graphml", "report"}, "it shows nothing of another snapshot"
 
 

@@ -11,13 +11,10 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import digest, entity_id
 from lightrag_dagster.curation.desk.finder.finding import compare
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers
-from lightrag_dagster.curation.rules import InForce, in_force
-from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.home import Home
+from lightrag_dagster.curation.rules import InForce
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
-from lightrag_dagster.storage.snapshots.snapshots import require_current
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -49,7 +46,7 @@ class Candidates(NamedTuple):
     snapshot_id: str
 
 
-def duplicate_candidates(settings: Settings) -> Candidates:
+def duplicate_candidates(situation: Situation) -> Candidates:
     """Return the names of the published snapshot that may be one, found and stored first unless they are stored.
 
     Raises:
@@ -57,9 +54,8 @@ def duplicate_candidates(settings: Settings) -> Candidates:
         DecisionError: decisions cannot be read, or cannot all hold.
         StoreError: the home is damaged, or the disk refuses.
     """
-    home = Home.of(settings)
-    snapshot, tables = require_current(home), SourceTables(home)
-    inputs, fingerprint = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
+    snapshot, tables = situation.require_shown(), SourceTables(situation.home)
+    inputs, fingerprint = _inputs(snapshot, _settled(situation.decided)), situation.recipes.duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
     if known and _of_same(known, inputs, fingerprint) and not tables.has_lost(known):
         return Candidates(
@@ -70,25 +66,24 @@ def duplicate_candidates(settings: Settings) -> Candidates:
             version=known.version,
             snapshot_id=snapshot.snapshot_id,
         )
-    return find_duplicates(settings)
+    return find_duplicates(situation)
 
 
-def find_duplicates(settings: Settings) -> Candidates:
+def find_duplicates(situation: Situation) -> Candidates:
     """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
-    home = Home.of(settings)
-    snapshot, settled = require_current(home), _settled(in_force(settings))
-    generation = fetched(home, snapshot.snapshot_id)
+    snapshot, settled = situation.require_shown(), _settled(situation.decided)
+    generation = fetched(situation.home, snapshot.snapshot_id)
     entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
     relations = generation.read_table("relations", ["src_id", "tgt_id"])
     entities = entities.filter(pc.invert(pc.is_in(entities["entity_id"], pa.array(settled.removed, pa.string()))))
     compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs)
     counts = {"cut": compared.cut, "outdone": compared.outdone, "unlikely": compared.unlikely}
-    stored = SourceTables(home).write(
+    stored = SourceTables(situation.home).write(
         TABLE,
         ALL_SOURCES,
         compared.rows,
         inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
-        fingerprint=Recipes.of(settings).duplicate_candidates,
+        fingerprint=situation.recipes.duplicate_candidates,
     )
     return Candidates(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
 

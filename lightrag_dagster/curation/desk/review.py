@@ -15,11 +15,10 @@ from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.asking import AskingPrice
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts.requests import PairEnd
-from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, require_current
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 COLUMNS = (
@@ -77,21 +76,21 @@ class Reviewed(NamedTuple):
         return ["", row["name"], in_a_cell(row["other"]), "", "", *evidence, round(row["likeness"], 3), cosine, *told]
 
 
-def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
+def pairs_of(situation: Situation, candidates: pa.Table) -> list[Reviewed]:
     """Return the candidates of the published snapshot to be shown, the most likely first, named as documents name them.
 
     Args:
-        settings: The settings of the home.
+        situation: The situation of the home.
         candidates: DUPLICATE_CANDIDATES.
 
     Raises:
         StoreError: a table is missing or damaged.
     """
-    home = Home.of(settings)
-    with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
+    home, snapshot_id = situation.home, situation.require_shown().snapshot_id
+    with open_tables(Generation(home, snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
         rows = connection.sql(_QUERY).to_arrow_table()
-    with known_names(home, decisions_of(settings)) as known:
+    with known_names(home, situation.decided.decisions) as known:
         if known is None:
             return []
         return [
@@ -99,7 +98,7 @@ def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
         ]
 
 
-def price_of_names(settings: Settings) -> AskingPrice | None:
+def price_of_names(situation: Situation) -> AskingPrice | None:
     """Return what asking about the unclear pairs costs that are stored of the published snapshot.
 
     None without a language model, without stored pairs, or if every opinion is stored.
@@ -107,13 +106,13 @@ def price_of_names(settings: Settings) -> AskingPrice | None:
     Raises:
         StoreError: a table is missing or damaged.
     """
-    home = Home.of(settings)
-    known, snapshot = SourceTables(home).current(TABLE, ALL_SOURCES), current_snapshot(home)
+    settings, snapshot, tables = situation.settings, situation.shown, SourceTables(situation.home)
+    known = tables.current(TABLE, ALL_SOURCES)
     if settings.llm.provider == "offline" or known is None or snapshot is None:
         return None
     if known.inputs.get("knowledge_base") != snapshot.snapshot_id:
         return None
-    pairs = pairs_of(settings, SourceTables(home).read(TABLE, ALL_SOURCES, known.version))
+    pairs = pairs_of(situation, tables.read(TABLE, ALL_SOURCES, known.version))
     price = asking_price(settings, [one.pair for one in pairs if one.row["verdict"] == "unclear"])
     return price if price.questions else None
 
@@ -125,7 +124,7 @@ class FiledDecisions(NamedTuple):
     before: int
 
 
-def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisions:
+def read_review(situation: Situation, file: Path, **values: object) -> FiledDecisions:
     """Read the decisions of a file that is to be taken; `values` stand where a row has none, such as the author.
 
     Raises:
@@ -134,9 +133,9 @@ def read_review(settings: Settings, file: Path, **values: object) -> FiledDecisi
     """
     if not file.is_file():
         raise DecisionError(f"there is no file {file}; `lightrag-dagster curate review {file}` writes it")
-    decisions = decisions_of(settings)
+    decisions = situation.decided.decisions
     in_force = {one.decision.content for one in decisions}
-    with known_names(Home.of(settings), decisions) as known:
+    with known_names(situation.home, decisions) as known:
         found = []
         for decision, place in read_files(file):
             missing = {name: value for name, value in values.items() if getattr(decision, name) is None}

@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import (
@@ -106,9 +105,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager

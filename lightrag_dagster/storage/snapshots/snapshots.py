@@ -108,13 +108,17 @@ def current_snapshot(home: Home) -> Manifest | None:
 
 def require_current(home: Home) -> Manifest:
     """Return the current snapshot; raises NoSnapshotError before the first publication."""
-    current = current_snapshot(home)
-    if current is None:
+    return required(home, current_snapshot(home))
+
+
+def required(home: Home, snapshot: Manifest | None) -> Manifest:
+    """Return the current snapshot of a home, if there is one; raises NoSnapshotError before the first publication."""
+    if snapshot is None:
         raise NoSnapshotError(
             f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first, or the jobs `ingest` "
             "and `publish`"
         )
-    return current
+    return snapshot
 
 
 def refresh_snapshot(home: Home, name: str | None = None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,6 @@ _COUNTED = ("status", "error_kind", "recipe", "reason")
 _SUMMED = ("entities", "relations", "rejected_rows")
 
 
-# Longer than an ingestion, or a collection of garbage, keeps a table of all sources from being written.
 class StoredShard(NamedTuple):
     """A file of a table: its name, leaf → hash of its rows, and their number, counts and sums as in `TableVersion`.
 
@@ -55,6 +54,14 @@ class StoredShard(NamedTuple):
     counts: dict[str, dict[str, int]]
     sums: dict[str, int]
     first: pa.Table
+
+
+class MoreOfVersion(TypedDict, total=False):
+    """What a step says of a version beside its rows; see `TableVersion`."""
+
+    new_sums: dict[str, int]
+    reasons: list[str]
+    losses_accepted: bool
 
 
 class SourceTables:
@@ -106,9 +113,7 @@ class SourceTables:
         *,
         inputs: Mapping[str, str],
         fingerprint: str,
-        reasons: Sequence[str] = (),
-        losses_accepted: bool = False,
-        new_sums: Mapping[str, int] | None = None,
+        **more: Unpack[MoreOfVersion],
     ) -> TableVersion:
         """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
 
@@ -116,6 +121,7 @@ class SourceTables:
             StoreError: the disk refuses.
         """
         counts, sums = _totals(stored)
+        more.setdefault("new_sums", sums)
         version = TableVersion(
             table=table,
             source=source,
@@ -125,10 +131,8 @@ class SourceTables:
             fingerprint=fingerprint,
             counts=counts,
             sums=sums,
-            new_sums=dict(sums if new_sums is None else new_sums),
-            reasons=list(reasons),
             shards=len(stored),
-            losses_accepted=losses_accepted,
+            **more,
         )
         atomic.write_text(self._pointer(table, source, candidate=self.candidate), version.model_dump_json(indent=2))
         if table == "raw_documents":

@@ -10,6 +10,7 @@ from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_cand
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import NoSnapshotError
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -38,7 +39,7 @@ def pairs(found: Candidates) -> dict[tuple[str, str], dict[str, Any]]:
 def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
     settings = make()
     build(settings)
-    found = duplicate_candidates(settings)
+    found = duplicate_candidates(Situation.looking(settings))
     row = pairs(found)["Marta Lindquist", "Marta Lindqvist"]
     assert row["verdict"] in ("likely", "unclear")
     assert row["likeness"] > 0.9
@@ -46,7 +47,7 @@ def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
     assert "vectors" in row["found_by"]
     stored = SourceTables(Home.of(settings)).require("duplicate_candidates", ALL_SOURCES)
     assert stored.inputs["knowledge_base"] == published(settings).snapshot_id == found.snapshot_id
-    assert duplicate_candidates(settings).rows.equals(found.rows)
+    assert duplicate_candidates(Situation.looking(settings)).rows.equals(found.rows)
 
 
 @pytest.mark.long
@@ -54,9 +55,9 @@ def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
 def test_what_decisions_settle_is_left_out_at_once(make: Make, action: Any) -> None:
     settings = make()
     build(settings)
-    assert ("Marta Lindquist", "Marta Lindqvist") in pairs(duplicate_candidates(settings))
+    assert ("Marta Lindquist", "Marta Lindqvist") in pairs(duplicate_candidates(Situation.looking(settings)))
     take(settings, [Decision(action=action, names=("Marta Lindqvist", "Marta Lindquist"))])
-    assert ("Marta Lindquist", "Marta Lindqvist") not in pairs(duplicate_candidates(settings))
+    assert ("Marta Lindquist", "Marta Lindqvist") not in pairs(duplicate_candidates(Situation.looking(settings)))
 
 
 @pytest.mark.long
@@ -64,9 +65,9 @@ def test_removed_names_are_left_out_at_once(make: Make) -> None:
     settings = make()
     build(settings)
     take(settings, [Decision(action="remove", names=("Marta Lindquist",))])
-    assert not [pair for pair in pairs(duplicate_candidates(settings)) if "Marta Lindquist" in pair]
+    assert not [pair for pair in pairs(duplicate_candidates(Situation.looking(settings))) if "Marta Lindquist" in pair]
 
 
 def test_before_the_first_publication_there_is_nothing_to_compare(make: Make) -> None:
     with pytest.raises(NoSnapshotError, match="nothing has been published"):
-        duplicate_candidates(make())
+        duplicate_candidates(Situation.looking(make()))

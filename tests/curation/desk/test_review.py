@@ -15,6 +15,7 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import decisions_of
 from lightrag_dagster.errors import DecisionError, ProviderAccessError, SettingsError
 from lightrag_dagster.pipeline.asking import AskingPrice
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -64,7 +65,7 @@ CANDIDATES = candidates(
 
 
 def test_pairs_are_shown_with_their_evidence_the_most_likely_first(settings: Settings) -> None:
-    pairs = pairs_of(settings, CANDIDATES)
+    pairs = pairs_of(Situation.looking(settings), CANDIDATES)
     assert [{one.row["name"], one.row["other"]} for one in pairs] == [
         {"Orrin Instruments", "Halden Weir"}, {"Jonas Feld", "Priya Nair"}
     ]  # fmt: skip
@@ -83,40 +84,41 @@ def written(file: Path, pairs: list[Reviewed], *actions: str) -> Path:
 
 
 def test_a_review_comes_back_as_decisions(settings: Settings, tmp_path: Path) -> None:
-    file = written(tmp_path / "names.csv", pairs_of(settings, CANDIDATES), "merge", "apart")
-    found = read_review(settings, file, author="Ida")
+    file = written(tmp_path / "names.csv", pairs_of(Situation.looking(settings), CANDIDATES), "merge", "apart")
+    found = read_review(Situation.looking(settings), file, author="Ida")
     assert [(one.decision.action, set(one.decision.names), one.decision.author, place) for one, place in zip(
         found.new, ("names.csv:2", "names.csv:3"), strict=True) if one.place == place] == [
         ("merge", {"Orrin Instruments", "Halden Weir"}, "Ida", "names.csv:2"),
         ("apart", {"Jonas Feld", "Priya Nair"}, "Ida", "names.csv:3"),
     ]  # fmt: skip
     take(settings, [one.decision for one in found.new])
-    assert read_review(settings, file, author="Emil") == ([], 2), "who decides does not make a decision new"
+    again = read_review(Situation.looking(settings), file, author="Emil")
+    assert again == ([], 2), "who decides does not make a decision new"
     with pytest.raises(DecisionError, match=r"there is no file .*gone\.csv; `lightrag-dagster curate review"):
-        read_review(settings, tmp_path / "gone.csv")
+        read_review(Situation.looking(settings), tmp_path / "gone.csv")
     with pytest.raises(DecisionError, match=r"names\.txt is not a file of decisions; name it \.yaml or \.csv"):
-        read_review(settings, file.rename(tmp_path / "names.txt"))
+        read_review(Situation.looking(settings), file.rename(tmp_path / "names.txt"))
 
 
 def test_a_name_with_a_semicolon_comes_back_as_one(settings: Settings, tmp_path: Path) -> None:
-    (first, _) = pairs_of(settings, CANDIDATES)
+    (first, _) = pairs_of(Situation.looking(settings), CANDIDATES)
     names = {"name": "Brown; Smith Partners", "other": "Brown; Smith Partnres"}
     file = written(tmp_path / "names.csv", [Reviewed({**first.row, **names})], "apart")
-    ((one,), _) = read_review(settings, file)
+    ((one,), _) = read_review(Situation.looking(settings), file)
     assert one.decision.names == tuple(names.values())
 
 
 def test_lines_of_a_review_that_contradict_decisions_are_named(settings: Settings, tmp_path: Path) -> None:
     take(settings, [Decision(action="apart", names=("Orrin Instruments", "Halden Weir"))])
-    file = written(tmp_path / "names.csv", pairs_of(settings, CANDIDATES), "merge", "")
-    found = read_review(settings, file)
+    file = written(tmp_path / "names.csv", pairs_of(Situation.looking(settings), CANDIDATES), "merge", "")
+    found = read_review(Situation.looking(settings), file)
     with pytest.raises(DecisionError, match=r"decision 1 keeps .* apart, and names\.csv:2 joins them"):
         take(settings, [one.decision for one in found.new], [one.place for one in found.new])
 
 
 def test_accepted_pairs_are_joined_unless_a_decision_keeps_them_apart(settings: Settings) -> None:
     pairs = pairs_of(
-        settings,
+        Situation.looking(settings),
         candidates(
             ("Jonas Feld", "Priya Nair", 0.98, "likely"),
             ("Orrin Instruments", "Halden Weir", 0.97, "likely"),
@@ -144,7 +146,7 @@ def test_accepted_pairs_are_joined_unless_a_decision_keeps_them_apart(settings: 
 
 def test_a_verdict_is_bought_once_whatever_documents_say_later(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: '{"same": true, "reason": "Both lead\\nthe office."}'
-    first, second = pairs_of(settings, CANDIDATES)
+    first, second = pairs_of(Situation.looking(settings), CANDIDATES)
     assert asking_price(settings, [first.pair, second.pair]).questions == 2
     assert ask_pairs(settings, [first.pair], ACCOUNT) == [Opinion(True, "Both lead the office.")]
     one, other = (end._replace(description="Something else.", name=end.name.upper()) for end in first.pair)
@@ -160,14 +162,14 @@ def test_a_verdict_is_bought_once_whatever_documents_say_later(settings: Setting
 
 def test_the_budget_of_a_day_bounds_verdicts_too(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = lambda body: '{"same": null, "reason": ""}'
-    (first, _) = pairs_of(settings, CANDIDATES)
+    (first, _) = pairs_of(Situation.looking(settings), CANDIDATES)
     with pytest.raises(ProviderAccessError, match="max_cost_per_day_usd"):
         ask_pairs(settings, [first.pair], Account("review", max_cost_per_day_usd=0.0))
     assert not loopback.requests
 
 
 def test_what_a_model_cannot_say_is_no_verdict(settings: Settings, loopback: Loopback) -> None:
-    first, second = pairs_of(settings, CANDIDATES)
+    first, second = pairs_of(Situation.looking(settings), CANDIDATES)
     loopback.chat = lambda body: "I would rather not."
     assert ask_pairs(settings, [first.pair], ACCOUNT) == [Opinion(None, "the model's answer cannot be used", True)]
     loopback.script.append(Reply.error(400))
@@ -179,7 +181,7 @@ def test_what_a_model_cannot_say_is_no_verdict(settings: Settings, loopback: Loo
 
 def test_without_a_model_nobody_is_asked(settings: Settings) -> None:
     offline = settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "offline"})})
-    (first, _) = pairs_of(settings, CANDIDATES)
+    (first, _) = pairs_of(Situation.looking(settings), CANDIDATES)
     for ask in (lambda: ask_pairs(offline, [first.pair], ACCOUNT), lambda: asking_price(offline, [first.pair])):
         with pytest.raises(SettingsError, match=r"llm\.provider is offline.* without --ask and --price"):
             ask()
