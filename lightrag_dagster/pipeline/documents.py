@@ -46,6 +46,7 @@ from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_s
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
@@ -287,8 +288,6 @@ def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) ->
 
 def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
     """Partition the files of a source by the shards of their documents."""
-    from lightrag_dagster.storage.duckdb import view_files
-
     view_files(connection, "listed", [listing.path], LISTED)
     return partition(connection, sql("listed"), folder, LISTED)
 
@@ -305,8 +304,6 @@ def _judge_reading(
     `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
     documents are looked for. Raises SourceError as `check_deletions`.
     """
-    from lightrag_dagster.storage.duckdb import view_files
-
     for view, paths in zip(("before", "now"), files, strict=False):
         view_files(connection, view, paths, RAW_DOCUMENTS)
     reading = reading._replace(losses=check_deletions(source, connection, settings))
@@ -323,8 +320,6 @@ def _judge_reading(
 
 def _equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:
     """Return `doc_id` and `original` of documents whose text is in another document of another shard."""
-    from lightrag_dagster.storage.duckdb import view_files
-
     view_files(connection, "now", files, RAW_DOCUMENTS)
     return connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
 

@@ -5,13 +5,13 @@ The notes never mention documents that the rest of the filter hides.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from importlib.resources import files as package_files
 from shlex import quote
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import nearest, shown, suggested
 from lightrag_dagster.query.filters.filters import Filters
@@ -48,7 +48,8 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
     """
     given = filters.given
     _require_sources(connection, given.get("sources", ()))
-    connection.execute(_sql("judged_documents"), {one.name: _parameter(given.get(one.name)) for one in fields(filters)})
+    values = {one.name: _parameter(given.get(one.name)) for one in fields(filters)}
+    connection.execute(read_sql(__package__, "judged_documents"), values)
     conditions = {name: f"len({name}) > 0" if name in _PHRASES else name for name in given}
     documents = _column(connection, f"SELECT doc_id FROM judged WHERE {_all(conditions.values())}")
     notes = [] if documents else ["no document with text passes the filters"]
@@ -135,7 +136,3 @@ def _all(conditions: Iterable[str]) -> str:
 
 def _parameter(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
-
-
-def _sql(name: str) -> str:
-    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")
