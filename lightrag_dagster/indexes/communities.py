@@ -5,7 +5,7 @@ the package `graspologic-native`; those with many entities are divided again. Th
 so that the same graph has the same communities on every machine. Their ids follow from their entities alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -49,7 +49,7 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
         SettingsError: the extra `graph` is not installed.
     """
     clusters = _clusters(relations)
-    ids = {number: _id(one.members) for number, one in clusters.items()}
+    ids = {number: f"com-{digest(*sorted(one.members))}" for number, one in clusters.items()}
     rows = [
         {
             "community_id": ids[number],
@@ -86,7 +86,3 @@ def _clusters(relations: pa.Table) -> Mapping[int, _Cluster]:
         one = found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, []))
         one.members.append(row.node)
     return found
-
-
-def _id(members: Sequence[str]) -> str:
-    return f"com-{digest(*sorted(members))}"
