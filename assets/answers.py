@@ -18,10 +18,7 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
     description="One row a question of the file that the setting `questions` names: answer, references, snapshot, "
     "or why there is no answer.",
 )
-def answers(
-    context: dg.AssetExecutionContext,
-    lightrag: dg.ResourceParam[LightRAG],
-) -> dg.MaterializeResult:
+def answers(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Ask the questions whose context changed."""
     from lightrag_dagster.evaluation.answers import answer_all
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
@@ -41,13 +38,7 @@ def answers(
         if made.asked_again:
             # Inputs that differ from those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
-        version = stored.write(
-            "answers",
-            ALL_SOURCES,
-            made.rows,
-            inputs=inputs,
-            fingerprint=lightrag.recipes.answers,
-        )
+        version = stored.write("answers", ALL_SOURCES, made.rows, inputs=inputs, fingerprint=lightrag.recipes.answers)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),
         metadata=table_metadata(made.rows, asked=made.asked, failed=made.failed, seconds=watch.seconds),

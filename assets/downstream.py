@@ -16,9 +16,7 @@ from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_val
     description="One row a pair of entities of the published snapshot that may be one, with evidence, a score and a "
     "verdict. Nothing is joined: `curate review` asks people.",
 )
-def duplicate_candidates(
-    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
-) -> dg.MaterializeResult:
+def duplicate_candidates(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Compare the names of the published snapshot."""
     from lightrag_dagster.curation.desk import find_duplicates
 
@@ -40,7 +38,7 @@ def duplicate_candidates(
     description="One row a group of entities that have more relations among each other than to others, by the Leiden "
     "algorithm; needs the extra `graph`.",
 )
-def communities(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def communities(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Find the communities of the published graph, unless they are stored."""
     from lightrag_dagster.pipeline.communities import communities as find
 
@@ -93,7 +91,7 @@ def exports(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightR
     description="One HTML file about the published snapshot, which asks no network: its entities as a table and as a "
     "graph with communities in colour, quotes with their sources, and what changed.",
 )
-def graph_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def graph_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Write the page, unless it is there."""
     from lightrag_dagster.report import published_picture, published_report
 

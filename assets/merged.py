@@ -1,6 +1,7 @@
 """`entities`, `relations` and their evidence: the merge over all accepted sources."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -8,16 +9,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
-from lightrag_dagster.assets.metadata import (
-    BuildConfig,
-    Metadata,
-    account_of,
-    made_by,
-    stopwatch,
-    table_metadata,
-)
+from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.resources import LightRAG
@@ -94,7 +89,9 @@ def merged(
     with stopwatch() as watch, logged(context, lightrag):
         accept_pending(lightrag.settings)
         report = merge_sources(
-            lightrag.recipes, lambda: lightrag.chat_model("summarise", account), backfill=config.backfill
+            lightrag.recipes,
+            partial(open_chat_model, lightrag.settings.llm, lightrag.home, "summarise", account),
+            backfill=config.backfill,
         )
     record, namespace = report.generation.record(), Namespace(lightrag.settings.namespace)
     for name in MERGED_TABLES:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -43,11 +42,9 @@ _CELL_CHARACTERS = 300
 Metadata = dict[str, Any]
 
 
-@dataclass
 class Stopwatch:
-    """Seconds since it was started, fixed when its block ends."""
+    """The seconds that a block took, when it has ended."""
 
-    started: float
     seconds: float = 0.0
 
 
@@ -104,11 +101,11 @@ def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetChec
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
     """Time a block."""
-    watch = Stopwatch(time.perf_counter())
+    watch, started = Stopwatch(), time.perf_counter()
     try:
         yield watch
     finally:
-        watch.seconds = round(time.perf_counter() - watch.started, 3)
+        watch.seconds = round(time.perf_counter() - started, 3)
 
 
 def table_metadata(table: pa.Table, rows: int | None = None, **more: Any) -> Metadata:

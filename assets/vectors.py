@@ -7,6 +7,7 @@ import dagster as dg
 from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
 from lightrag_dagster.assets.metadata import account_of, made_by, stopwatch
 from lightrag_dagster.assets.progress_log import logged
+from lightrag_dagster.models.providers import open_embedder
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 
@@ -25,7 +26,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)
         with stopwatch() as watch, logged(context, lightrag):
-            report = embed(lightrag.recipes, table, partial(lightrag.embedder, account))
+            report = embed(lightrag.recipes, table, partial(open_embedder, home=lightrag.home, account=account))
         entry, usage = report.table, report.usage
         return dg.MaterializeResult(
             data_version=dg.DataVersion(f"{report.generation.id}/{entry.table}"),

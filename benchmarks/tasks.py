@@ -10,7 +10,7 @@ import time
 from typing import get_args
 
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.settings import EngineName
+from lightrag_dagster.settings.sections import EngineName
 
 
 def same(number: int) -> int:

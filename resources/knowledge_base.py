@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from lightrag_dagster.query.question import takes_options
+from lightrag_dagster.query.question import QueryOptions, takes_options
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
-    from lightrag_dagster.query.question import QueryOptions
     from lightrag_dagster.spending.account import Account
 
 
@@ -49,27 +48,27 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=settings, account=account)
 
     @takes_options
-    def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
+    def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found in the run's snapshot; see `KnowledgeBase.retrieve`."""
         return self._knowledge().retrieve(query, **options)
 
     @takes_options
-    def query(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
+    def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
         return self._knowledge().query(query, **options)
 
     @takes_options
-    def query_batch(self, queries: Sequence[str], **options: "Unpack[QueryOptions]") -> list[Answer]:
+    def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
         return self._knowledge().query_batch(queries, **options)
 
     @takes_options
-    async def aretrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
+    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Retrieve in a thread, for an event loop; see `retrieve`."""
         return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
 
     @takes_options
-    async def aquery(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
+    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Query in a thread, for an event loop; see `query`."""
         return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)
 

@@ -19,31 +19,31 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 1957,
-    "cli": 2844,
-    "core": 1445,
-    "curation.desk": 836,
-    "curation.rules": 694,
+    "assets": 1941,
+    "cli": 2840,  # +12: `status` names a take-over that did not end, and as JSON the error of sources that cannot be listed
+    "core": 1423,
+    "curation.desk": 804,
+    "curation.rules": 670,
     "engines": 204,
-    "evaluation": 881,
-    "exports": 295,
-    "indexes": 2089,
-    "models": 1767,
+    "evaluation": 869,
+    "exports": 273,
+    "indexes": 2071,
+    "models": 1764,
     "models.local": 456,
     "offline": 1210,
-    "orchestration": 910,
-    "pipeline": 2475,
-    "plan": 599,
+    "orchestration": 882,
+    "pipeline": 2466,
+    "plan": 590,
     "purge": 387,
-    "query": 3347,
+    "query": 3338,
     "readers": 3074,
     "report": 759,
-    "resources": 91,
-    "settings": 934,
-    "spending": 444,
-    "stages": 4265,
-    "storage": 3690,  # +2: what a take-over removed is told by `status` too; what is said of a version is one type
-    "testing": 205,  # +1: reads the home once, as every step
+    "resources": 71,
+    "settings": 881,
+    "spending": 438,
+    "stages": 4222,
+    "storage": 3656,
+    "testing": 200,
     "the package itself": 515,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -52,12 +52,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_874,
-    "files": 503,
+    "lines of code outside the rooms behind doors": 30_505,
+    "files": 504,
     "settings": 132,
     "commands": 45,
     "private imports of Dagster": 6,
-    "imports in functions": 213,
+    "imports in functions": 199,
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 15,
 }

@@ -11,7 +11,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from lightrag_dagster.core.text.safe_markdown import markdown_table
-from lightrag_dagster.settings import Section, Settings
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings.sections import Section
 
 _INTRODUCTION = """\
 # Settings

@@ -228,14 +228,13 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
-    if make:
-        from lightrag_dagster.cli.evaluate import make_questions
+    from lightrag_dagster.cli.evaluate import evaluate as measure
+    from lightrag_dagster.cli.evaluate import make_questions
 
+    if make:
         raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
     if price:
         raise typer.BadParameter("is for --make-questions", param_hint="--price")
-    from lightrag_dagster.cli.evaluate import evaluate as measure
-
     raise typer.Exit(measure(console(), questions, as_json=as_json))
 
 

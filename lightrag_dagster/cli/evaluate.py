@@ -99,8 +99,7 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     """
     settings = load_settings()
     if settings.llm.of("draft").provider != "offline":
-        sample = take_sample(Situation.looking(settings), _MOST_DOCUMENTS, [])
-        drafting = Drafting(settings, sample, count)
+        drafting = Drafting(settings, take_sample(Situation.looking(settings), _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
         account = Account.of(f"questions-{uuid4()}", "", settings.llm)

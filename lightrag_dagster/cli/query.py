@@ -3,21 +3,18 @@
 import os
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
-from lightrag_dagster.query.types import Step
+from lightrag_dagster.query.types import Retrieval, Step
 from lightrag_dagster.stages.prompts import NO_CONTEXT
-
-if TYPE_CHECKING:
-    from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
-    from lightrag_dagster.query.types import Retrieval
 
 
 class Output(Enum):
@@ -69,8 +66,6 @@ def ask(
         QueryError: the question cannot be asked as given, or the picture cannot be written.
         StoreError: there is no such snapshot.
     """
-    from lightrag_dagster.query.knowledge_base import KnowledgeBase
-
     if picture is not None:
         _require_writable(picture)
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
@@ -85,7 +80,7 @@ def ask(
         terminal.console(stderr=True).print(f"note: {note}")
 
 
-def _answer(console: Console, knowledge: "KnowledgeBase", prepared: "Prepared", output: Output) -> "Retrieval":
+def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, output: Output) -> Retrieval:
     """Print the part of the result that is asked for, and return the retrieval, after an answer with its costs."""
     if output is Output.prompt:
         console.print(prompt_of(prepared.request) if prepared.request else NO_CONTEXT)

@@ -7,7 +7,6 @@ so that no two different lists of fields share a digest. `storage/macros.sql` ha
 import hashlib
 import json
 import unicodedata
-from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import cast
 
@@ -18,7 +17,6 @@ ROWS_PER_BATCH = 100_000
 """Rows that are hashed together, and that a row group of a Parquet file holds."""
 
 _DIGITS = 32
-_CONTROLS = bytes({*range(0x20)} - {*b"\n"})
 _QUOTES = "\"'“”‘’«»„‚`´"
 
 
@@ -26,15 +24,10 @@ def digest(*fields: object) -> str:
     """Return 32 hexadecimal digits that identify the fields, which must be JSON-serialisable."""
     try:  # strings alone, in a third of the time
         texts = ",".join(map(encode_basestring, cast("tuple[str, ...]", fields)))
-        encoded = f"[{texts}]".encode("utf-8", "surrogatepass")
+        encoded = f"[{texts}]"
     except TypeError:
-        encoded = _as_json(fields)
-    return hashlib.sha256(encoded).hexdigest()[:_DIGITS]
-
-
-def _as_json(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return text.encode("utf-8", "surrogatepass")
+        encoded = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(encoded.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 def text_digest(text: str) -> str:
@@ -49,22 +42,7 @@ def document_id(source: str, path: str) -> str:
 
 def chunk_id(content: str, heading: str | None, context: str | None = None) -> str:
     """Return the id of a chunk: a hash of its text, heading and context, all of which reach the prompt."""
-    # `digest(content, heading or "", context)`; cutting into small chunks calls this millions of times.
-    encoded = b"[%b,%b" % (_quoted(content), _behind_content(heading or "", context))
-    return "chunk-" + hashlib.sha256(encoded).hexdigest()[:_DIGITS]
-
-
-@lru_cache(maxsize=1024)
-def _behind_content(heading: str, context: str | None) -> bytes:
-    return _as_json([heading, context] if context else [heading])[1:]
-
-
-def _quoted(text: str) -> bytes:
-    """Return a string as JSON, in half the encoder's time if there are no control characters."""
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data.translate(None, _CONTROLS)) < len(data):
-        return _as_json(text)
-    return b'"%b"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return "chunk-" + digest(content, heading or "", *([context] if context else []))
 
 
 def name_key(name: str) -> str:

@@ -1,10 +1,11 @@
-"""Work in threads, some of which may never end, such as one that looks at a dead network disk."""
+"""Work on many items in threads: results as they come within some time, or in the order of the items."""
 
-import threading
-import time
-from collections.abc import Callable, Generator, Sequence
-from queue import Empty, SimpleQueue
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import TypeVar
+
+from lightrag_dagster.core.background import DaemonThreads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -15,52 +16,34 @@ def map_in_time(
 ) -> Generator[tuple[Item, Result]]:
     """Yield each item and its result as they come, a number at a time, until the seconds are over.
 
-    Results that have not come by then are left out; their threads continue, and keep no process from ending. An error
-    of the function ends the rest as well, and is raised.
+    Results that have not come by then are left out; their threads, which may look at a dead network disk, continue, and
+    keep no process from ending. An error of the function ends the rest as well, and is raised.
     """
-    waiting: SimpleQueue[Item] = SimpleQueue()
-    done: SimpleQueue[tuple[Item, Callable[[], Result]]] = SimpleQueue()
-    for item in items:
-        waiting.put(item)
-
-    def work() -> None:
+    threads = DaemonThreads(at_once, "lightrag-in-time")
+    items_of = {threads.submit(function, item): item for item in items}
+    done = as_completed(items_of, seconds)
+    try:
         while True:
             try:
-                item = waiting.get_nowait()
-            except Empty:
+                future = next(done)
+            except (StopIteration, TimeoutError):  # which the function may raise as well
                 return
-            done.put((item, _outcome(function, item)))
-
-    for number in range(min(at_once, len(items))):
-        threading.Thread(target=work, name=f"lightrag-in-time-{number}", daemon=True).start()
-    end = None if seconds is None else time.monotonic() + seconds
-    try:
-        for _ in items:
-            item, result = done.get(timeout=None if end is None else max(0.0, end - time.monotonic()))
-            yield item, result()
-    except Empty:
-        return
+            yield items_of[future], future.result()
     finally:
-        _drop_all(waiting)
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _outcome(function: Callable[[Item], Result], item: Item) -> Callable[[], Result]:
-    """Do the work, and return a function that returns its result or raises its error."""
-    try:
-        result = function(item)
-    except BaseException as error:
-        raised = error
-
-        def fail() -> Result:
-            raise raised
-
-        return fail
-    return lambda: result
-
-
-def _drop_all(queue: SimpleQueue[Item]) -> None:
-    try:
-        while True:
-            queue.get_nowait()
-    except Empty:
+def map_in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int, ahead: int
+) -> Generator[Result]:
+    """Yield the result of each item in order; several threads work on at most `ahead` further items meanwhile."""
+    if threads == 1:
+        yield from map(function, items)
         return
+    waiting = deque[Future[Result]]()
+    with ThreadPoolExecutor(threads, thread_name_prefix="lightrag-in-order") as pool:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        yield from (future.result() for future in waiting)

@@ -187,14 +187,10 @@ class CountingEmbedder(Embedder, Protocol):
     usage: Usage
 
 
-class CountingModel(ChatModel, Protocol):
-    """A chat model that counts its calls."""
+class ExtractionModel(ChatModel, Protocol):
+    """A chat model that counts its calls, and names the batches at the provider it still waits for."""
 
     usage: Usage
-
-
-class ExtractionModel(CountingModel, Protocol):
-    """A chat model that counts its calls, and names the batches at the provider it still waits for."""
 
     @property
     def awaited(self) -> AbstractSet[str]:

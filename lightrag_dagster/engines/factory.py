@@ -8,7 +8,7 @@ import pyarrow as pa
 from lightrag_dagster.engines.engine import Engine, LocalEngine, Result
 from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
-from lightrag_dagster.settings import EngineName
+from lightrag_dagster.settings.sections import EngineName
 
 
 @contextmanager

@@ -1,9 +1,8 @@
 """Retrieval metrics: recall@k, precision@k, mean reciprocal rank and nDCG@k, of chunks in the order of the context."""
 
-from importlib.resources import files
-
 import pyarrow as pa
 
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.storage.duckdb import open_duckdb
 
 HITS = pa.schema([("mode", pa.string()), ("question", pa.string()), ("rank", pa.int32()), ("item", pa.string())])
@@ -27,9 +26,8 @@ def measure(asked: pa.Table, hits: pa.Table, gold: pa.Table, k: int) -> pa.Table
         gold: as GOLD, without repetition.
         k: number of chunks that count.
     """
-    statement = (files("lightrag_dagster.evaluation") / "metrics.sql").read_text("utf-8")
     # One thread, so that sums are the same to the last bit.
     with open_duckdb(threads=1) as connection:
         for name, table in (("asked", asked), ("hits", hits), ("gold", gold)):
             connection.register(name, table)
-        return connection.sql(statement, params={"k": k}).to_arrow_table()
+        return connection.sql(sql("metrics", __package__), params={"k": k}).to_arrow_table()

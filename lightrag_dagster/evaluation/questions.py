@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import SettingsError, one_line
-from lightrag_dagster.settings import load_yaml
+from lightrag_dagster.settings.yaml_files import load_yaml
 
 
 class FiledQuestion(BaseModel):

@@ -8,21 +8,13 @@ import pyarrow as pa
 
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
-
-_CHOOSE = """
-SELECT source, list(doc_id ORDER BY doc_id)
-FROM (
-    FROM read ORDER BY list_contains($first, nfc_normalize(source || '/' || path)) DESC, sha256(doc_id), source
-    LIMIT $count
-)
-GROUP BY source ORDER BY source
-"""
 
 
 class Sample(NamedTuple):
@@ -45,7 +37,7 @@ class Sample(NamedTuple):
         return sum(tables[table].num_rows for tables in self.tables.values())
 
 
-def take_sample(situation: Situation, count: int, first: Sequence[str]) -> Sample:
+def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> Sample:
     """Return up to `count` documents that were read, those named in `first` (source/path) before others.
 
     The others are taken in the order of a hash, so that all kinds are included, and the same ones each time.
@@ -82,7 +74,7 @@ def _chosen(
         paths = tables.open("raw_documents", source, used["raw_documents"])
         view_files(connection, "stored", paths, SOURCE_TABLES["raw_documents"])
         connection.execute("INSERT INTO read SELECT ?, path, doc_id FROM stored WHERE status = 'processed'", [source])
-    return dict(connection.execute(_CHOOSE, {"first": list(first), "count": count}).fetchall())
+    return dict(connection.execute(sql("sample", __package__), {"first": list(first), "count": count}).fetchall())
 
 
 def _rows(

@@ -93,11 +93,10 @@ def measure_taken_out(settings: Settings, count: int, documents: int) -> Measure
         StoreError: nothing was ingested yet, or a table is damaged.
         ProviderAccessError: a model cannot be used, or the budget is spent.
     """
-    situation = Situation.looking(settings)
-    sample = take_sample(situation, documents, [])
+    sample = take_sample(Situation.looking(settings), documents)
     taken = take_out(sample, count, load_tokenizer(settings.chunking.encoding))
     with temporary_folder("lightrag-questions-") as folder:
-        copy = TemporaryHome(situation.home, settings, folder)
+        copy = TemporaryHome(settings, folder)
         for source, rows in sample.tables.items():
             copy.ingest(source, rows["raw_documents"], taken.chunks[source])
         copy.publish()

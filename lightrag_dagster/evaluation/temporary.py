@@ -1,16 +1,14 @@
 """Temporary homes in which other rows are built, by the stores and the budget of a real home."""
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
 
-from lightrag_dagster.core.protocols import CountingEmbedder, Usage
-from lightrag_dagster.engines.engine import Engine
-from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.extractions import Waiting, extract_source
 from lightrag_dagster.pipeline.graph import build_graph
@@ -23,7 +21,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import VECTOR_TABLES, PinnedEmbedder
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -31,8 +29,8 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 class TemporaryHome:
     """A home in a folder; models are asked through the stores of the home it stands in for, on its budget."""
 
-    def __init__(self, home: Home, settings: Settings, folder: Path) -> None:
-        """Prepare a home in `folder` by settings of `home`, for builds in this process that wait for no batches."""
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        """Prepare a home in `folder` by settings of another, for builds in this process that wait for no batches."""
         changes = {"home": folder, "database": None, "engine": "local"}
         self.settings = settings.model_copy(update=changes).changed(
             llm={"mode": "realtime"},
@@ -40,7 +38,7 @@ class TemporaryHome:
             extraction={"max_rejected_share": 1.0},
         )
         self.tables = SourceTables(Home.of(self.settings))
-        self._home = home
+        self._home = Home.of(settings)
         self._recipes = Recipes.of(self.settings)
         self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
 
@@ -71,13 +69,10 @@ class TemporaryHome:
     def publish(self) -> Usage:
         """Merge, embed and publish what was ingested or accepted; return the calls. Raises as `ingest`."""
         settings, home, account = self.settings, self._home, self._account
-
-        def open_one(one: PinnedEmbedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
-            return open_embedder(settings_of(one, settings.embedding), home, account, engine)
-
+        embedder = partial(open_embedder, home=home, account=account)
         usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage
         for table in VECTOR_TABLES:
-            usage = usage + embed(self._recipes, table, open_one).usage
+            usage = usage + embed(self._recipes, table, embedder).usage
         build_graph(settings, database=False)  # no Cypher is needed
         publish_newest(Home.of(settings))
         return usage

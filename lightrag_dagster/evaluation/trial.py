@@ -79,18 +79,18 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
         StoreError: nothing was ingested yet, or a table is damaged.
     """
     situation = Situation.looking(settings)
-    home, published = situation.home, situation.newest
     sample = take_sample(situation, documents, [path for one in questions for path in one.documents])
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
+    newest = situation.newest
     with temporary_folder("lightrag-try-") as folder:
-        embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
+        embedding = settings_of(newest.inputs.embedder, settings.embedding) if newest else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})
-        as_it_was = TemporaryHome(home, as_it_is, folder / "before")
+        as_it_was = TemporaryHome(as_it_is, folder / "before")
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
         costs = [value for rows in sample.tables.values() for value in rows["extractions"]["cost_usd"].to_pylist()]
         before = _built(as_it_was, sample, asked, Usage(), sum(value or 0.0 for value in costs))
-        as_tried = TemporaryHome(home, tried, folder / "after")
+        as_tried = TemporaryHome(tried, folder / "after")
         reports = [as_tried.ingest(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
         usage = sum((one.usage for one in reports), Usage())
         after = _built(as_tried, sample, asked, usage, sum(one.answers_cost_usd for one in reports))

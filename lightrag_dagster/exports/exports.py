@@ -23,12 +23,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Export, Exports
-from lightrag_dagster.storage.snapshots.exported import (
-    LATEST,
-    exported_snapshots,
-    forget_exports,
-    read_exports,
-)
+from lightrag_dagster.storage.snapshots.exported import LATEST, exported_snapshots, forget_exports, read_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.readers import mark_read
 from lightrag_dagster.storage.snapshots.snapshots import require_current

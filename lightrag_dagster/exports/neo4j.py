@@ -10,26 +10,14 @@ import duckdb
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.exports.written import GRAPH_ALONE, Written
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 SCRIPT = "import.sh"
 
-_ARRAY = ";"
-_QUERIES = {
-    "entities": f"""
-SELECT entity_id AS "entity_id:ID", name, type, description, mention_count AS "mention_count:long",
-    degree AS "degree:long", array_to_string(sources, '{_ARRAY}') AS "sources:string[]", 'Entity' AS ":LABEL"
-FROM entities ORDER BY entity_id
-""",
-    "relations": f"""
-SELECT src_id AS ":START_ID", tgt_id AS ":END_ID", relation_id, keywords, description, weight AS "weight:double",
-    mention_count AS "mention_count:long", array_to_string(sources, '{_ARRAY}') AS "sources:string[]",
-    'RELATED' AS ":TYPE"
-FROM relations ORDER BY relation_id
-""",
-}
-_SPLIT = f"""
-SELECT count(DISTINCT source) FROM (SELECT unnest(sources) AS source FROM entities) WHERE contains(source, '{_ARRAY}')
+_TABLES = ("entities", "relations")
+_SPLIT = """
+SELECT count(DISTINCT source) FROM (SELECT unnest(sources) AS source FROM entities) WHERE contains(source, ';')
 """
 _COMMAND = """\
 neo4j-admin database import full neo4j --nodes=entities.csv --relationships=relations.csv --multiline-fields=true
@@ -44,23 +32,20 @@ def write_neo4j(generation: Generation, folder: Path) -> Written:
         OSError: the disk refuses.
     """
     rows: dict[str, int] = {}
-    with open_tables(generation, list(_QUERIES)) as connection:
-        for table, query in _QUERIES.items():
-            _copy(connection, query, folder / f"{table}.csv")
-            rows[f"{table}.csv"] = _count(connection, f"SELECT count(*) FROM {table}")
-        split = _count(connection, _SPLIT)
+    with open_tables(generation, _TABLES) as connection:
+        for table in _TABLES:
+            rows[f"{table}.csv"] = _copy(connection, sql(f"neo4j_{table}", __package__), folder / f"{table}.csv")
+        [(split,)] = connection.execute(_SPLIT).fetchall()
     (folder / SCRIPT).write_text(_COMMAND, encoding="utf-8")
     note = f"sources whose name has a semicolon, which Neo4j takes for several: {split:,}"
     return Written(rows, (GRAPH_ALONE, note) if split else (GRAPH_ALONE,))
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
+    """Write the rows of a query, and return their number."""
     place = str(path).replace("'", "''")
     try:
-        connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
+        copied = connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
     except duckdb.IOException as error:
         raise OSError(one_line(error)) from error
-
-
-def _count(connection: duckdb.DuckDBPyConnection, query: str) -> int:
-    return int(connection.sql(query).fetchall()[0][0])
+    return int(copied.fetchall()[0][0])

@@ -43,10 +43,9 @@ def write_tables(generation: Generation, folder: Path) -> Written:
         for table in VIEWS:
             connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
             path = _quoted(folder / f"{table}.parquet")
-            connection.execute(
+            [(rows[f"{table}.parquet"],)] = connection.execute(
                 f"COPY exported.\"{table}\" TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})"
-            )
-            rows[f"{table}.parquet"] = _count(connection, f'exported."{table}"')
+            ).fetchall()
         connection.execute("USE exported")
         for comment in comments("TABLE"):
             connection.execute(comment)
@@ -60,10 +59,6 @@ def _group_rows(connection: duckdb.DuckDBPyConnection) -> int:
     [(length,)] = connection.sql("SELECT coalesce(avg(strlen(content)), 0) FROM raw_documents").fetchall()
     rows = int(_GROUP_BYTES / max(length, 1))
     return max(_VECTOR, min(_MOST_ROWS, rows // _VECTOR * _VECTOR))
-
-
-def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
-    return int(connection.sql(f"SELECT count(*) FROM {table}").fetchall()[0][0])
 
 
 def _quoted(path: Path) -> str:

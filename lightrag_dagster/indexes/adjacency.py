@@ -20,7 +20,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files as package_files
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import IntegrityError, StoreError
 from lightrag_dagster.indexes.arrays import (
     Lists,
@@ -44,6 +44,7 @@ from lightrag_dagster.indexes.arrays import (
 from lightrag_dagster.indexes.text_arrays import write_texts
 from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.schemas import CHUNKS, ENTITY_EVIDENCE, RAW_DOCUMENTS, RELATION_EVIDENCE
+from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files
 from lightrag_dagster.storage.files import atomic
 
 if TYPE_CHECKING:
@@ -238,7 +239,6 @@ def _write_evidence(
 ) -> None:
     """Write chunks, citations, and the chunks of the entities and relations that have these ids."""
     from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
-    from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files
 
     rows = sum(map(atomic.count_rows, chain(*evidence)))
     with in_memory() if rows <= _ROWS_IN_MEMORY else spilling(arrays.parent) as connection:
@@ -259,8 +259,9 @@ def _write_evidence(
 
 def _write_chunks(arrays: Path, connection: "duckdb.DuckDBPyConnection") -> pa.Array:
     """Write chunks and citations, streaming; return the distinct chunk ids, sorted."""
-    _write_batches(arrays, "chunks", connection.sql(_sql("chunk_texts")).to_arrow_reader(_ROWS_PER_BATCH))
-    citations = connection.sql(_sql("chunk_citations")).to_arrow_table()
+    texts = connection.sql(read_sql(__package__, "chunk_texts"))
+    _write_batches(arrays, "chunks", texts.to_arrow_reader(_ROWS_PER_BATCH))
+    citations = connection.sql(read_sql(__package__, "chunk_citations")).to_arrow_table()
     chunk_ids = map_table(arrays, "chunks").column("chunk_id").combine_chunks()
     _write_ids(arrays, "chunks", chunk_ids)
     _write_batches(arrays, "citations", citations.drop_columns("chunk_id").to_reader())
@@ -310,7 +311,3 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
 
 def _map_keyed(folder: Path, name: str) -> MappedTable:
     return MappedTable(map_table(folder, name), map_array(folder, f"{name}_ids"))
-
-
-def _sql(name: str) -> str:
-    return (package_files(__package__) / f"{name}.sql").read_text("utf-8")

@@ -1,12 +1,13 @@
 """The rows that two snapshots differ in, and what changed in each."""
 
 from collections.abc import Iterator
-from importlib.resources import files as package_files
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, previous_snapshot, require_current
@@ -60,9 +61,7 @@ def changes_between(before: Generation, after: Generation) -> pa.Table:
 def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
     import duckdb
 
-    from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
-
-    statement = package_files(__package__).joinpath("changes.sql").read_text("utf-8")
+    statement = read_sql(__package__, "changes")
     with open_duckdb() as connection:
         for kind, one in _COMPARED.items():
             for view, generation in (("before", before), ("after", after)):

@@ -4,12 +4,12 @@ The chunks of a row are in turn over sources, as the merge lists them, so that t
 """
 
 from collections.abc import Mapping
-from importlib.resources import files as package_files
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import IntegrityError
 from lightrag_dagster.indexes.arrays import Lists, offsets_of
 from lightrag_dagster.stages.merging.database import run
@@ -25,10 +25,10 @@ def place_chunks(connection: duckdb.DuckDBPyConnection, ids: Mapping[str, pa.Arr
     """
     run(connection, "shared")
     connection.execute("SET VARIABLE keeps_first = $1", [keeps_first])
-    connection.execute(_sql("evidence"))
+    connection.execute(read_sql(__package__, "evidence"))
     for kind, own in ids.items():
         connection.register(f"{kind}_row", pa.table({"id": own, "row": np.arange(len(own), dtype=np.int32)}))
-    connection.execute(_sql("chunk_positions"))
+    connection.execute(read_sql(__package__, "chunk_positions"))
 
 
 def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: str, support: str) -> Lists:
@@ -44,14 +44,10 @@ def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: str, support: str) 
     """
     connection.execute(f"CREATE OR REPLACE TEMP VIEW owner AS FROM {kind}_row")
     connection.execute(f"CREATE OR REPLACE TEMP VIEW support AS FROM {support}")
-    found = connection.execute(_sql("chunk_lists")).fetchnumpy()
+    found = connection.execute(read_sql(__package__, "chunk_lists")).fetchnumpy()
     if np.ma.is_masked(found["chunk"]):
         missing = "SELECT min(chunk_id) FROM support ANTI JOIN position USING (chunk_id)"
         ((chunk,),) = connection.execute(missing).fetchall()
         raise IntegrityError(f"evidence of an {kind} names {chunk}, which does not exist; nothing was published")
     ((number,),) = connection.execute("SELECT count(*) FROM owner").fetchall()
     return Lists(offsets_of(np.bincount(found["owner"], minlength=number)), found["chunk"])
-
-
-def _sql(name: str) -> str:
-    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")

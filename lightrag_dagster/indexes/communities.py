@@ -5,15 +5,16 @@ the package `graspologic-native`; those with many entities are divided again. Th
 so that the same graph has the same communities on every machine. Their ids follow from their entities alone.
 """
 
-from collections.abc import Mapping, Sequence
-from importlib.resources import files as package_files
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.schemas import COMMUNITIES
+from lightrag_dagster.storage.duckdb import in_memory
 
 MOST_ENTITIES = 100
 """A community with more entities is divided, if it can be."""
@@ -47,10 +48,8 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
     Raises:
         SettingsError: the extra `graph` is not installed.
     """
-    from lightrag_dagster.storage.duckdb import in_memory
-
     clusters = _clusters(relations)
-    ids = {number: _id(one.members) for number, one in clusters.items()}
+    ids = {number: f"com-{digest(*sorted(one.members))}" for number, one in clusters.items()}
     rows = [
         {
             "community_id": ids[number],
@@ -61,13 +60,12 @@ def find_communities(entities: pa.Table, relations: pa.Table) -> pa.Table:
         for number, one in clusters.items()
         for entity in one.members
     ]
-    script = package_files(__package__).joinpath("communities.sql").read_text("utf-8")
     with in_memory() as connection:
         connection.register("member", pa.Table.from_pylist(rows, _MEMBERS))
         connection.register("entity", entities)
         connection.register("relation", relations)
         connection.execute(f"SET VARIABLE words = {_NAME_WORDS}")
-        found: pa.Table = connection.sql(script).to_arrow_table()
+        found: pa.Table = connection.sql(read_sql(__package__, "communities")).to_arrow_table()
     return found.select(COMMUNITIES.names).cast(COMMUNITIES)
 
 
@@ -88,7 +86,3 @@ def _clusters(relations: pa.Table) -> Mapping[int, _Cluster]:
         one = found.setdefault(row.cluster, _Cluster(row.level, row.parent_cluster, []))
         one.members.append(row.node)
     return found
-
-
-def _id(members: Sequence[str]) -> str:
-    return f"com-{digest(*sorted(members))}"

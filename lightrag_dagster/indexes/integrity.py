@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.resources import files as package_files
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.indexes.adjacency import Adjacency, has_adjacency
 from lightrag_dagster.indexes.lance import open_all_vectors
 from lightrag_dagster.indexes.vector_writer import scan_errors
@@ -43,21 +43,17 @@ def findings(generation: Generation, *, read_vectors: bool = True) -> list[str]:
     with checked_tables(generation, _CHECKED_COLUMNS) as connection:
         problems = _vector_problems(connection, generation, vectors, read_vectors=read_vectors)
         connection.execute("SET VARIABLE identity = $1", [vectors.identity])
-        problems += run_checks(connection, _sql("integrity.sql"))
+        problems += run_checks(connection, read_sql(__package__, "integrity"))
         _register_arrays(connection, generation)
-        return problems + run_checks(connection, _sql("integrity_evidence.sql"))
+        return problems + run_checks(connection, read_sql(__package__, "integrity_evidence"))
 
 
 @contextmanager
 def checked_tables(generation: Generation, columns: Mapping[str, list[str]]) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the merged tables of a generation and columns of those of sources, for checks."""
     with open_tables(generation, [*columns, *MERGED_TABLES], columns) as connection:
-        connection.execute(_sql("integrity_macros.sql"))
+        connection.execute(read_sql(__package__, "integrity_macros"))
         yield connection
-
-
-def _sql(script: str) -> str:
-    return package_files(__package__).joinpath(script).read_text("utf-8")
 
 
 def run_checks(connection: duckdb.DuckDBPyConnection, script: str) -> list[str]:
@@ -86,7 +82,7 @@ def _register_arrays(connection: duckdb.DuckDBPyConnection, generation: Generati
         pairs = pa.table({"row": np.repeat(rows, listed), "chunk": np.asarray(lists.values)})
         connection.register(f"{kind}_row", owners)
         connection.register(f"stored_{kind}_chunks", pairs)
-    connection.execute(_sql("evidence.sql"))
+    connection.execute(read_sql(__package__, "evidence"))
 
 
 def _vector_problems(

@@ -22,7 +22,7 @@ from duckdb.sqltypes import DuckDBPyType
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import open_duckdb
+from lightrag_dagster.storage.duckdb import open_duckdb, quoted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -269,8 +269,7 @@ def _bound(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Limit the memory of a database, and its disk space in a folder of its own."""
     connection.execute(f"SET memory_limit = '{_MEMORY_PERCENT}%'")  # of the container's memory, if it has a limit
     connection.execute(f"SET memory_limit = '{min(memory_limit(connection), _MOST_MEMORY)}B'")
-    place = str(folder / "spill").replace("'", "''")
-    connection.execute(f"SET temp_directory = '{place}'")
+    connection.execute(f"SET temp_directory = {quoted(folder / 'spill')}")
     connection.execute(f"SET max_temp_directory_size = '{int(shutil.disk_usage(folder).free * _DISK_SHARE)}B'")
 
 

@@ -28,7 +28,9 @@ def write_texts(arrays: Path) -> None:
     Raises:
         OSError: the disk refuses, or an array is missing.
     """
-    names = _names_in_questions(map_table(arrays, "entities"))
+    entities = map_table(arrays, "entities")
+    # Most questions have some counted terms, which are not looked up by name.
+    names: list[str] = pc.if_else(counted_terms(entities), "", entities["name"]).to_pylist()
     titles: list[str] = []
     write_text_index(arrays, _passages(map_table(arrays, "chunks"), titles), names)
     mentioned, titled, lengths = map_lists(arrays, "entity_chunks"), array("i"), array("i")
@@ -39,12 +41,6 @@ def write_texts(arrays: Path) -> None:
         titled.extend(own)
         lengths.append(len(own))
     write_lists(arrays, "title_chunks", _numbers(lengths), _numbers(titled))
-
-
-def _names_in_questions(entities: pa.Table) -> list[str]:
-    """Return the name of each entity, empty for a counted term: most questions have some of them."""
-    names: list[str] = pc.if_else(counted_terms(entities), "", entities["name"]).to_pylist()
-    return names
 
 
 def counted_terms(entities: pa.Table) -> pa.ChunkedArray:

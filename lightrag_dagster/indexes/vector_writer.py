@@ -7,7 +7,6 @@ run. Readers of a tag do not see later writes.
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from importlib.resources import files as package_files
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,12 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import EmbeddingError, IntegrityError, StoreError, one_line
 from lightrag_dagster.indexes.lance import lance_errors, open_database
 from lightrag_dagster.indexes.vector_index import update_index
 from lightrag_dagster.schemas import vector_schema
+from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
 
@@ -73,14 +74,14 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
     table = handle.name
     with scan_errors(table):
         connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
-        connection.execute(package_files(__package__).joinpath("vector_changes.sql").read_text("utf-8"))
+        connection.execute(read_sql(__package__, "vector_changes"))
         connection.unregister("held")
     rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
     with scan_errors(table):
         for batch in connection.sql("FROM outdated").to_arrow_reader(_IDS_PER_STATEMENT):
-            handle.delete(_among(batch["id"].to_pylist()))
+            handle.delete(f"id IN ({', '.join(map(quoted, batch['id'].to_pylist()))})")
     (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
     (deleted,) = _numbers(connection, "SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)")
     return VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
@@ -202,7 +203,3 @@ def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:
 def _numbers(connection: DuckDBPyConnection, query: str) -> tuple[int, ...]:
     (row,) = connection.execute(query).fetchall()
     return tuple(row)
-
-
-def _among(ids: list[str]) -> str:
-    return "id IN (" + ", ".join("'" + one.replace("'", "''") + "'" for one in ids) + ")"

@@ -9,7 +9,7 @@ import duckdb
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes import views_file
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, rows_of, spilling, unreadable
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted, rows_of, spilling, unreadable
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.view_schemas import DERIVED_VIEWS
 
@@ -86,8 +86,7 @@ def build_views(generation: Generation, *, verify: bool = False) -> None:
     with generation.home.files.writing(generation.path(VIEWS)) as temporary:
         temporary.unlink()  # DuckDB refuses a file that is there and empty
         with open_duckdb() as connection:
-            place = str(temporary).replace("'", "''")
-            connection.execute(f"ATTACH '{place}' AS views (STORAGE_VERSION 'v1.0.0')")
+            connection.execute(f"ATTACH {quoted(temporary)} AS views (STORAGE_VERSION 'v1.0.0')")
             connection.execute("USE views")
             connection.execute("BEGIN")
             create_views(connection, generation, temporary=False)

@@ -5,10 +5,11 @@ DuckDB is imported only to write one, so that `status` can look whether there is
 
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.resources import files as package_files
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.manifests import BuiltViews, FileSum
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
@@ -42,22 +43,18 @@ def record(generation: Generation) -> None:
 def comments(kind: str = "VIEW") -> Iterator[str]:
     """Yield a statement for the comment on each view, or table of its name, and each of its columns."""
     for table, schema in SCHEMAS.items():
-        yield f"COMMENT ON {kind} {table} IS {_quoted(DESCRIPTIONS[table])}"
+        yield f"COMMENT ON {kind} {table} IS {quoted(DESCRIPTIONS[table])}"
         for field in schema:
             description = (field.metadata or {})[b"description"].decode()
-            yield f'COMMENT ON COLUMN {table}."{field.name}" IS {_quoted(description)}'
+            yield f'COMMENT ON COLUMN {table}."{field.name}" IS {quoted(description)}'
 
 
 def derived_sql() -> dict[str, str]:
     """Return for each of DERIVED_VIEWS the statement that creates it."""
-    return {name: package_files(__package__).joinpath(f"{name}.sql").read_text("utf-8") for name in DERIVED_VIEWS}
+    return {name: read_sql(__package__, name) for name in DERIVED_VIEWS}
 
 
 def _tables() -> str:
     """Return a hash of the tables that the views show, independent of the folder."""
     kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]
     return identity.digest(list(comments()), derived_sql(), kinds)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

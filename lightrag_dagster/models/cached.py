@@ -74,7 +74,8 @@ class StoredChatModel:
         return stored
 
     async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
-        async with self._budget.reserve(self._worst_case(request)) as reservation:
+        limit = request.max_output_tokens or self._max_output_tokens
+        async with self._budget.reserve(self._price.of(rough_tokens(request), limit)) as reservation:
             try:
                 response = await self._model.complete(request)
                 if not response.text.strip():
@@ -90,9 +91,6 @@ class StoredChatModel:
             self._store.put_many({key: response})
         await asyncio.sleep(0)  # Send the call that waited for this one's place before working on the answer.
         return response
-
-    def _worst_case(self, request: ChatRequest) -> float:
-        return self._price.of(rough_tokens(request), request.max_output_tokens or self._max_output_tokens)
 
 
 def response_key(identity: str, request: ChatRequest) -> str:

@@ -12,11 +12,6 @@ Otherwise = Callable[[str, ChatRequest], str]
 """A function from a question without a stored answer, and its key, to a text in place of an answer; empty for none."""
 
 
-def no_answer(key: str, request: ChatRequest) -> str:
-    """Return no text."""
-    return ""
-
-
 class StoredAnswers:
     """The stored answers of the model of an identity; `used` has the keys of those that were given.
 
@@ -25,7 +20,7 @@ class StoredAnswers:
 
     awaited: frozenset[str] = frozenset()
 
-    def __init__(self, identity: str, store: ResponseStore, otherwise: Otherwise = no_answer) -> None:
+    def __init__(self, identity: str, store: ResponseStore, otherwise: Otherwise | None = None) -> None:
         self.identity = identity
         self.usage = Usage()
         self.used: set[str] = set()
@@ -38,7 +33,7 @@ class StoredAnswers:
         if stored := self._store.get_many([key]).get(key):
             self.used.add(key)
             return stored
-        if text := self._otherwise(key, request):
+        if self._otherwise and (text := self._otherwise(key, request)):
             return ChatResponse(text)
         raise TransientProviderError("no answer is stored")
 

@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,31 +19,7 @@ from lightrag_dagster.storage.home import Home
 
 _log = logging.getLogger(__name__)
 
-_CONFIG = """\
-telemetry:
-  enabled: false
-nux:
-  enabled: false
-run_monitoring:
-  enabled: true
-  free_slots_after_run_end_seconds: 60
-python_logs:
-  managed_python_loggers: [lightrag_dagster]
-  python_log_level: INFO
-retention:
-  schedule:
-    purge_after_days: 30
-  sensor:
-    purge_after_days: {skipped: 7, started: 30, success: 30, failure: 30}
-  auto_materialize:
-    purge_after_days: {skipped: 7, started: 30, success: 30, failure: 30}
-concurrency:
-  runs:
-    max_concurrent_runs: 4
-  pools:
-    granularity: op
-    default_limit: 1
-"""
+_CONFIG = files(__package__).joinpath("dagster.yaml").read_text("utf-8")
 # Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
 # no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
 # Nor does it keep the output of steps, which is empty: to capture it would start four processes a job.

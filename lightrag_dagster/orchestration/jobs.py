@@ -48,12 +48,7 @@ class Jobs:
             self._instance.delete_dynamic_partition(name, gone)
         self._instance.add_dynamic_partitions(name, [added for added in names if added not in known])
 
-    def execute(
-        self,
-        job: str,
-        config: dict[str, Any] | None = None,
-        assets: Sequence[str] = (),
-    ) -> None:
+    def execute(self, job: str, config: dict[str, Any] | None = None, assets: Sequence[str] = ()) -> None:
         """Run one job over all sources and show its steps; raises the error of a step.
 
         With `assets`, only these of the job are made; `config` is that of steps, by their names without prefix.

@@ -2,13 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from math import ceil
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from lightrag_dagster.core.protocols import CountingModel, Picture, Usage
+from lightrag_dagster.core.protocols import ExtractionModel, OpenModel, Picture, Usage
 from lightrag_dagster.core.text.figures import described_name
 from lightrag_dagster.errors import ProviderAccessError, ProviderError, TransientProviderError
 from lightrag_dagster.models.cached import response_key
@@ -17,8 +17,6 @@ from lightrag_dagster.readers import Figure
 from lightrag_dagster.stages.documents.captions import Description
 from lightrag_dagster.stages.prompts.requests import description_request
 
-OpenDescriber = Callable[[], AbstractAsyncContextManager[CountingModel]]
-
 
 class Describer:
     """Writer of captions, by a model that is opened with the first image, within a limit of calls at once.
@@ -26,14 +24,14 @@ class Describer:
     Any thread may call it. After an error that ends all requests, such as a spent budget, it makes no more calls.
     """
 
-    def __init__(self, open_model: OpenDescriber, recipes: Recipes, at_once: int, stack: ExitStack) -> None:
+    def __init__(self, open_model: OpenModel, recipes: Recipes, at_once: int, stack: ExitStack) -> None:
         self._open_model = open_model
         self._prompts = recipes.prompts
         self._model_name = recipes.settings.llm.of("describe").model
         self._at_once = at_once
         self._stack = stack
         self._lock = threading.Lock()
-        self._opened: tuple[BlockingPortal, CountingModel] | None = None
+        self._opened: tuple[BlockingPortal, ExtractionModel] | None = None
         self._stopped: Description | None = None
         self._places: asyncio.Semaphore | None = None
 
@@ -54,11 +52,11 @@ class Describer:
         portal, model = self._opened
         return portal.call(self._describe_all, model, figures)
 
-    async def _describe_all(self, model: CountingModel, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
+    async def _describe_all(self, model: ExtractionModel, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
         self._places = self._places or asyncio.Semaphore(self._at_once)
         return list(await asyncio.gather(*(self._describe(model, *one) for one in figures)))
 
-    async def _describe(self, model: CountingModel, figure: Figure, caption: str) -> Description:
+    async def _describe(self, model: ExtractionModel, figure: Figure, caption: str) -> Description:
         assert self._places is not None
         async with self._places:
             if self._stopped:
@@ -76,7 +74,7 @@ class Describer:
 
 
 @contextmanager
-def describing(open_model: OpenDescriber | None, recipes: Recipes, at_once: int) -> Iterator[Describer | None]:
+def describing(open_model: OpenModel | None, recipes: Recipes, at_once: int) -> Iterator[Describer | None]:
     """Open a describer of images for the block; yield None where they are not described."""
     if open_model is None or not recipes.describes_figures:
         yield None

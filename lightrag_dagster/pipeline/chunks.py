@@ -28,6 +28,7 @@ from lightrag_dagster.settings import ChunkingSettings, EmbeddingSettings
 from lightrag_dagster.stages.chunking.chunker import EmbedTexts
 from lightrag_dagster.stages.chunking.chunks import THREADS, chunk_documents
 from lightrag_dagster.stages.documents.raw_documents import text_hash, with_text
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -171,8 +172,6 @@ def partition_moved(
 
     `files` are those of the documents now and of the earlier chunks.
     """
-    from lightrag_dagster.storage.duckdb import view_files
-
     view_files(connection, "now", files[0], RAW_DOCUMENTS)
     view_files(connection, "earlier", files[1], CHUNKS)
     _register_rules(connection, chunking)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.storage.duckdb import in_memory, quoted, spilling
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.shards import Shard
 
@@ -34,8 +34,6 @@ class PartitionedRows:
 @contextmanager
 def open_sql(scratch: Path, shards: int) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open a database for statements over the files of a source: one that spills if it has several shards."""
-    from lightrag_dagster.storage.duckdb import in_memory, spilling
-
     with in_memory() if shards == 1 else spilling(scratch) as connection:
         bits = (shards - 1).bit_length()
         connection.execute(f"CREATE TEMP MACRO shard_of(id) AS leading_bits(id, {bits})")
@@ -47,15 +45,14 @@ def partition(
 ) -> PartitionedRows:
     """Write the rows of a statement into a new folder, partitioned by its column `shard`."""
     folder.mkdir()
-    quoted = str(folder).replace("'", "''")
     connection.execute("SET partitioned_write_flush_threshold = 2048")  # rows are held back for each file
     connection.execute(
-        f"COPY ({statement}) TO '{quoted}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (shard), OVERWRITE_OR_IGNORE)"
+        f"COPY ({statement}) TO {quoted(folder)} "
+        "(FORMAT parquet, COMPRESSION lz4, PARTITION_BY (shard), OVERWRITE_OR_IGNORE)"
     )
     return PartitionedRows(folder, schema)
 
 
-@cache
 def sql(name: str, package: str = __package__) -> str:
     """Return a statement of a package, from its folder `sql`."""
-    return resources.files(package).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
+    return read_sql(package, f"sql/{name}")

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.protocols import OpenModel, Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
-from lightrag_dagster.pipeline.captions import OpenDescriber, describing
+from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
 from lightrag_dagster.pipeline.listings import earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -46,6 +46,7 @@ from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_s
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
 from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard, shards
@@ -87,7 +88,7 @@ class ReadReport(StageReport):
 
 
 def read_source(
-    source: Source, tables: SourceTables, recipes: Recipes, open_describer: OpenDescriber | None = None
+    source: Source, tables: SourceTables, recipes: Recipes, open_describer: OpenModel | None = None
 ) -> ReadReport:
     """Read the documents of a source that changed into `raw_documents`, in a backfill all of them.
 
@@ -124,7 +125,9 @@ def read_source(
                     tables.refuse(name, listing.signature, str(error))
                     raise
                 if len(parts) > 1:
-                    stored = _mark_duplicates(step, stored, _equal_documents(connection, now), engine)
+                    view_files(connection, "now", now, RAW_DOCUMENTS)
+                    originals = connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
+                    stored = _mark_duplicates(step, stored, originals, engine)
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
         losses_accepted = judge.accepted or recipes.settings.documents.lets_go(name)
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
@@ -228,7 +231,7 @@ def _read_shard(
     step: IngestionStep,
     source: Source,
     known: Reusable,
-    describer: tuple[OpenDescriber | None, int],
+    describer: tuple[OpenModel | None, int],
     task: tuple[Shard, pa.Table],
 ) -> tuple[ShardResult, Reading]:
     """Read the listed documents of a shard that changed since those of `known` were read, and describe them.
@@ -287,8 +290,6 @@ def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) ->
 
 def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
     """Partition the files of a source by the shards of their documents."""
-    from lightrag_dagster.storage.duckdb import view_files
-
     view_files(connection, "listed", [listing.path], LISTED)
     return partition(connection, sql("listed"), folder, LISTED)
 
@@ -305,8 +306,6 @@ def _judge_reading(
     `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
     documents are looked for. Raises SourceError as `check_deletions`.
     """
-    from lightrag_dagster.storage.duckdb import view_files
-
     for view, paths in zip(("before", "now"), files, strict=False):
         view_files(connection, view, paths, RAW_DOCUMENTS)
     reading = reading._replace(losses=check_deletions(source, connection, settings))
@@ -321,18 +320,10 @@ def _judge_reading(
     return reading._replace(similar=found.slice(0, MAX_REPORTED), similar_count=found.num_rows)
 
 
-def _equal_documents(connection: "duckdb.DuckDBPyConnection", files: Sequence[Path]) -> pa.Table:
-    """Return `doc_id` and `original` of documents whose text is in another document of another shard."""
-    from lightrag_dagster.storage.duckdb import view_files
-
-    view_files(connection, "now", files, RAW_DOCUMENTS)
-    return connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
-
-
 def _mark_duplicates(
     step: IngestionStep, stored: Sequence[StoredShard], originals: pa.Table, engine: Engine
 ) -> list[StoredShard]:
-    """Store the shards again that have documents whose original is in another one."""
+    """Store the shards again that have documents whose original, in `originals` beside its `doc_id`, is in another."""
     parts = [Shard(number, len(stored)) for number in range(len(stored))]
     wrong = {number: rows for number, shard in enumerate(parts) if (rows := shard.of(originals, "doc_id")).num_rows}
     marked = engine.map(partial(_mark_shard, step), [(stored[number], rows) for number, rows in wrong.items()])

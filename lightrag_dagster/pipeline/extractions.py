@@ -33,6 +33,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -225,8 +226,6 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
     """Return the rows of EXTRACTIONS that were written for no language, or for that of their chunk."""
     if "language" not in chunks.column_names or chunks["language"].null_count == chunks.num_rows:
         return rows
-    from lightrag_dagster.storage.duckdb import in_memory
-
     with in_memory() as connection:
         connection.register("answer", rows.select(["chunk_id", "recipe", "extraction_key"]))
         connection.register("spoken", chunks.select(["chunk_id", "language"]))
@@ -295,8 +294,6 @@ def view_known(
 
     A chunk that several documents share has the language of the first, in order of path.
     """
-    from lightrag_dagster.storage.duckdb import view_files
-
     view_files(connection, "chunk", files[0], CHUNKS)
     view_files(connection, "document", files[1], RAW_DOCUMENTS)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE spoken AS {sql('spoken')}")
@@ -316,8 +313,6 @@ def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
         SourceError: the folder of sources cannot be listed.
         StoreError: the home is damaged.
     """
-    from lightrag_dagster.storage.duckdb import open_duckdb
-
     recipes, tables = situation.recipes, SourceTables(situation.home)
     records = {
         name: record.tables["extractions"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_file import derived_sql
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS
+from lightrag_dagster.storage.duckdb import in_memory, unreadable, view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def grounded_names(tables: SourceTables, sources: Sequence[str]) -> dict[str, di
     """
     import duckdb
 
-    from lightrag_dagster.storage.duckdb import in_memory, unreadable
-
     try:
         with in_memory() as connection:
             return _counted(connection, tables, sources)
@@ -49,8 +48,6 @@ def grounded_names(tables: SourceTables, sources: Sequence[str]) -> dict[str, di
 def _counted(
     connection: "duckdb.DuckDBPyConnection", tables: SourceTables, sources: Sequence[str]
 ) -> dict[str, dict[str, GroundedNames]]:
-    from lightrag_dagster.storage.duckdb import view_files
-
     views = {"all_chunk": CHUNKS, "extractions": EXTRACTIONS, "mention": ENTITY_MENTIONS}
     for (view, schema), table in zip(views.items(), ("chunks", "extractions", "entity_mentions"), strict=True):
         versions = {source: tables.require(table, source).version for source in sources}

@@ -20,6 +20,7 @@ from lightrag_dagster.pipeline.shards import (
 )
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.storage.duckdb import in_memory
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
@@ -118,8 +119,6 @@ def keep_mentions(extractions: pa.Table, earlier: pa.Table, mentions: Sequence[p
     Returns:
         These tables of the former, and EXTRACTIONS of the latter.
     """
-    from lightrag_dagster.storage.duckdb import in_memory
-
     with in_memory() as connection:
         connection.register("now", extractions.select(PARSED_COLUMNS))
         connection.register("earlier", earlier.select(PARSED_COLUMNS))

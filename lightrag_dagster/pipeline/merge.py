@@ -22,7 +22,7 @@ from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.settings import EngineName
+from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
 from lightrag_dagster.storage import home_format

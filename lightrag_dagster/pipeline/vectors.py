@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import CountingEmbedder, Usage
-from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.models.providers import settings_of
@@ -20,7 +19,8 @@ from lightrag_dagster.storage.manifests import Manifest, PinnedEmbedder, VectorT
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 
-OpenEmbedder = Callable[[PinnedEmbedder, Engine], AbstractAsyncContextManager[CountingEmbedder]]
+OpenEmbedder = Callable[..., AbstractAsyncContextManager[CountingEmbedder]]
+"""Opens the embedder of some settings, a local one by the `engine` given."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
 
     async def build() -> tuple[VectorTable, Usage]:
         with open_engine(recipes.settings.engine) as engine:
-            async with open_embedder(embedder, engine) as model:
-                settings = settings_of(embedder, recipes.settings.embedding)
+            settings = settings_of(embedder, recipes.settings.embedding)
+            async with open_embedder(settings, engine=engine) as model:
                 embedding = Embedding(model, settings, engine)
                 entry = await write_vectors(generation, table, embedding)
                 if table == "chunk_vectors" and model.corpus_state([]) is not None:

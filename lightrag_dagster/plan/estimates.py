@@ -7,13 +7,13 @@ prompts and counted with o200k_base (a question had 1,118 tokens on average, 1,0
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import NamedTuple
 
 from duckdb import DuckDBPyConnection
 
 from lightrag_dagster.core.protocols import question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.prices import price_of
@@ -109,8 +109,8 @@ def own_ratios(
         recipes: Today's prompts and settings.
         questions: The number of questions that are estimated: the more, the narrower the range.
     """
-    query = files(__package__).joinpath("ratios.sql").read_text("utf-8")
-    found = connection.execute(query, {"instructions": instruction_tokens(recipes)}).fetchall()[0]
+    known = {"instructions": instruction_tokens(recipes)}
+    found = connection.execute(sql("ratios", __package__), known).fetchall()[0]
     if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
         return None
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5

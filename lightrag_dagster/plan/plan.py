@@ -76,11 +76,7 @@ class Plan:
 
 
 def make_plan(
-    settings: Settings,
-    names: Sequence[str] | None = (),
-    *,
-    backfill: bool = False,
-    knowledge_base: bool = False,
+    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
 ) -> Plan:
     """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
 

@@ -130,11 +130,8 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
         parse_and_accept(source.name, tables, recipes)
     new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
     plan.looked_at = len(sample.paths) if sample else None
-    plan.chunks_new, plan.question_tokens, plan.chunks_failed = (
-        round(new.expected),
-        round(tokens.expected),
-        found.failed,
-    )
+    plan.chunks_new, plan.question_tokens = round(new.expected), round(tokens.expected)
+    plan.chunks_failed = found.failed
     kept = found.chunks - found.failed - found.new.total() - found.free.total()
     plan.chunks_stored = kept + round(free.expected)
     pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.core.aio import run_sync
@@ -17,9 +17,6 @@ from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
 from lightrag_dagster.plan.estimates import instruction_tokens
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-
-if TYPE_CHECKING:
-    import duckdb
 
 _ROWS_AT_ONCE = 2_048
 _COUNTED = """
@@ -94,7 +91,7 @@ def _keys(chunks: pa.Table, extractor: Extractor) -> list[str]:
     return [response_key(extractor.model.identity, one) for one in questions]
 
 
-def _view_to_ask(connection: "duckdb.DuckDBPyConnection", step: IngestionStep, chunks: str) -> None:
+def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chunks: str) -> None:
     """Create the views `chunk`, `known` and `to_ask`."""
     documents = step.tables.require("raw_documents", step.source) if step.recipes.follows_languages else None
     earlier = Reusable.of("extractions", step.source, step.tables, step.recipes.extractions)
@@ -108,6 +105,6 @@ def _view_to_ask(connection: "duckdb.DuckDBPyConnection", step: IngestionStep, c
     connection.execute(f"CREATE TEMP VIEW to_ask AS {sql('to_ask', __package__)}")
 
 
-def _batches(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[pa.Table]:
+def _batches(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Table]:
     for batch in connection.sql(query).to_arrow_reader(_ROWS_AT_ONCE):
         yield pa.Table.from_batches([batch])

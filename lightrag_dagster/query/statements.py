@@ -5,8 +5,6 @@ only hidden documents use is not in it.
 """
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.resources import files as package_files
 from threading import Lock
 from typing import Any
 
@@ -14,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.storage.duckdb import bound, open_duckdb, unreadable
@@ -53,7 +52,7 @@ class Statements:
             with self._connection.cursor() as cursor:
                 for name, table in (tables or {}).items():
                     cursor.register(name, table)
-                return cursor.sql(_sql(statement), params=values).to_arrow_table()
+                return cursor.sql(read_sql(__package__, f"sql/{statement}"), params=values).to_arrow_table()
         except duckdb.Error as error:
             raise StoreError(f"the evidence cannot be read: {unreadable(error)}") from error
 
@@ -64,7 +63,7 @@ class Statements:
                 return
             with self._connection.cursor() as cursor:
                 cursor.register("written_name", self._named_by_people())
-                names = cursor.sql(_sql("names")).to_arrow_table()
+                names = cursor.sql(read_sql(__package__, "sql/names")).to_arrow_table()
                 folds = folded(names["name"])
                 columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
                 for name, column in columns.items():
@@ -117,8 +116,3 @@ def in_words(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def digits_in(folds: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Return the digits of texts: Station 14 is not a misspelt Station 15."""
     return pc.replace_substring_regex(folds, r"\P{Nd}+", "")
-
-
-@cache
-def _sql(name: str) -> str:
-    return package_files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")

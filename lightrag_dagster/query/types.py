@@ -18,6 +18,14 @@ class Brief:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+class Told(Brief):
+    """A result as dictionaries."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as dictionaries that `json.dumps` takes."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
 def _brief(value: object) -> str:
     if isinstance(value, str) and len(value) > _SHOWN:
         return repr(f"{value[: _SHOWN - 1]}…")
@@ -169,8 +177,8 @@ class Step(Brief):
     notes: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Retrieval:
+@dataclass(frozen=True, repr=False)
+class Retrieval(Told):
     """Everything found for a question, before any answer; the model sees exactly this.
 
     `notes` name options without effect and values of filters that no document meets; `steps` explain the retrieval.
@@ -197,18 +205,14 @@ class Retrieval:
         """True when nothing was found."""
         return not (self.entities or self.relations or self.chunks)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as dictionaries that `json.dumps` takes."""
-        return asdict(self)
-
     def __repr__(self) -> str:
         counts = {name: len(getattr(self, name)) for name in ("entities", "relations", "chunks", "references", "notes")}
         found = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name != "notes")
         return f"Retrieval({_brief(self.query)}, mode={self.mode!r}: {found})"
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(Told):
     """An answer, the documents behind it and the retrieval it is based on.
 
     `references` are all documents that the model was given, `cited` those that the answer cites. `invalid_citations`
@@ -221,10 +225,6 @@ class Answer:
     snapshot_id: str
     cited: tuple[Reference, ...] = ()
     invalid_citations: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as dictionaries that `json.dumps` takes."""
-        return asdict(self)
 
     def __repr__(self) -> str:
         return f"Answer({_brief(self.text)}, cites {len(self.cited)} of {len(self.references)} references)"

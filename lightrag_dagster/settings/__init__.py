@@ -12,30 +12,13 @@ from typing import NamedTuple
 
 import yaml
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from lightrag_dagster.core.export_formats import ExportFormat
-from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import SettingsError, one_line
-from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingMethod, ChunkingRule, ChunkingSettings
-from lightrag_dagster.settings.models import (
-    MOST_OUTPUT_TOKENS,
-    EmbeddingProvider,
-    EmbeddingSettings,
-    EndpointSettings,
-    LLMSettings,
-    PriceSettings,
-    Provider,
-    RerankSettings,
-    RoleSettings,
-)
+from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
+from lightrag_dagster.settings.models import EmbeddingSettings, LLMSettings, RerankSettings, RoleSettings
 from lightrag_dagster.settings.sections import (
-    AnswerFormat,
     CacheSettings,
     DagsterSettings,
     DocumentSettings,
@@ -48,50 +31,33 @@ from lightrag_dagster.settings.sections import (
     RetentionSettings,
     Section,
     TermsMode,
-    TypeSettings,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, unknown_setting
-from lightrag_dagster.settings.yaml_files import load_yaml, read_settings, yaml_mistake
+from lightrag_dagster.settings.yaml_files import read_settings, yaml_mistake
 
 __all__ = [
-    "CONFIG_FILE",
-    "CONFIG_VARIABLE",
-    "MOST_OUTPUT_TOKENS",
-    "AnswerFormat",
     "CacheSettings",
     "Chosen",
     "ChunkerSettings",
-    "ChunkingMethod",
-    "ChunkingRule",
     "ChunkingSettings",
-    "DagsterSettings",
     "DocumentSettings",
-    "EmbeddingProvider",
     "EmbeddingSettings",
-    "EndpointSettings",
-    "EngineName",
     "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
     "LLMSettings",
     "MergingSettings",
-    "PriceSettings",
-    "Provider",
     "QuerySettings",
     "RerankSettings",
     "RetentionSettings",
-    "Role",
     "RoleSettings",
     "RowsSettings",
-    "Section",
     "Settings",
     "SourceSettings",
     "TermsMode",
-    "TypeSettings",
     "choosing",
     "load_settings",
-    "load_yaml",
     "yaml_mistake",
 ]
 

@@ -19,6 +19,7 @@ from lightrag_dagster.core.text.composed import composed
 EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 _OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}\b|team:.+", re.DOTALL)
 """The owners that Dagster takes, which would refuse all definitions for another."""
@@ -59,10 +60,8 @@ class DocumentSettings(Section):
         default="pdfium",
         description="docling finds layout and tables with models, slowly; with the extra `docling`.",
     )
-    max_deleted_share: float = Field(
+    max_deleted_share: Share = Field(
         default=0.2,
-        ge=0,
-        le=1,
         description="A source that lost more than this share of its documents at once needs accept_deletes.",
     )
     accept_deletes: bool | tuple[Annotated[str, AfterValidator(composed)], ...] = Field(
@@ -77,10 +76,8 @@ class DocumentSettings(Section):
         description="Report documents of a source that share so much of their text with another, such as 0.8; unset, "
         "they are not looked for. Equal ones are always found.",
     )
-    max_failed_share: float = Field(
+    max_failed_share: Share = Field(
         default=0.2,
-        ge=0,
-        le=1,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",
     )
 
@@ -137,17 +134,13 @@ class ExtractionSettings(Section):
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
     )
     gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for missed entities and relations.")
-    max_rejected_share: float = Field(
+    max_rejected_share: Share = Field(
         default=0.1,
-        ge=0,
-        le=1,
         description="A source keeps its last accepted version if a larger share of the rows in the model's answers "
         "cannot be used, of all answers and of those that came since.",
     )
-    min_grounded_share: float = Field(
+    min_grounded_share: Share = Field(
         default=0.5,
-        ge=0,
-        le=1,
         description="The check `names_grounded` warns if a smaller share of the names that a model gave to entities "
         "is in the text it read.",
     )

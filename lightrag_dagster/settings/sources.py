@@ -96,12 +96,6 @@ class SourceSettings(Section):
         "depends on it. With `{partition}` in `uri` or `rows.query`, only its partitions that changed are read.",
     )
 
-    @field_validator("uri")
-    @classmethod
-    def _has_a_partition(cls, uri: str) -> str:
-        _check_spelling(uri)
-        return uri
-
     @field_validator("include", "exclude")
     @classmethod
     def _are_of_every_partition(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -124,29 +118,19 @@ class SourceSettings(Section):
         return (self.rows.query if self.rows else None) or ""
 
     @model_validator(mode="after")
-    def _says_whose_partitions(self) -> "SourceSettings":
+    def _fits_together(self) -> "SourceSettings":
         if self.asset and (other := _WORD.search(PARTITION.sub("", self.uri))):
             raise ValueError(
                 f"uri: {other[0]} is not replaced; write {{partition}}, or a dimension as in {{partition.day}}"
             )
-        if not self.dimensions:
-            return self
-        if not self.asset:
+        if self.dimensions and not self.asset:
             raise ValueError("{partition} is that of a Dagster asset; name it, as in asset: crawl/pages")
         if "" in self.dimensions and len(self.dimensions) > 1:
             raise ValueError("write either {partition} or its dimensions, as in {partition.day}")
-        if self.rows and self.rows.watermark:
+        if self.dimensions and self.rows and self.rows.watermark:
             raise ValueError("give it either {partition} or rows.watermark, which both say what changed")
-        return self
-
-    @model_validator(mode="after")
-    def _says_where(self) -> "SourceSettings":
         if bool(self.uri) == bool(self.rows and self.rows.database_variable):
             raise ValueError("give it either a uri or, for the rows of a database, rows.database_variable")
-        return self
-
-    @model_validator(mode="after")
-    def _follows_on_the_web(self) -> "SourceSettings":
         if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):
             raise ValueError("follow_hosts is for a uri on the web, such as https://docs.example/manuals")
         return self
@@ -160,7 +144,8 @@ class SourceSettings(Section):
 
     @field_validator("uri")
     @classmethod
-    def _has_no_secret(cls, uri: str) -> str:
+    def _names_partitions_and_no_secret(cls, uri: str) -> str:
+        _check_spelling(uri)
         for part in uri.split("::"):
             scheme, _, rest = part.rpartition("://")
             who = rest.split("/")[0].rpartition("@")[0]

@@ -84,15 +84,8 @@ class Ledger:
             return _limits(connection, account)
 
     def by_purpose(self) -> dict[str, Entry]:
-        """Return the totals of each purpose, over all runs and sources."""
-        counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
-        # Postgres gives the sum of integers another type.
-        totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
-        columns = (LEDGER.c.purpose, func.max(LEDGER.c.model).label("model"), *totals)
-        statement = select(*columns).group_by(LEDGER.c.purpose).order_by(LEDGER.c.purpose)
-        with self._reading() as connection:
-            rows = connection.execute(statement).all() if connection else []
-        return {row.purpose: Entry(run="", source="", **row._asdict()) for row in rows}
+        """Return the totals of each purpose, over all runs, sources and models."""
+        return {row["purpose"]: Entry(run="", source="", model="", **row) for row in self.costs(["purpose"])}
 
     def costs(self, by: Sequence[str]) -> list[dict[str, Any]]:
         """Return the totals of all entries for each combination of some of month, source, purpose and model.
@@ -101,6 +94,7 @@ class Ledger:
         `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
         """
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
+        # Postgres gives the sum of integers another type.
         totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
             if connection is None:

@@ -1,18 +1,24 @@
-"""DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work."""
+"""DuckDB in memory: one database of the process for small work, and one of its own, which spills, for large work.
+
+It is imported when a database is opened, so that what may need none can import this.
+"""
 
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import one_line
+
+if TYPE_CHECKING:
+    import duckdb
 
 SPILLING_GIGABYTES = 1.0
 """Memory of a database that spills."""
@@ -23,8 +29,10 @@ _THREADS = 2
 _opening = threading.Lock()
 
 
-def open_duckdb(file: Path | None = None, **config: bool | float | str) -> duckdb.DuckDBPyConnection:
+def open_duckdb(file: Path | None = None, **config: bool | float | str) -> "duckdb.DuckDBPyConnection":
     """Open a database of its own: in memory, or of a file, which is only read; `config` has DuckDB's options."""
+    import duckdb
+
     options: dict[str, bool | float | int | str | list[str]] = {**config}
     connection = duckdb.connect(str(file or ":memory:"), read_only=file is not None, config=options)
     connection.execute("SET enable_progress_bar = false")  # on by default where Python is interactive
@@ -32,12 +40,14 @@ def open_duckdb(file: Path | None = None, **config: bool | float | str) -> duckd
 
 
 @contextmanager
-def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
+def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
     """Give a connection of its own to the one database of the process, since opening another takes 25 milliseconds.
 
     No other connection sees the tables it registers, its variables, and the views, tables and macros it creates as
     TEMP; create nothing else. It is closed with the block.
     """
+    import duckdb
+
     with _opening:
         database = _database()
     try:
@@ -49,7 +59,7 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def spilling(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def spilling(folder: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open a database that keeps in a folder, else in a temporary one, what does not fit into SPILLING_GIGABYTES."""
     own = tempfile.TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True) if folder is None else None
     with (
@@ -65,7 +75,7 @@ def spilling(folder: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def bound(connection: duckdb.DuckDBPyConnection) -> None:
+def bound(connection: "duckdb.DuckDBPyConnection") -> None:
     """Let a database for questions take little memory, and spill the rest into a folder that is its own."""
     connection.execute("SET memory_limit = '512MB'")
     # Databases of one process would write the same files into a folder that they share.
@@ -78,13 +88,13 @@ def unreadable(error: Exception) -> str:
     return f"{one_line(error).partition(' LINE 1: ')[0]}; run `lightrag-dagster run`"
 
 
-def define_macros(connection: duckdb.DuckDBPyConnection) -> None:
+def define_macros(connection: "duckdb.DuckDBPyConnection") -> None:
     """Create the macros of `macros.sql` in a database, for all connections to it."""
-    connection.execute(_macros())
+    connection.execute(read_sql(__package__, "macros"))
 
 
 def view_files(
-    connection: duckdb.DuckDBPyConnection, view: str, paths: Iterable[Path], schema: pa.Schema | None = None
+    connection: "duckdb.DuckDBPyConnection", view: str, paths: Iterable[Path], schema: pa.Schema | None = None
 ) -> None:
     """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
     found = sorted(paths)
@@ -93,7 +103,7 @@ def view_files(
     connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_from_files(found) if found else f'FROM no_{view}'}")
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema: pa.Schema) -> str:
+def rows_of(connection: "duckdb.DuckDBPyConnection", paths: Sequence[Path], schema: pa.Schema) -> str:
     """Return a query of the rows of Parquet files, in order of the files; of none, of no rows with the schema."""
     if paths:
         return _from_files(paths)
@@ -102,19 +112,18 @@ def rows_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path], schema
     return f"SELECT {columns} WHERE false"
 
 
+def quoted(text: object) -> str:
+    """Return a text or path as a string of SQL, in its quotes."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
 def _from_files(paths: Iterable[Path]) -> str:
-    names = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
-    return f"FROM read_parquet([{names}], hive_partitioning = false)"
+    return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
 
 
 @cache
-def _database() -> duckdb.DuckDBPyConnection:
+def _database() -> "duckdb.DuckDBPyConnection":
     # Files change under their names in tests and repairs, and a long process should not keep them in memory.
     connection = open_duckdb(enable_external_file_cache=False)
     define_macros(connection)
     return connection
-
-
-@cache
-def _macros() -> str:
-    return resources.files(__package__).joinpath("macros.sql").read_text(encoding="utf-8")

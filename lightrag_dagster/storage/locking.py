@@ -4,7 +4,7 @@ The locks are files beside SQLite and advisory locks in Postgres. The system rel
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage import home_format
@@ -32,11 +32,9 @@ def building(home: Home, timeout: float) -> Iterator[Lock]:
         yield lock
 
 
-@contextmanager
-def builder_lock(home: Home, timeout: float) -> Iterator[Lock]:
+def builder_lock(home: Home, timeout: float) -> AbstractContextManager[Lock]:
     """Hold only the builder's lock, in a home of any state; raises as `building`."""
-    with home.locks.hold(home.lock, timeout, f"is building in {home.name}", any_thread=True) as lock:
-        yield lock
+    return home.locks.hold(home.lock, timeout, f"is building in {home.name}", any_thread=True)
 
 
 @contextmanager
@@ -57,12 +55,9 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         yield lock
 
 
-@contextmanager
-def source_lock(home: Home, source: str, timeout: float) -> Iterator[Lock]:
+def source_lock(home: Home, source: str, timeout: float) -> AbstractContextManager[Lock]:
     """Hold only the lock of one source, without taking over what others wrote; raises as `ingesting`."""
-    what = f"is ingesting source {source!r}"
-    with home.locks.hold(home.source_lock(source), timeout, what, any_thread=False) as lock:
-        yield lock
+    return home.locks.hold(home.source_lock(source), timeout, f"is ingesting source {source!r}", any_thread=False)
 
 
 def is_ingested(home: Home, source: str) -> bool:
@@ -76,8 +71,7 @@ def is_ingested(home: Home, source: str) -> bool:
         return False
 
 
-@contextmanager
-def using_batches(home: Home, timeout: float) -> Iterator[Lock]:
+def using_batches(home: Home, timeout: float) -> AbstractContextManager[Lock]:
     """Hold the lock of the home's batches for the block; a thread that holds it already enters at once.
 
     Args:
@@ -88,6 +82,4 @@ def using_batches(home: Home, timeout: float) -> Iterator[Lock]:
         BuilderLockedError: another process or thread still held the lock after `timeout`.
         StoreError: the home cannot be written, or the database cannot be reached.
     """
-    what = f"is busy with the batches of {home.name}"
-    with home.locks.hold(home.batches_lock, timeout, what, any_thread=False) as lock:
-        yield lock
+    return home.locks.hold(home.batches_lock, timeout, f"is busy with the batches of {home.name}", any_thread=False)

@@ -1,7 +1,7 @@
 """Records: frozen JSON files, each written whole; and the pointers among them."""
 
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,14 +20,14 @@ class Record(BaseModel):
 R = TypeVar("R", bound=Record)
 
 
-def read_record(path: Path, kind: type[R]) -> R | None:
-    """Read a record, or None when the file does not exist.
+def read_record(path: Path, kind: type[R], extra: Literal["ignore"] | None = None) -> R | None:
+    """Read a record, or None when the file does not exist; `extra` says to leave out what another version wrote more.
 
     Raises:
         StoreError: the file is damaged.
     """
     try:
-        return kind.model_validate_json(path.read_bytes())
+        return kind.model_validate_json(path.read_bytes(), extra=extra)
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES, UNPARTITIONED_TABLES
@@ -31,42 +31,22 @@ from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 _TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
 _WITH_SUMMARIES = ("entities", "relations")
-_ANY = ConfigDict(frozen=True, extra="ignore")
 
 
-# Records as another version may have written them: of these, only what is taken over.
-class _Embedder(PinnedEmbedder):
-    model_config = _ANY
-
-
-class _AnyInputs(Record):
-    model_config = _ANY
-    embedder: _Embedder
+# Of what another version wrote, only what is taken over.
+class _Inputs(Record):
+    embedder: PinnedEmbedder
 
 
 class _Manifest(Record):
-    model_config = _ANY
     sequence: int
-    inputs: _AnyInputs
+    inputs: _Inputs
 
 
 class _Generation(Record):
-    model_config = _ANY
-    inputs: _AnyInputs
+    inputs: _Inputs
     summaries: dict[str, int] = Field(default={})
     failed_summaries: int = 0
-
-
-class _Accepted(Accepted):
-    model_config = _ANY
-
-
-class _Pointer(Pointer):
-    model_config = _ANY
-
-
-class _Pins(Pins):
-    model_config = _ANY
 
 
 def take_over(home: Home, timeout: float) -> list[str]:
@@ -119,7 +99,7 @@ def _take_over_tables(home: Home, source: str) -> None:
             inputs = {name: today(name, one) if name in SOURCE_TABLES else one for name, one in found.inputs.items()}
             now = {"version": today(found.table, found.version), "inputs": inputs}
             atomic.write_text(pointer, found.model_copy(update=now).model_dump_json(indent=2))
-    if accepted := read_record(home.accepted(source), _Accepted):
+    if accepted := read_record(home.accepted(source), Accepted, "ignore"):
         versions = {table: today(table, accepted.tables.get(table, "")) for table in SOURCE_TABLES}
         atomic.write_text(home.accepted(source), Accepted(source=source, tables=versions).model_dump_json(indent=2))
 
@@ -133,18 +113,18 @@ def _version(pointer: Path) -> TableVersion | None:
 
 def _left_by_snapshots(home: Home) -> Left | None:
     """Return what the newest snapshot leaves to the next one; None if there is none."""
-    found = [read_record(path, _Manifest) for path in home.generations.glob(f"gen-*/{generations.MANIFEST}")]
+    found = [read_record(path, _Manifest, "ignore") for path in home.generations.glob(f"gen-*/{generations.MANIFEST}")]
     newest = max(filter(None, found), key=lambda one: one.sequence, default=None)
     return Left(embedder=newest.inputs.embedder, sequence=newest.sequence) if newest else None
 
 
 def _keep_summaries(home: Home) -> Generation | None:
     """Make the newest generation one of entities and relations alone, from which the next takes its summaries."""
-    pointer = read_record(home.newest, _Pointer)
+    pointer = read_record(home.newest, Pointer, "ignore")
     if pointer is None or not home.generation(pointer.id).exists():
         return None
     last = generations.fetched(home, pointer.id)
-    record = read_record(last.path(generations.RECORD), _Generation)
+    record = read_record(last.path(generations.RECORD), _Generation, "ignore")
     if record is None or not all(map(last.has, _WITH_SUMMARIES)):
         return None
     inputs = GenerationInputs(
@@ -164,7 +144,7 @@ def _keep_summaries(home: Home) -> Generation | None:
 def _removal(home: Home) -> list[str]:
     """Return what is lost with the snapshots, for people; nothing if there are none."""
     snapshots = len(list(home.generations.glob(f"gen-*/{generations.MANIFEST}")))
-    pins, held = read_record(home.pins, _Pins), read_record(home.held, _Pointer)
+    pins, held = read_record(home.pins, Pins, "ignore"), read_record(home.held, Pointer, "ignore")
     lost = [f"the snapshots of another version of this package: {snapshots:,}"] if snapshots else []
     lost += [f"their names: {', '.join(sorted(pins.names))}"] if pins and pins.names else []
     lost += [f"the rollback to {held.id}"] if held else []

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.errors import SettingsError, SourceError, one_line
-from lightrag_dagster.models.providers import open_chat_model, open_embedder, settings_of
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
@@ -108,13 +108,9 @@ def publish(
     Raises as the steps do.
     """
     settings, home = recipes.settings, Home.of(recipes.settings)
-    merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise", account), backfill=backfill)
+    merge_sources(recipes, partial(open_chat_model, settings.llm, home, "summarise", account), backfill=backfill)
     for table in VECTOR_TABLES:
-        embed(
-            recipes,
-            table,
-            lambda one, engine: open_embedder(settings_of(one, settings.embedding), home, account, engine),
-        )
+        embed(recipes, table, partial(open_embedder, home=home, account=account))
     build_graph(settings, database=database)
     manifest = publish_newest(home)
     collect_after_publication(home, settings.retention)

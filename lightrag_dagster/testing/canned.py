@@ -2,17 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 from uuid import uuid4
 
 from pydantic import Field
 
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
-
-if TYPE_CHECKING:
-    from lightrag_dagster.query.question import QueryOptions
 
 _SNAPSHOT = "canned"
 
@@ -39,26 +37,26 @@ class CannedKnowledgeBase(KnowledgeBaseResource):
         """The questions so far, of `query` and `retrieve`."""
         return _ASKED[self.name]
 
-    def retrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
+    def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return a retrieval that found nothing."""
         self.asked.append(query)
         return Retrieval(query, options.get("mode") or "mix", _SNAPSHOT, Keywords())
 
-    def query(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
+    def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return the answer to a question; raises QueryError when there is none."""
         retrieval, text = self.retrieve(query, **options), self.answers.get(query, self.default)
         if text is None:
             raise QueryError(f"there is no canned answer to {query!r}; add it to `answers`, or set `default`")
         return Answer(text, (), retrieval, _SNAPSHOT)
 
-    def query_batch(self, queries: Sequence[str], **options: "Unpack[QueryOptions]") -> list[Answer]:
+    def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions; raises as `query`."""
         return [self.query(query, **options) for query in queries]
 
-    async def aretrieve(self, query: str, **options: "Unpack[QueryOptions]") -> Retrieval:
+    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """See `retrieve`."""
         return self.retrieve(query, **options)
 
-    async def aquery(self, query: str, **options: "Unpack[QueryOptions]") -> Answer:
+    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """See `query`."""
         return self.query(query, **options)

@@ -1,12 +1,13 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 
 import pytest
 
-from lightrag_dagster.core.in_time import map_in_time
+from lightrag_dagster.core.in_time import map_in_order, map_in_time
 
 
 def test_every_item_comes_with_its_result() -> None:
@@ -48,6 +49,40 @@ def test_an_error_is_raised() -> None:
     known: dict[str, int] = {}
     with pytest.raises(KeyError, match="x"):
         list(map_in_time(known.__getitem__, ["x"], at_once=2))
+
+
+def test_an_error_that_says_that_time_is_over_is_raised_as_well() -> None:
+    def fail(_: int) -> None:
+        raise TimeoutError("of the function")
+
+    with pytest.raises(TimeoutError, match="of the function"):
+        list(map_in_time(fail, [1], at_once=2, seconds=60))
+
+
+@pytest.mark.parametrize(("threads", "at_once"), [(1, 1), (2, 2), (3, 3)])
+def test_results_come_in_order_and_as_many_are_made_at_a_time_as_there_are_threads(threads: int, at_once: int) -> None:
+    """Each call waits until as many have begun as are to be under way."""
+    meet = threading.Barrier(at_once)
+
+    def double(number: int) -> int:
+        meet.wait(20)
+        return 2 * number
+
+    assert list(map_in_order(double, range(6), threads, ahead=threads)) == [0, 2, 4, 6, 8, 10]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_more_items_are_taken_than_results_may_wait(threads: int) -> None:
+    taken = list[int]()
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    with closing(map_in_order(str, items(), threads, ahead=5)) as found:
+        assert next(found) == "0"
+    assert len(taken) == (1 if threads == 1 else 6)
 
 
 def test_a_thread_that_hangs_keeps_no_process_from_ending() -> None:

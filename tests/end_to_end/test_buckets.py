@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -207,7 +208,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
     merge_sources(recipes, lambda: open_chat_model(recipes.settings.llm, home, "summarise"))
     for table in VECTOR_TABLES:
         home, recipes = elsewhere()
-        embed(recipes, table, lambda one, _: open_embedder(one.settings(in_bucket.embedding), Home.of(in_bucket)))
+        embed(recipes, table, partial(open_embedder, home=Home.of(in_bucket)))
     build_graph(elsewhere()[1].settings)
     home, recipes = elsewhere()
     assert publish_newest(Home.of(recipes.settings)).snapshot_id == published(expected).snapshot_id

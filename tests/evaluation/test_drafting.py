@@ -44,7 +44,7 @@ def settings(published_home: Path, tmp_path: Path) -> Settings:
 
 
 def drafting(settings: Settings, count: int = 9) -> Drafting:
-    return Drafting(settings, take_sample(Situation.looking(settings), 100, []), count, least_tokens=5)
+    return Drafting(settings, take_sample(Situation.looking(settings), 100), count, least_tokens=5)
 
 
 def test_a_question_names_the_documents_of_its_passage_and_is_bought_once(

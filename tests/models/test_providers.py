@@ -13,7 +13,8 @@ import pytest
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import BudgetExceededError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, PriceSettings, RoleSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
+from lightrag_dagster.settings.models import PriceSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home

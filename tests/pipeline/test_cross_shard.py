@@ -11,7 +11,8 @@ from lightrag_dagster.pipeline.chunks import partition_moved
 from lightrag_dagster.pipeline.cross_shard import open_sql
 from lightrag_dagster.pipeline.extractions import answering, partition_places
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
-from lightrag_dagster.settings import ChunkingRule, ChunkingSettings
+from lightrag_dagster.settings import ChunkingSettings
+from lightrag_dagster.settings.chunking import ChunkingRule
 from lightrag_dagster.stages.documents.raw_documents import text_hash
 from lightrag_dagster.storage.tables.shards import Shard
 from tests.storage.corpus import rows

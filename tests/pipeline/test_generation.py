@@ -283,7 +283,7 @@ def test_only_where_another_embedder_may_help_an_error_names_it(
     set_newest(home, merge(home, "river", embedder_identity=kept or recipes.embedder))
 
     @asynccontextmanager
-    async def opened(*_: object) -> AsyncIterator[CountingEmbedder]:
+    async def opened(*_: object, **__: object) -> AsyncIterator[CountingEmbedder]:
         raise error
         yield
 

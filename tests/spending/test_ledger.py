@@ -25,7 +25,7 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
 
     assert ledger.last_run() == "b"
     assert ledger.spent("a") == 0.75
-    assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "m", 4, 4, 200, 80, 20, 1.0)
+    assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "", 4, 4, 200, 80, 20, 1.0)
     assert list(ledger.by_purpose()) == ["embed", "extract"]
 
 

@@ -3,7 +3,8 @@ import threading
 
 import pytest
 
-from lightrag_dagster.settings import LLMSettings, PriceSettings
+from lightrag_dagster.settings import LLMSettings
+from lightrag_dagster.settings.models import PriceSettings
 from lightrag_dagster.spending.prices import FREE, Price, price_of
 
 

@@ -1,14 +1,10 @@
 """Room with a door: the desk of people who decide about names. Others use the names here alone."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates, find_duplicates
-    from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
-    from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
-    from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, price_of_names, read_review
-    from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
+from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates, find_duplicates
+from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
+from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
+from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, price_of_names, read_review
+from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
 
 __all__ = [
     "COLUMNS",
@@ -32,19 +28,3 @@ __all__ = [
     "take",
     "undo",
 ]
-
-# Imported at first use: most commands need one of them.
-_MODULES = {
-    "duplicates": ("Candidates", "duplicate_candidates", "find_duplicates"),
-    "names": ("KnownNames", "in_documents", "known_names"),
-    "opinions": ("Opinion", "Pair", "ask_pairs", "asking_price", "stored_opinions"),
-    "review": ("COLUMNS", "Reviewed", "accept", "pairs_of", "price_of_names", "read_review"),
-    "taking": ("accept_loss", "take", "undo"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    module = next((module for module, names in _MODULES.items() if name in names), None)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -43,7 +43,6 @@ class Candidates(NamedTuple):
     """Pairs whose score is under both thresholds, unless their names are equal."""
     version: str
     """The version of the stored table."""
-    snapshot_id: str
 
 
 def duplicate_candidates(situation: Situation) -> Candidates:
@@ -64,7 +63,6 @@ def duplicate_candidates(situation: Situation) -> Candidates:
             outdone=int(known.inputs["outdone"]),
             unlikely=int(known.inputs["unlikely"]),
             version=known.version,
-            snapshot_id=snapshot.snapshot_id,
         )
     return find_duplicates(situation)
 
@@ -85,7 +83,7 @@ def find_duplicates(situation: Situation) -> Candidates:
         inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
         fingerprint=situation.recipes.duplicate_candidates,
     )
-    return Candidates(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
+    return Candidates(compared.rows, **counts, version=stored.version)
 
 
 def _of_same(known: TableVersion, inputs: dict[str, str], fingerprint: str) -> bool:

@@ -9,30 +9,16 @@ from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.curation.rules import Decision, Placed, resolve
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
 
 _TABLES = ("entities", "entity_evidence", "relation_evidence")
 _NEAREST = 3
 _ALIKE = 0.8
-_NAMES = """
-CREATE TEMP TABLE extracted AS
-SELECT entity_id, name, count(*) AS mentions FROM (
-    SELECT entity_id, name FROM entity_evidence
-    UNION ALL SELECT src_id, src FROM relation_evidence
-    UNION ALL SELECT tgt_id, tgt FROM relation_evidence
-) GROUP BY ALL
-"""
 _OF_DISPLAYED = """
 SELECT x.name FROM entities e JOIN extracted x USING (entity_id)
 WHERE e.name = $name ORDER BY mentions DESC, x.name LIMIT 1
-"""
-_OF_SIMILAR = """
-SELECT name FROM (
-    SELECT name, sum(mentions) AS mentions, CASE WHEN contains(' ' || lower(name) || ' ', ' ' || lower($name) || ' ')
-        THEN 1 ELSE jaro_winkler_similarity(lower(name), lower($name)) END AS likeness
-    FROM extracted GROUP BY ALL
-) WHERE likeness >= $alike ORDER BY likeness DESC, mentions DESC, name LIMIT $most
 """
 
 
@@ -48,7 +34,7 @@ class KnownNames:
         self._given = {entity_id(one.decision.into) for one in decisions if one.decision.into}
         self._parts = {curation.joined.get(one.into_id, one.into_id) for one in curation.splits}
         self._joined = curation.joined
-        connection.execute(_NAMES)
+        connection.execute(sql("names", __package__))
         names = connection.execute("SELECT DISTINCT name FROM extracted ORDER BY name").fetchall()
         self._ids = {entity_id(name) for (name,) in names}.union(removed)
 
@@ -72,7 +58,7 @@ class KnownNames:
     def nearest(self, name: str) -> Sequence[str]:
         """Return the names that hold another as words, or are most like it, the most alike first; none if none is."""
         bounds = {"name": name, "alike": _ALIKE, "most": _NEAREST}
-        return [str(one) for (one,) in self._connection.execute(_OF_SIMILAR, bounds).fetchall()]
+        return [str(one) for (one,) in self._connection.execute(sql("similar_names", __package__), bounds).fetchall()]
 
 
 @contextmanager

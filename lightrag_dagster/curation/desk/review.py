@@ -1,7 +1,6 @@
 """The review of names that may be one: the pairs that a person is shown, and the decisions that come back."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.asking import AskingPrice
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts.requests import PairEnd
@@ -28,7 +28,6 @@ COLUMNS = (
 )
 """Columns of a review: five of a file of decisions, to be filled in, and the evidence, which is passed over."""
 
-_QUERY = files(__package__).joinpath("sql/review.sql").read_text("utf-8")
 _SAID = {True: "one", False: "two", None: "cannot tell"}
 _BOTH = ("", "other_")
 
@@ -89,7 +88,7 @@ def pairs_of(situation: Situation, candidates: pa.Table) -> list[Reviewed]:
     home, snapshot_id = situation.home, situation.require_shown().snapshot_id
     with open_tables(Generation(home, snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
-        rows = connection.sql(_QUERY).to_arrow_table()
+        rows = connection.sql(sql("review", __package__)).to_arrow_table()
     with known_names(home, situation.decided.decisions) as known:
         if known is None:
             return []

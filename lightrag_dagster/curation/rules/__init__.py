@@ -1,24 +1,20 @@
 """Room with a door: decisions, their rules, those in force, and what people added. Others use the names here alone."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
-    from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, check_names
-    from lightrag_dagster.curation.rules.files import in_a_cell, read_files
-    from lightrag_dagster.curation.rules.reading import (
-        InForce,
-        Taken,
-        copy_decisions,
-        decisions_of,
-        in_force,
-        lost_number,
-        place_of,
-        resolved,
-        taken,
-    )
-    from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, WrittenText, resolve
+from lightrag_dagster.curation.rules.additions import CURATION, additions_of, store_additions
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, check_decision, check_names
+from lightrag_dagster.curation.rules.files import in_a_cell, read_files
+from lightrag_dagster.curation.rules.reading import (
+    InForce,
+    Taken,
+    copy_decisions,
+    decisions_of,
+    in_force,
+    lost_number,
+    place_of,
+    resolved,
+    taken,
+)
+from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, WrittenText, resolve
 
 __all__ = [
     "CURATION",
@@ -44,29 +40,3 @@ __all__ = [
     "store_additions",
     "taken",
 ]
-
-# Imported at first use: a merge and a question need the rules, and no database of decisions.
-_MODULES = {
-    "additions": ("CURATION", "additions_of", "store_additions"),
-    "decisions": ("Decision", "Placed", "check_decision", "check_names"),
-    "files": ("in_a_cell", "read_files"),
-    "reading": (
-        "InForce",
-        "Taken",
-        "copy_decisions",
-        "decisions_of",
-        "in_force",
-        "lost_number",
-        "place_of",
-        "resolved",
-        "taken",
-    ),
-    "resolving": ("Curation", "NO_DECISIONS", "WrittenText", "resolve"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    module = next((module for module, names in _MODULES.items() if name in names), None)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -6,17 +6,19 @@ They are an input of the merge, as recipes are: any history ends as a clean buil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lightrag_dagster.curation.rules.decisions import Decision, Placed, fingerprint
 from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError, StoreError
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+
+if TYPE_CHECKING:
+    from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 
 _OF_TABLE: Final = "decision "
 
@@ -92,7 +94,7 @@ def lost_number(home: Home) -> int:
     if not isinstance(home.decisions, Path):
         return 0
     if home.decisions.exists():
-        with DecisionStore(home.decisions) as store:
+        with _opened(home) as store:
             if store.last:
                 return 0
     return _last_built(home)
@@ -102,12 +104,12 @@ def copy_decisions(home: Home, copy: Home) -> None:
     """Copy the table of decisions to another home, which has none; raises as `taken`."""
     stored, built = _stored(home), _last_built(home)
     if stored or built:
-        with DecisionStore(copy.decisions) as store:
+        with _opened(copy) as store:
             store.skip(max(built, 1))
             store.copy(stored)
 
 
-def _stored(home: Home) -> list[StoredDecision]:
+def _stored(home: Home) -> "list[StoredDecision]":
     if number := lost_number(home):
         raise DecisionError(
             f"{home.decisions} has no decision, and the published snapshot was built with some, to number {number}; "
@@ -115,7 +117,7 @@ def _stored(home: Home) -> list[StoredDecision]:
         )
     if isinstance(home.decisions, Path) and not home.decisions.exists():
         return []
-    with DecisionStore(home.decisions) as store:
+    with _opened(home) as store:
         return store.all()
 
 
@@ -126,3 +128,9 @@ def _last_built(home: Home) -> int:
         return Generation(home, snapshot.snapshot_id).record().curation.last_taken if snapshot else 0
     except StoreError:  # the next build makes it again
         return 0
+
+
+def _opened(home: Home) -> "DecisionStore":
+    from lightrag_dagster.storage.database.decisions import DecisionStore  # a merge and a question need no database
+
+    return DecisionStore(home.decisions)

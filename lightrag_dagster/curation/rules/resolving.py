@@ -65,11 +65,6 @@ class Curation:
         """Return the names in decisions that no document has, of the ids that names in documents have."""
         return sorted(name for base, name in self.named.items() if base not in found)
 
-    @property
-    def is_empty(self) -> bool:
-        """True if the merge is the same without it."""
-        return not (self.joined or self.removed or self.splits or self.written or self.added)
-
 
 NO_DECISIONS = Curation()
 

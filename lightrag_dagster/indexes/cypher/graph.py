@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from importlib.resources import files as package_files
 from pathlib import Path
 
 import duckdb
@@ -21,13 +20,14 @@ import pyarrow as pa
 
 from lightrag_dagster.core.child import Child, ChildEndedError, Pool
 from lightrag_dagster.core.progress import report
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import IntegrityError, StoreError, one_line
 from lightrag_dagster.indexes.cypher.database import Connection, connected, result_of
 from lightrag_dagster.indexes.cypher.graph_process import STATEMENT_SECONDS
 from lightrag_dagster.indexes.integrity import checked_tables, run_checks
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.schemas import MERGED_TABLES
-from lightrag_dagster.storage.duckdb import in_memory
+from lightrag_dagster.storage.duckdb import in_memory, quoted
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Graph
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
@@ -149,17 +149,13 @@ def graph_findings(generation: Generation, path: Path) -> list[str]:
             for table in RELATIONSHIPS:
                 connection.register(f"forward_{table}", graph.edges(table, forward=True))
                 connection.register(f"backward_{table}", graph.edges(table, forward=False))
-        return run_checks(connection, _sql("cypher", "integrity_graph.sql"))
+        return run_checks(connection, read_sql(__package__, "integrity_graph"))
 
 
 def _graph_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Add one DuckDB view for each node and relationship table, to a database that has the views of a generation."""
-    connection.execute(_sql("evidence.sql"))
-    connection.execute(_sql("cypher", "graph_tables.sql"))
-
-
-def _sql(*path: str) -> str:
-    return package_files("lightrag_dagster.indexes").joinpath(*path).read_text(encoding="utf-8")
+    connection.execute(read_sql("lightrag_dagster.indexes", "evidence"))
+    connection.execute(read_sql(__package__, "graph_tables"))
 
 
 @contextmanager
@@ -207,12 +203,12 @@ def _fill(generation: Generation, target: Path, writer: Child) -> dict[str, int]
         for name, (kind, columns) in definitions.items():
             report("graph", len(rows), len(definitions))
             parquet = target.with_name(f"{name}.parquet")
-            tables.execute(f'COPY (FROM "{name}") TO {_quoted(parquet)} (FORMAT parquet)')
-            counted = tables.execute(f"SELECT count(*) FROM {_quoted(parquet)}").fetchone()
+            tables.execute(f'COPY (FROM "{name}") TO {quoted(parquet)} (FORMAT parquet)')
+            counted = tables.execute(f"SELECT count(*) FROM {quoted(parquet)}").fetchone()
             assert counted is not None
             rows[name] = counted[0]
             _run(writer, f"CREATE {kind} TABLE {name}({columns})")
-            _run(writer, f"COPY {name} FROM {_quoted(parquet)}")
+            _run(writer, f"COPY {name} FROM {quoted(parquet)}")
             parquet.unlink()
     _run(writer, "CHECKPOINT")
     _run(writer, "")
@@ -231,7 +227,3 @@ def _tell(writer: Child, message: str) -> None:
     writer.send(message.encode())
     if problem := writer.receive(STATEMENT_SECONDS):
         raise _KuzuError(problem.decode("utf-8", "replace"))
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"

@@ -5,13 +5,14 @@ The notes never mention documents that the rest of the filter hides.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from importlib.resources import files as package_files
 from shlex import quote
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import nearest, shown, suggested
 from lightrag_dagster.query.filters.filters import Filters
@@ -48,7 +49,9 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
     """
     given = filters.given
     _require_sources(connection, given.get("sources", ()))
-    connection.execute(_sql("judged_documents"), {one.name: _parameter(given.get(one.name)) for one in fields(filters)})
+    values = {one.name: given.get(one.name) for one in fields(filters)}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    connection.execute(read_sql(__package__, "judged_documents"), values)
     conditions = {name: f"len({name}) > 0" if name in _PHRASES else name for name in given}
     documents = _column(connection, f"SELECT doc_id FROM judged WHERE {_all(conditions.values())}")
     notes = [] if documents else ["no document with text passes the filters"]
@@ -121,7 +124,7 @@ def _below(paths: Sequence[str], sources: Sequence[str]) -> list[str]:
 
 
 def _undated(count: int) -> list[str]:
-    said = "1 document bears no date and is" if count == 1 else f"{count:,} documents bear no date and are"
+    said = counted(count, "document bears no date and is", "documents bear no date and are")
     return [f"{said} left out"] if count else []
 
 
@@ -131,11 +134,3 @@ def _column(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
 
 def _all(conditions: Iterable[str]) -> str:
     return " AND ".join(conditions) or "true"
-
-
-def _parameter(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _sql(name: str) -> str:
-    return package_files(__package__).joinpath(f"{name}.sql").read_text(encoding="utf-8")

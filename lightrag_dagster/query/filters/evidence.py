@@ -1,7 +1,6 @@
 """The evidence in the documents that a filter allows, and the rows merged from it."""
 
 from collections.abc import Sequence
-from importlib.resources import files as package_files
 from typing import Any
 
 import duckdb
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.rules import WrittenText
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
@@ -50,7 +50,7 @@ class Evidence:
         self._connection, self._graph, self.settings = connection, graph, settings
         bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
-        connection.execute(package_files(__package__).joinpath("view.sql").read_text(encoding="utf-8"))
+        connection.execute(read_sql(__package__, "view"))
         tables: dict[str, MappedTable] = {
             "entity": graph.entities,
             "relation": graph.relations,
@@ -109,7 +109,7 @@ def _visible(
     connection.register("written_text", pa.Table.from_pylist(rows, _WRITTEN_TEXT))
     mapped = {"given": list(settings.types.map), "type": list(settings.types.map.values())}
     connection.register("mapped_type", pa.table(mapped, _MAPPED_TYPE))
-    statement = package_files(__package__).joinpath("visible_texts.sql").read_text(encoding="utf-8")
+    statement = read_sql(__package__, "visible_texts")
     numbers = sorted(number for (number,) in connection.execute(statement).fetchall())
     return tuple(
         WrittenText(one.id, one.column, one.text, tuple(one.sources)) for one in map(written.__getitem__, numbers)

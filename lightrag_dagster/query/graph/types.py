@@ -1,20 +1,12 @@
 """Results of questions to the graph: plain frozen data, ready for JSON by `to_dict`."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from lightrag_dagster.query.types import Brief
+from lightrag_dagster.query.types import Brief, Told
 
 Kind = Literal["id", "exact", "alias", "prefix", "word", "similar"]
 Way = Literal["hops", "weight"]
-
-
-class Told(Brief):
-    """A result as dictionaries."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as dictionaries that `json.dumps` takes."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, repr=False)

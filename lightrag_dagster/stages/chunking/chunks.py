@@ -1,15 +1,15 @@
 """The `chunks` table: documents cut by the method of their rule, each chunk with its exact place and heading."""
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from itertools import islice, tee
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from lightrag_dagster.core import identity, progress
+from lightrag_dagster.core.in_time import map_in_order
 from lightrag_dagster.core.text.markdown import heading_paths
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.readers import has_headings
@@ -22,7 +22,8 @@ THREADS = 2
 """Documents that are cut at a time. Encoding releases the GIL: two gain a third over one, more gain nothing."""
 
 _DOCUMENTS_AT_ONCE = 128
-_COLUMNS = ["source", "doc_id", "path", "content", "content_hash", "media_type", "pages"]
+_READ = ["source", "path", "content", "media_type", "pages"]
+_COLUMNS = [*_READ, "doc_id", "content_hash"]
 
 
 def chunk_documents(
@@ -57,37 +58,17 @@ def chunk_documents(
         return METHODS[own.method](document, own, tools)
 
     selected = with_text(documents).select(_COLUMNS)
+    batches = selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE)
+    to_cut, to_show = tee(_document(row) for batch in batches for row in batch.select(_READ).to_pylist())
+    cuts = map_in_order(cut, to_cut, threads, ahead=_DOCUMENTS_AT_ONCE)
     tables = [CHUNKS.empty_table()]
     done = 0
-    for batch, found, cuts in _cut_batches(selected.to_batches(max_chunksize=_DOCUMENTS_AT_ONCE), cut, threads):
-        tables.append(_table(batch, found, cuts, recipe))
+    for batch in batches:
+        cut_here = list(islice(cuts, batch.num_rows))
+        tables.append(_table(batch, list(islice(to_show, batch.num_rows)), cut_here, recipe))
         done += batch.num_rows
         progress.report("chunks", done, selected.num_rows)
     return pa.concat_tables(tables)
-
-
-def _cut_batches(
-    batches: Iterable[pa.RecordBatch], cut: Callable[[Document], list[Cut]], threads: int
-) -> Iterator[tuple[pa.RecordBatch, list[Document], list[list[Cut]]]]:
-    """Yield each batch with its documents and their cuts; several threads cut the next batch meanwhile."""
-    if threads == 1:
-        for batch in batches:
-            documents = _documents(batch)
-            yield batch, documents, list(map(cut, documents))
-        return
-    ahead: deque[tuple[pa.RecordBatch, list[Document], Iterator[list[Cut]]]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        for batch in batches:
-            documents = _documents(batch)
-            ahead.append((batch, documents, pool.map(cut, documents)))
-            if len(ahead) > 1:
-                first, found, cuts = ahead.popleft()
-                yield first, found, list(cuts)
-        yield from ((first, found, list(cuts)) for first, found, cuts in ahead)
-
-
-def _documents(batch: pa.RecordBatch) -> list[Document]:
-    return [_document(row) for row in batch.select(["source", "path", "content", "media_type", "pages"]).to_pylist()]
 
 
 def _document(row: dict[str, Any]) -> Document:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lightrag_dagster.settings import ChunkingMethod
+from lightrag_dagster.settings.chunking import ChunkingMethod
 from lightrag_dagster.stages.chunking import custom, packed, semantic, structure, windows
 from lightrag_dagster.stages.chunking.chunker import Chunker
 

@@ -4,10 +4,10 @@ An unmounted disk looks like a source with everything deleted, a failed export l
 login page in place of each document like one with the same text everywhere.
 """
 
-from importlib.resources import files
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.settings import DocumentSettings
 
@@ -60,8 +60,7 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     Raises:
         SourceError: too much was lost, and `documents.accept_deletes` is off.
     """
-    statement = files(__package__).joinpath("sql/lost.sql").read_text(encoding="utf-8")
-    found = connection.execute(statement).fetchall()[0]
+    found = connection.execute(read_sql(__package__, "sql/lost")).fetchall()[0]
     before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
     all_of_it = before > 0 and now == 0 and sum(losses) == before
     if settings.lets_go(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):

@@ -2,9 +2,7 @@
 
 import errno
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core import identity, progress
+from lightrag_dagster.core.in_time import map_in_order
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.readers import why_skipped
 from lightrag_dagster.reading_schemas import STAMPS
@@ -128,18 +127,8 @@ def _changed(
 
 def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
     """Read files, several at a time, in their order."""
-    at_once = origin.at_once
-    if at_once == 1:
-        yield from ((listed, _read(origin, listed, most)) for listed in files)
-        return
-    waiting: deque[tuple[ListedFile, Future[bytes | OSError]]] = deque()
-    with ThreadPoolExecutor(at_once, thread_name_prefix="lightrag-reading") as threads:
-        for listed in files:
-            waiting.append((listed, threads.submit(_read, origin, listed, most)))
-            if len(waiting) > at_once:
-                first, data = waiting.popleft()
-                yield first, data.result()
-        yield from ((listed, data.result()) for listed, data in waiting)
+    read = map_in_order(lambda listed: _read(origin, listed, most), files, origin.at_once, origin.at_once)
+    return zip(files, read, strict=True)
 
 
 def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:

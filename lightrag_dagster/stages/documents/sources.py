@@ -100,7 +100,8 @@ def find_source(settings: Settings, name: str) -> Source:
 
 
 def _all_sources(settings: Settings) -> dict[str, Source]:
-    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in _sub_folders(settings)}
+    folders = filter(_is_folder, _entries(settings))
+    found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in folders}
     for name, named in settings.named_sources.items():
         origin = _named_origin(settings, name, named)
         if name in found and not isinstance(found[name].origin, LinkOut):
@@ -121,10 +122,6 @@ def _named_origin(settings: Settings, name: str, named: SourceSettings) -> Origi
         return Unusable(named.uri, str(error))
     except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be parsed
         return Unusable(named.uri, f"source {name!r}: {named.uri} cannot be used: {one_line(error)}")
-
-
-def _sub_folders(settings: Settings) -> list[Path]:
-    return [entry for entry in _entries(settings) if _is_folder(entry)]
 
 
 def _entries(settings: Settings) -> list[Path]:

@@ -5,12 +5,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage.duckdb import define_macros, open_duckdb
@@ -139,7 +139,6 @@ def count(connection: duckdb.DuckDBPyConnection, statement: str) -> int:
     return int(connection.execute(statement).fetchall()[0][0])
 
 
-@cache
 def read_statement(name: str) -> str:
     """Return the text of a file in sql/."""
-    return resources.files(__package__).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
+    return read_sql(__package__, f"sql/{name}")

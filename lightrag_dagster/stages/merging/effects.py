@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.curation.rules import Curation
-from lightrag_dagster.settings import TypeSettings
+from lightrag_dagster.settings.sections import TypeSettings
 from lightrag_dagster.storage.files.atomic import read_parquet
 from lightrag_dagster.storage.manifests import CurationRecord, WrittenRecord
 

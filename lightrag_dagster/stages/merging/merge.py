@@ -86,8 +86,8 @@ class Merge:
                 before = [getattr(self._previous, table)] if self._previous else []
                 view_files(connection, f"{table}_before", before, schema)
             database.run(connection, "select_long_groups")
-            rows = connection.execute("FROM long_group ORDER BY kind, id").fetchall()
-            groups = [group for group in (Group(*row) for row in rows) if self._is_long(group, count_tokens)]
+            found = [Group(*row) for row in connection.execute("FROM long_group ORDER BY kind, id").fetchall()]
+            groups = [one for one in found if needs_summary(one.descriptions, self._settings, count_tokens)]
             connection.register("long", pa.table({"id": pa.array([group.id for group in groups], pa.string())}))
             kept = "SELECT id, summary, NULL AS failed, recipe FROM kept_summary SEMI JOIN long USING (id)"
             self._kept = database.fetch(connection, kept, _SUMMARIES)
@@ -115,9 +115,6 @@ class Merge:
         merged = Merged(*(space.paths(table) for table in Merged._fields))
         with space.scratch.step([*chain(*merged)]):
             return merged
-
-    def _is_long(self, group: Group, count_tokens: CountTokens) -> bool:
-        return needs_summary(group.descriptions, self._settings, count_tokens)
 
 
 @contextmanager

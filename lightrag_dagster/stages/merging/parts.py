@@ -42,7 +42,7 @@ from lightrag_dagster.schemas import (
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
-from lightrag_dagster.storage.duckdb import view_files
+from lightrag_dagster.storage.duckdb import quoted, view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
 
 ROWS_PER_PART = 500_000
@@ -134,7 +134,7 @@ class Workspace:
 
     def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, part: int | None = None) -> None:
         """Write the rows of a query to the file of a step."""
-        connection.execute(f"COPY ({query}) TO '{_quoted(self.path(table, part))}' (FORMAT parquet, COMPRESSION lz4)")
+        connection.execute(f"COPY ({query}) TO {quoted(self.path(table, part))} (FORMAT parquet, COMPRESSION lz4)")
 
 
 class Dealt(NamedTuple):
@@ -290,7 +290,7 @@ def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: st
     folder = space.scratch.folder / table
     folder.mkdir(exist_ok=True)
     connection.execute(
-        f"COPY ({query}) TO '{_quoted(folder)}' (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (part),"
+        f"COPY ({query}) TO {quoted(folder)} (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (part),"
         f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
     )
 
@@ -308,7 +308,3 @@ def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:
 def _write_evidence(connection: duckdb.DuckDBPyConnection, space: Workspace, table: str, part: int) -> None:
     rows = database.fetch(connection, f"FROM {table} ORDER BY {', '.join(SORT_KEYS[table])}", MERGED_TABLES[table])
     pq.write_table(rows, space.path(table, part), compression="lz4")
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

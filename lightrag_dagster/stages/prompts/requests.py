@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
-from lightrag_dagster.settings import AnswerFormat
+from lightrag_dagster.settings.sections import AnswerFormat
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 

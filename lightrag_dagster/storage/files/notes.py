@@ -92,20 +92,21 @@ class Notes:
         """Return all records that are noted, also where they are removed, and not yet from the bucket."""
         return [name for name, note in list(self._read().items()) if note.tag]
 
-    def add(self, notes: Mapping[str, Note]) -> None:
-        """Note that the bucket holds files, by name."""
-        self._append(notes)
+    def add(self, notes: Mapping[str, Note] | Mapping[str, None]) -> None:
+        """Note that the bucket holds files, by name; None forgets one."""
+        if notes:
+            self._read()  # which makes the file
+            with self._explained(), self._path.open("ab", buffering=0) as file:
+                file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
 
     def forget(self, names: Iterable[str]) -> None:
         """Remove the notes on files that are gone."""
         noted = self._read()
-        self._append({name: None for name in names if name in noted})
+        self.add({name: None for name in names if name in noted})
 
     def forget_below(self, folder: str) -> None:
         """Remove the notes on all files of a folder except records, also on those that are gone already."""
-        self._append(
-            {name: None for name, note in self._read().items() if name.startswith(f"{folder}/") and not note.tag}
-        )
+        self.add({name: None for name, note in self._read().items() if name.startswith(f"{folder}/") and not note.tag})
 
     def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""
@@ -155,12 +156,6 @@ class Notes:
                     else:
                         self._known[name] = Note(*note)
 
-    def _append(self, notes: Mapping[str, Note | None]) -> None:
-        if notes:
-            self._read()  # which makes the file
-            with self._explained(), self._path.open("ab", buffering=0) as file:
-                file.write(b"\n" + _lines(notes))  # a killed process may have left a part of a line
-
     def _begin(self, notes: Mapping[str, Note]) -> Path:
         """Write notes to a file beside the one in use, and return it."""
         self._root.mkdir(parents=True, exist_ok=True)
@@ -181,7 +176,7 @@ def is_named_by_content(name: str) -> bool:
     return name.startswith("tables/") and not name.endswith(".json")
 
 
-def _lines(notes: Mapping[str, Note | None]) -> bytes:
+def _lines(notes: Mapping[str, Note] | Mapping[str, None]) -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in notes.items())
 
 

@@ -24,22 +24,10 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "exports.json", "FORMAT")
-"""Records of the home itself."""
+POINTERS = ("pins.json", "purging.json", "collected.json", "exports.json", "NEWEST", "HELD", "CURRENT", "FORMAT")
+"""Records of the home itself, in the order in which they are written."""
 
-_RANKS = (
-    "generations",
-    "tables",
-    "accepted",
-    "pins.json",
-    "purging.json",
-    "collected.json",
-    "exports.json",
-    "NEWEST",
-    "HELD",
-    "CURRENT",
-    "FORMAT",
-)
+_RANKS = ("generations", "tables", "accepted", *POINTERS)
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
 _OF_SOURCES = ("tables/", "accepted/")
 _OF_RECORDS = (*_OF_SOURCES, "generations/")

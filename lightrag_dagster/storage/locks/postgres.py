@@ -10,13 +10,13 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, NullPool, Row, func, select, text
 
+from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.engine import new_postgres_engine
 from lightrag_dagster.storage.database.errors import address_name, explained
@@ -27,7 +27,7 @@ _LONGEST_NAME = 63
 """Postgres cuts a longer application name. Bytes."""
 
 _POLL_SECONDS = 0.25
-_HOLDER = text(files(__package__).joinpath("lock_holder.sql").read_text(encoding="utf-8"))
+_HOLDER = text(read_sql(__package__, "lock_holder"))
 # A holder whose machine has gone is noticed after about a minute.
 _KEEPALIVE = ("SET tcp_keepalives_idle = 30", "SET tcp_keepalives_interval = 10", "SET tcp_keepalives_count = 3")
 

@@ -62,17 +62,17 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
         BuilderLockedError: another process ingests a source whose table is damaged.
         StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
     """
-    if all(map(is_of_graph, damage)):
-        for one in damage:
-            _log.warning("%s; it is removed and built again", one)
-        discard_graph(Generation(home, snapshot_id))
-        return
-    if held_snapshot(home) == snapshot_id:
+    of_graph = all(map(is_of_graph, damage))
+    if not of_graph and held_snapshot(home) == snapshot_id:
         raise StoreError(
             f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the latest snapshot"
         )
     for one in damage:
         _log.warning("%s; it is removed and built again", one)
+    if of_graph:
+        discard_graph(Generation(home, snapshot_id))
+        return
+    for one in damage:
         if one.path.is_relative_to(home.lance):
             home.files.remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
         elif one.path.is_relative_to(home.root / "tables"):

@@ -152,11 +152,6 @@ def failed_share(version: TableVersion) -> float:
     return version.count("status", "failed") / max(1, _counted(version))
 
 
-def most_frequent(counts: Mapping[str, int]) -> str | None:
-    """Return the value that is counted most often, of several the first; None if none is."""
-    return max(counts, key=lambda value: counts[value], default=None)
-
-
 def _rejected_too_many(tables: SourceTables, parsed: TableVersion, most: float) -> str | None:
     """Return why too many rows of the answers were rejected; None if they were not."""
     record, source = accepted(tables.home, parsed.source), parsed.source
@@ -164,11 +159,12 @@ def _rejected_too_many(tables: SourceTables, parsed: TableVersion, most: float) 
     whole, new = AnswerRows.of(parsed.sums), AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
     if whole.share <= most or new.share <= most:
         return None
+    reasons = parsed.counts["reason"]
     since = f", {new.rejected:,} of {new.rows:,} since it was last accepted" if new != whole else ""
     return (
         f"{whole.rejected:,} of {whole.rows:,} rows of the answers about source {source!r} could not be used "
         f"({whole.share:.1%}{since}), more than the {most:.1%} that extraction.max_rejected_share allows; most often: "
-        f"{most_frequent(parsed.counts['reason'])}; raise the bound and run again, or backfill the source with another "
+        f"{max(reasons, key=reasons.__getitem__)}; raise the bound and run again, or backfill the source with another "
         "model or prompt"
     )
 

@@ -46,7 +46,7 @@ def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
     assert row["cosine"] > 0.5
     assert "vectors" in row["found_by"]
     stored = SourceTables(Home.of(settings)).require("duplicate_candidates", ALL_SOURCES)
-    assert stored.inputs["knowledge_base"] == published(settings).snapshot_id == found.snapshot_id
+    assert stored.inputs["knowledge_base"] == published(settings).snapshot_id
     assert duplicate_candidates(Situation.looking(settings)).rows.equals(found.rows)
 
 

@@ -192,5 +192,4 @@ def test_order_does_not_matter(decisions: list[dict[str, object]], shuffled: ran
 
 def test_no_decisions_are_nothing() -> None:
     assert resolve([]) == NO_DECISIONS
-    assert NO_DECISIONS.is_empty
     assert fingerprint([]) == ""

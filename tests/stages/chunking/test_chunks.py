@@ -1,5 +1,4 @@
 import random
-import threading
 import time
 from datetime import UTC, datetime
 
@@ -12,8 +11,7 @@ from lightrag_dagster.core import identity, progress
 from lightrag_dagster.errors import TokenizerError
 from lightrag_dagster.schemas import CHUNKS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
-from lightrag_dagster.stages.chunking.chunker import Cut, Document
-from lightrag_dagster.stages.chunking.chunks import _cut_batches, chunk_documents
+from lightrag_dagster.stages.chunking.chunks import chunk_documents
 from lightrag_dagster.stages.documents.raw_documents import text_hash
 
 SMALL = ChunkingSettings(size=8, overlap=2)
@@ -165,20 +163,6 @@ def test_every_chunk_is_a_span_of_its_document(contents: list[str]) -> None:
 def test_chunks_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     table = documents(*(f"# Title {number}\n\n" + "one two three " * number for number in range(300)))
     assert chunk_documents(table, SMALL, threads=threads).equals(chunk_documents(table, SMALL))
-
-
-@pytest.mark.parametrize(("threads", "at_once"), [(1, 1), (2, 2), (3, 3)])
-def test_as_many_documents_are_cut_at_a_time_as_there_are_threads(threads: int, at_once: int) -> None:
-    """Each cut waits until as many have begun as are to be under way."""
-    meet = threading.Barrier(at_once)
-
-    def cut(_: Document) -> list[Cut]:
-        meet.wait(20)
-        return []
-
-    batches = documents(*"abcdef").to_batches(max_chunksize=6)
-    ((_, found, cuts),) = _cut_batches(batches, cut, threads)
-    assert (len(found), cuts) == (6, [[]] * 6)
 
 
 @pytest.mark.long

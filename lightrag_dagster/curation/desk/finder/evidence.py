@@ -6,7 +6,6 @@ counts as much in a small knowledge base as in a large one.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import duckdb
@@ -16,6 +15,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, Places
+from lightrag_dagster.pipeline.cross_shard import sql
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -80,7 +80,7 @@ def collect(
     kept = connection.sql("SELECT * FROM kept ORDER BY a, b").fetchnumpy()
     one, other = kept["a"], kept["b"]
     connection.execute(f"SET VARIABLE name_words = {_NAME_WORDS}")
-    connection.execute(resources.files(__package__).joinpath("sql/evidence.sql").read_text(encoding="utf-8"))
+    connection.execute(sql("evidence", __package__))
     agreed = connection.sql("FROM agreed").fetchnumpy()
     folded = connection.sql("SELECT text, compact FROM name ORDER BY n").fetchnumpy()
     ordered = np.array([" ".join(sorted(text.split())) for text in folded["text"]], dtype=object)

@@ -9,7 +9,6 @@ Nothing here joins names: people decide. The rows depend on the entities alone, 
 """
 
 from collections.abc import Collection
-from importlib import resources
 from typing import NamedTuple
 
 import duckdb
@@ -19,6 +18,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers, near_pairs
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import DUPLICATE_CANDIDATES
 from lightrag_dagster.storage.duckdb import in_memory, spilling
 
@@ -116,7 +116,7 @@ def _meet(
     for name, value in (_VARIABLES | {"entities": entities.num_rows}).items():
         connection.execute(f"SET VARIABLE {name} = {value}")
     for script in ("words", "blocks"):
-        connection.execute(resources.files(__package__).joinpath(f"sql/{script}.sql").read_text(encoding="utf-8"))
+        connection.execute(sql(script, __package__))
     return int(connection.sql("SELECT count(*) FROM met").fetchall()[0][0])
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import SettingsError, StoreError
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 BUCKETS = ("s3", "gs", "az")
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Bucket:
+class Bucket(ByURI):
     """The objects below a URI such as s3://bucket/prefix, or those of some `names` there.
 
     Hidden ones, with a dot before a part of their name, are left out. Requests that fail for a passing reason are
@@ -30,16 +30,10 @@ class Bucket:
     connections.
     """
 
-    uri: str
     patterns: Patterns = EVERY_FILE
     names: tuple[str, ...] = ()
     required: bool = False
     at_once: ClassVar[int] = 16
-
-    @property
-    def name(self) -> str:
-        """See `Origin.name`."""
-        return self.uri
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""

@@ -14,7 +14,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
 from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -27,22 +27,16 @@ _OF_READING = ("time", "atime", "accessed")
 
 
 @dataclass(frozen=True)
-class FileSystem:
+class FileSystem(ByURI):
     """The files below a URI of fsspec, such as zip::… or sftp://host/folder, or one file.
 
     Hidden files are left out. Options of the file system are in the environment, under fsspec's names, such as
     FSSPEC_SFTP_PASSWORD. On the web, redirects are followed to its own host and to those that are named (`Hosts`).
     """
 
-    uri: str
     patterns: Patterns = EVERY_FILE
     follow_hosts: tuple[str, ...] = ()
     at_once: ClassVar[int] = 1
-
-    @property
-    def name(self) -> str:
-        """See `Origin.name`."""
-        return self.uri
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from lightrag_dagster.core.installed import installed
-from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import ByURI, ListedFile, Origin, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 
 _GROUP = "lightrag_dagster.sources"
@@ -17,21 +17,15 @@ def is_installed(scheme: str) -> bool:
 
 
 @dataclass(frozen=True)
-class InstalledSource:
+class InstalledSource(ByURI):
     """The documents of a URI by the function of a package, which is called once in each process."""
 
-    uri: str
     patterns: Patterns
 
     @property
     def at_once(self) -> int:
         """See `Origin.at_once`; 1 where the package does not say."""
         return getattr(_opened(self.uri), "at_once", 1)
-
-    @property
-    def name(self) -> str:
-        """See `Origin.name`."""
-        return self.uri
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`; raises any error of the package."""

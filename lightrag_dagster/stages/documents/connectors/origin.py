@@ -71,6 +71,18 @@ class Origin(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class ByURI:
+    """The part of an origin whose place is a URI, which holds no secret."""
+
+    uri: str
+
+    @property
+    def name(self) -> str:
+        """See `Origin.name`."""
+        return self.uri
+
+
 class Since(Protocol):
     """A listing of the documents that may have changed since an earlier one."""
 

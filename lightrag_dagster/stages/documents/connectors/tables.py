@@ -15,6 +15,7 @@ from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.csv_faults import has_columns, require_even
 from lightrag_dagster.stages.documents.connectors.folder import walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb
 
 if TYPE_CHECKING:
     import duckdb
@@ -136,8 +137,6 @@ class DuckDBQuery:
         """Open the file, which takes longer than most queries, except while it is open already; raises OSError."""
         import duckdb
 
-        from lightrag_dagster.storage.duckdb import open_duckdb
-
         if not self.file.is_file():
             raise FileNotFoundError(errno.ENOENT, "there is no such file")
         try:
@@ -206,8 +205,6 @@ def _require_distinct(names: list[str]) -> None:
 
 
 def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
-    from lightrag_dagster.storage.duckdb import in_memory
-
     reader = ROW_FILES.get(path.suffix.lower())
     if reader is None:
         raise OSError(errno.EINVAL, f"{name} has no rows; include only {', '.join(ROW_FILES)}")

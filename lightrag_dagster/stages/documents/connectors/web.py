@@ -14,7 +14,7 @@ from urllib.parse import quote
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _UNQUOTED = "/!$&'()*+,;=:@~"
 
 
 @dataclass(frozen=True)
-class Web:
+class Web(ByURI):
     """The files of some names below a URL; a web server has no listing.
 
     Redirects are followed on its own host, and to hosts that are named (`Hosts`). Requests that fail for a passing
@@ -38,17 +38,11 @@ class Web:
     host share connections.
     """
 
-    uri: str
     names: tuple[str, ...]
     patterns: Patterns = EVERY_FILE
     follow_hosts: tuple[str, ...] = ()
     required: bool = False
     at_once: ClassVar[int] = 16
-
-    @property
-    def name(self) -> str:
-        """See `Origin.name`."""
-        return self.uri
 
     def files(self) -> Iterator[ListedFile]:
         """See `Origin.files`."""
