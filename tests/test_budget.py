@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 1941,
-    "cli": 2840,  # +12: `status` names a take-over that did not end, and as JSON the error of sources that cannot be listed
+    "cli": 2840,  # +12: `status` names a take-over that did not end, and in JSON an error of the sources
     "core": 1423,
     "curation.desk": 804,
     "curation.rules": 670,
