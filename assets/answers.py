@@ -46,7 +46,7 @@ def answers(
             ALL_SOURCES,
             made.rows,
             inputs=inputs,
-            fingerprint=lightrag.recipes.answers,
+            recipe=lightrag.recipes.answers,
         )
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),

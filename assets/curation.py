@@ -34,7 +34,7 @@ def curation(lightrag: dg.ResourceParam[LightRAG]) -> Iterator[dg.ObserveResult]
     except DecisionError as error:
         version, actions = digest("conflict", str(error)), Counter[str]()
     else:
-        version, actions = found.fingerprint or _NO_DECISIONS, Counter(one.decision.action for one in found.decisions)
+        version, actions = found.version or _NO_DECISIONS, Counter(one.decision.action for one in found.decisions)
     yield dg.ObserveResult(
         asset_key=Namespace(lightrag.settings.namespace).key("curation"),
         data_version=dg.DataVersion(version),

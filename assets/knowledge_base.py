@@ -40,7 +40,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         context.log.info(str(collected))
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
-        tags=made_by(manifest.inputs.code_version),
+        tags=made_by(manifest.inputs.recipe),
         metadata={
             "snapshot_id": manifest.snapshot_id,
             "sequence": manifest.sequence,

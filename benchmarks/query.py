@@ -142,7 +142,7 @@ def write_tables(home: Home, entities: int) -> None:
         for name, schema in SOURCE_TABLES.items():
             inputs = {made_from[name]: versions[made_from[name]]} if name in made_from else {}
             table = filled(schema, rows[name, source])
-            versions[name] = tables.write(name, source, table, inputs=inputs, fingerprint="").version
+            versions[name] = tables.write(name, source, table, inputs=inputs, recipe="").version
         assert accept(home, source, 0.2).accepted
 
 

@@ -20,7 +20,7 @@ class _Compared(NamedTuple):
     id: str
     name: str
     columns: tuple[str, ...]
-    hash: str = "row_fingerprint"
+    hash: str = "row_hash"
 
 
 _SAID = ("description", "mention_count", "chunk_count", "document_count", "sources")

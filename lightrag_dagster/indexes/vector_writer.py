@@ -61,18 +61,18 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
 
     Args:
         handle: The result of `open_to_write`; one writer at a time.
-        connection: A database where `wanted` has columns `id` and `embedding_fingerprint`; it may name a row again.
+        connection: A database where `wanted` has columns `id` and `embedding_key`; it may name a row again.
             `missing` gets the same columns, once each.
         tag: Name for the version.
         dimensions: Length of every vector.
 
     Raises:
-        IntegrityError: An id is wanted with two fingerprints.
+        IntegrityError: An id is wanted with two keys.
         StoreError: The table cannot be read or written.
     """
     table = handle.name
     with scan_errors(table):
-        connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
+        connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
         connection.execute(package_files(__package__).joinpath("vector_changes.sql").read_text("utf-8"))
         connection.unregister("held")
     rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
@@ -92,7 +92,7 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     Args:
         handle: The table that was prepared.
         entry: The result of `prepare_vectors`.
-        blocks: `id` and `embedding_fingerprint` of missing rows, each once, and their vectors in that order.
+        blocks: `id` and `embedding_key` of missing rows, each once, and their vectors in that order.
 
     Raises:
         EmbeddingError: Vectors of the wrong number, size or value; that block is not written.
@@ -100,7 +100,7 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     """
     written = 0
     async for keys, vectors in blocks:
-        rows = _rows(entry, keys.select(["id", "embedding_fingerprint"]), vectors)
+        rows = _rows(entry, keys.select(["id", "embedding_key"]), vectors)
         with lance_errors(entry.table):
             handle.add(rows)
         written += rows.num_rows

@@ -173,7 +173,7 @@ def questions_pending(situation: Situation) -> list[str]:
             continue
         current = SourceTables(situation.home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, asked)
-        if current is None or current.inputs != inputs or current.fingerprint != recipe:
+        if current is None or current.inputs != inputs or current.recipe != recipe:
             jobs.append(job)
     return jobs
 

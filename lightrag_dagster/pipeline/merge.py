@@ -138,7 +138,7 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         {source: record.tables for source, record in records.items()}
         | additions_of(decided.curation, situation.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
-    ).model_copy(update={"decisions": decided.fingerprint})
+    ).model_copy(update={"decisions": decided.version})
     newest = situation.newest
     left = None if newest else home_format.left(situation.home)
     kept = newest.inputs.embedder if newest else left.embedder if left else None

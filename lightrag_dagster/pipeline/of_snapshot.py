@@ -27,8 +27,8 @@ def of_snapshot(
     snapshot_id, tables = require_current(home).snapshot_id, SourceTables(home)
     made_from = {OF_SNAPSHOT: snapshot_id, **(inputs or {})}
     known = tables.current(table, ALL_SOURCES)
-    if known and (known.inputs, known.fingerprint) == (made_from, recipe):
+    if known and (known.inputs, known.recipe) == (made_from, recipe):
         return tables.read(table, ALL_SOURCES, known.version)
     rows = make(Generation(home, snapshot_id))
-    tables.write(table, ALL_SOURCES, rows, inputs=made_from, fingerprint=recipe)
+    tables.write(table, ALL_SOURCES, rows, inputs=made_from, recipe=recipe)
     return rows

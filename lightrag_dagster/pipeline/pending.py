@@ -218,7 +218,7 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
-        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
+        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_rows(table))}
     except (SettingsError, SourceError) as error:
         problem = str(error)
     backfill = None
@@ -301,10 +301,10 @@ def accept_pending(settings: Settings) -> None:
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
-    table, recipe = current.table, recipes.of_table(current.table)
+    table, recipe = current.table, recipes.of_rows(current.table)
     if current.inputs != inputs:
         return "input changed"
-    if current.fingerprint != recipes.code[table]:
+    if current.recipe != recipes.of_tables[table]:
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"

@@ -73,7 +73,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
 
 def _published_alike(generation: Generation, published: Manifest | None) -> Generation | None:
     """Return the newest published generation, if the same code and embedder made it."""
-    if published is None or published.inputs.code_version != generation.inputs().code_version:
+    if published is None or published.inputs.recipe != generation.inputs().recipe:
         return None
     before = Generation(generation.home, published.snapshot_id)
     before.open(generations.CORPUS_STATE)

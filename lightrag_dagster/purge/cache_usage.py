@@ -62,7 +62,7 @@ def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
 def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
     """Return the keys of the vectors of the published snapshot."""
     readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
-    found = (reader.rows(["embedding_fingerprint"])["embedding_fingerprint"].to_pylist() for reader in readers)
+    found = (reader.rows(["embedding_key"])["embedding_key"].to_pylist() for reader in readers)
     return {key for keys in found for key in keys}
 
 

@@ -391,5 +391,5 @@ def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
         todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)
         kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
         rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
-        inputs, fingerprint = evaluated.inputs, evaluated.fingerprint
-        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, fingerprint=fingerprint)
+        inputs, recipe = evaluated.inputs, evaluated.recipe
+        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, recipe=recipe)

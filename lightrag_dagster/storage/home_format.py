@@ -108,7 +108,7 @@ def begin(home: Home) -> bool:
     return is_new
 
 
-def identity(home: Home) -> str | None:
+def home_id(home: Home) -> str | None:
     """Return the id of a home; None before its first builder. Raises StoreError as `read`."""
     found = read(home)
     return found.id if found else None

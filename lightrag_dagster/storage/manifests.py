@@ -36,11 +36,11 @@ _CHOOSING_AN_EMBEDDER = {"provider", "model", "dimensions", "max_input_tokens"}
 
 
 class GenerationInputs(Record):
-    """The inputs of a merge, and the code, settings and embedder by which it and everything after it is made."""
+    """The inputs of a merge, and what shapes it and everything after it."""
 
     sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
     left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
-    code: str = Field(description="Hash of the code of the merge and of everything after it")
+    revisions: str = Field(description="Hash of the revisions of the merge and of everything after it")
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
     embedder: PinnedEmbedder
@@ -51,15 +51,15 @@ class GenerationInputs(Record):
     def hash(self) -> str:
         """A hash of it all."""
         decisions = [self.decisions] if self.decisions else []
-        return digest(self.sources, self.left_out, self.code_version, *decisions)
+        return digest(self.sources, self.left_out, self.recipe, *decisions)
 
     @property
-    def code_version(self) -> str:
-        """A hash of code, settings and embedder: the inputs without the sources."""
+    def recipe(self) -> str:
+        """The recipe of all that is built: revisions, settings and embedder, without the sources."""
         rules = self.merging.model_dump(mode="json")
         # Of the embedder its identity counts, since not every provider uses every setting.
         terms = [self.terms] if self.terms != "auto" else []
-        return digest(self.code, rules, self.encoding, self.embedder.identity, *terms)
+        return digest(self.revisions, rules, self.encoding, self.embedder.identity, *terms)
 
     def makes_rows_of(self, other: "GenerationInputs") -> bool:
         """Return whether a merge has the rows of another: they differ at most in sources that are left out."""

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.purge import run_purge
-from lightrag_dagster.core.identity import document_id, embedding_fingerprint, entity_id
+from lightrag_dagster.core.identity import document_id, embedding_key, entity_id
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import LightRAGError, SourceError
@@ -89,7 +89,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     build(settings, graph=True)
     chunks = SourceTables(home).read("chunks", "notes").to_pylist()
     (chunk,) = (row for row in chunks if row["path"] == "secret.md")
-    vector = embedding_fingerprint(published(settings).vectors.identity, chunk["content"])
+    vector = embedding_key(published(settings).vectors.identity, chunk["content"])
     with building(home, 0):
         pin(home, "with the secret", published(settings).snapshot_id)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -387,14 +387,12 @@ def test_evaluations_keep_their_numbers_and_no_answer_of_an_earlier_snapshot(
     row = {field.name: 1 if pa.types.is_floating(field.type) else "" for field in EVALUATED_QUESTIONS}
     row |= {"sequence": 1, "context_tokens": 1, "answer": "Quollmark"}
     rows = pa.Table.from_pylist([row | {"snapshot_id": one} for one in ("gen-before", now)], EVALUATED_QUESTIONS)
-    tables.write("evaluated_questions", ALL_SOURCES, rows, inputs={"knowledge_base": now}, fingerprint="a")
+    tables.write("evaluated_questions", ALL_SOURCES, rows, inputs={"knowledge_base": now}, recipe="a")
     answers = {field.name: [] if pa.types.is_list(field.type) else "Quollmark" for field in ANSWERS}
     old = pa.Table.from_pylist([answers], ANSWERS)
-    tables.write("answers", ALL_SOURCES, old, inputs={"knowledge_base": "gen-before"}, fingerprint="a")
+    tables.write("answers", ALL_SOURCES, old, inputs={"knowledge_base": "gen-before"}, recipe="a")
     no_pairs = DUPLICATE_CANDIDATES.empty_table()
-    tables.write(
-        "duplicate_candidates", ALL_SOURCES, no_pairs, inputs={"knowledge_base": "gen-before"}, fingerprint="a"
-    )
+    tables.write("duplicate_candidates", ALL_SOURCES, no_pairs, inputs={"knowledge_base": "gen-before"}, recipe="a")
     purge(settings, monkeypatch, "notes/secret.md")
     left = tables.read("evaluated_questions", ALL_SOURCES)
     assert dict(zip(left["snapshot_id"].to_pylist(), left["answer"].to_pylist(), strict=True)) == {

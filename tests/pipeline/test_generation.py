@@ -134,7 +134,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
 
     publish_sources(edited, MORE)
     after = entities(edited)
-    changed = {name for name in before if after[name]["text_fingerprint"] != before[name]["text_fingerprint"]}
+    changed = {name for name in before if after[name]["descriptions_hash"] != before[name]["descriptions_hash"]}
     brief = {name for name, row in after.items() if row["description"].startswith("In brief: ")}
     assert brief == {name for name in changed if after[name]["summary_recipe"]} != set()
     assert {after[name]["summary_recipe"] for name in brief} == {Recipes.of(edited).summaries}
@@ -365,7 +365,7 @@ def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
     assert (everything is not None) == (merges or bool(names))
     if everything is not None:
         assert everything.embedder.identity == now.recipes.embedder
-        assert everything.code_version == now.recipes.generation
+        assert everything.recipe == now.recipes.generation
 
     more = now.settings.model_copy(update={"named_sources": {"more": SourceSettings(uri=str(offline.sources))}})
     wanted = next_inputs(Situation.looking(more))

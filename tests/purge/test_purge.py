@@ -56,7 +56,7 @@ def write_documents(home: Home, source: str, documents: dict[str, str]) -> None:
         parent = MADE_FROM.get(table)
         inputs = {parent: versions[parent]} if parent else {}
         values = [{"status": "processed", **row} for row in records.get(table, [])]
-        written = tables.write(table, source, rows(schema, values), inputs=inputs, fingerprint="code")
+        written = tables.write(table, source, rows(schema, values), inputs=inputs, recipe="code")
         versions[table] = written.version
 
 

@@ -59,9 +59,9 @@ def duplicate_candidates(settings: Settings) -> Candidates:
     """
     home = Home.of(settings)
     snapshot, tables = require_current(home), SourceTables(home)
-    inputs, fingerprint = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
+    inputs, recipe = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
-    if known and _of_same(known, inputs, fingerprint) and not tables.has_lost(known):
+    if known and _of_same(known, inputs, recipe) and not tables.has_lost(known):
         return Candidates(
             tables.read(TABLE, ALL_SOURCES, known.version),
             cut=int(known.inputs["cut"]),
@@ -88,13 +88,13 @@ def find_duplicates(settings: Settings) -> Candidates:
         ALL_SOURCES,
         compared.rows,
         inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
-        fingerprint=Recipes.of(settings).duplicate_candidates,
+        recipe=Recipes.of(settings).duplicate_candidates,
     )
     return Candidates(compared.rows, **counts, version=stored.version, snapshot_id=snapshot.snapshot_id)
 
 
-def _of_same(known: TableVersion, inputs: dict[str, str], fingerprint: str) -> bool:
-    return known.fingerprint == fingerprint and inputs.items() <= known.inputs.items()
+def _of_same(known: TableVersion, inputs: dict[str, str], recipe: str) -> bool:
+    return known.recipe == recipe and inputs.items() <= known.inputs.items()
 
 
 def _inputs(snapshot: Manifest, settled: Settled) -> dict[str, str]:

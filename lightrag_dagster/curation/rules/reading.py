@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, fingerprint
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
 from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError, StoreError
@@ -29,9 +29,9 @@ class InForce:
     curation: Curation = NO_DECISIONS
 
     @property
-    def fingerprint(self) -> str:
+    def version(self) -> str:
         """A hash of the decisions that shape the merge: to keep names apart shapes nothing."""
-        return fingerprint([one for one in self.decisions if one.decision.action != "apart"])
+        return version_of([one for one in self.decisions if one.decision.action != "apart"])
 
     @property
     def last_taken(self) -> int:

@@ -131,7 +131,7 @@ def _add_contexts(home: Home, source: str) -> None:
             contexts = ["River > Levels" if at % 2 == 0 else None for at in range(len(rows))]
             rows = rows.set_column(rows.schema.get_field_index("context"), CHUNKS.field("context"), pa.array(contexts))
         inputs = {parent: versions[parent] for parent in before.inputs}
-        versions[name] = tables.write(name, source, rows, inputs=inputs, fingerprint="code").version
+        versions[name] = tables.write(name, source, rows, inputs=inputs, recipe="code").version
 
 
 def _weighted_generation(home: Home, source: str) -> Generation:

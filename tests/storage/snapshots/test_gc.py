@@ -256,7 +256,7 @@ def answers(text: str) -> pa.Table:
 def write(home: Home, source: str, *texts: str) -> None:
     """Write versions of a table, one after the other, which are old by now."""
     for text in texts:
-        SourceTables(home).write("answers", source, answers(text), inputs={}, fingerprint="")
+        SourceTables(home).write("answers", source, answers(text), inputs={}, recipe="")
     for path in home.root.rglob("*.parquet"):
         os.utime(path, (0, 0))
 
@@ -276,7 +276,7 @@ def test_the_files_of_a_running_ingestion_stay(any_home: Home, stored: str) -> N
             os.utime(path, (0, 0))
         planned = collect_garbage(any_home, keep(1), dry_run=True)
         done = collect_garbage(any_home, keep(1), dry_run=False)
-        run(lambda: tables.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+        run(lambda: tables.record("answers", "busy", [shard], inputs={}, recipe=""))
     assert (done.skipped, done.table_versions) == (planned.skipped, planned.table_versions) == (["busy"], 1)
     assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
     assert files_of(any_home, "quiet") == 1
@@ -294,7 +294,7 @@ def test_a_file_of_a_backfill_stays_while_it_runs(tmp_path: Path) -> None:
     with elsewhere(home, "busy") as run, building(home, 0):
         shard = run(lambda: candidate.store("answers", "busy", answers("first")))
         assert collect_garbage(home, keep(1), dry_run=False).skipped == ["busy"]
-        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, recipe=""))
     with building(home, 0):
         assert collect_garbage(home, keep(1), dry_run=False).table_versions == 0
     assert candidate.read("answers", "busy")["answer"].to_pylist() == ["first"]
