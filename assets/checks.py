@@ -18,7 +18,7 @@ from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, g
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -119,7 +119,7 @@ def _names_grounded_in(lightrag: LightRAG, sources: Sequence[str], backfill: boo
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of a published snapshot with something missing."""
     refresh(lightrag.home)
-    manifest = require_current(lightrag.home)
+    manifest = require_published(lightrag.home)
     rows = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     return warned(completeness_warnings(lightrag.recipes, manifest), rows)
 

@@ -15,7 +15,7 @@ from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.pipeline.losses import decision_warnings
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 _NO_DECISIONS = "no decisions"
 
@@ -55,5 +55,5 @@ def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of decisions that had less effect on the published snapshot than meant."""
     refresh(lightrag.home)
-    manifest = require_current(lightrag.home)
+    manifest = require_published(lightrag.home)
     return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})

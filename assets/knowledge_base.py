@@ -28,7 +28,7 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
-    description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
+    description="The manifest that names one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant."""

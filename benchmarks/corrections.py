@@ -24,7 +24,7 @@ from benchmarks.passages import write_sources
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import newest
+from lightrag_dagster.storage.snapshots.generations import newest_generation
 
 COMMAND = Path(sys.executable).with_name("lightrag-dagster")
 TABLES = ("entities", "relations")
@@ -73,7 +73,7 @@ class Corpus:
 
     def _table(self, name: str) -> list[dict[str, Any]]:
         ends = ["entity_id"] if name == "entities" else ["src_id", "tgt_id"]
-        rows: list[dict[str, Any]] = newest(self.home).read_table(name, ["embedding_key", *ends]).to_pylist()
+        rows: list[dict[str, Any]] = newest_generation(self.home).read_table(name, ["embedding_key", *ends]).to_pylist()
         return rows
 
 

@@ -281,7 +281,7 @@ def main() -> None:
     embedder = SyntheticEmbedder(given.dimensions, max(1, given.entities // CLUSTER))
     if not given.measure:
         print(f"{given.entities} entities, {given.dimensions} dimensions")
-        if not home.current.exists():
+        if not home.published.exists():
             build(home, given.entities, embedder, given.twice)
         subprocess.run([sys.executable, "-c", OPENING, str(given.home)], check=True)
         # A process of its own, so that its memory is that of asking alone.

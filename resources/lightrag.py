@@ -15,7 +15,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import PinnedEmbedder
+from lightrag_dagster.storage.manifests import EmbedderRecord
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 
@@ -52,7 +52,7 @@ class LightRAG:
         return open_chat_model(self.settings.llm, self.home, role, account)
 
     def embedder(
-        self, account: Account, embedder: PinnedEmbedder, engine: Engine
+        self, account: Account, embedder: EmbedderRecord, engine: Engine
     ) -> AbstractAsyncContextManager[CountingEmbedder]:
         """Open an embedder, which may differ from the one of the settings, for one block."""
         return open_embedder(settings_of(embedder, self.settings.embedding), self.home, account, engine)

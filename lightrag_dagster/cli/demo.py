@@ -23,7 +23,7 @@ from lightrag_dagster.settings import (
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 QUESTION = "What does the duty officer do at an amber alarm?"
 _EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
@@ -56,7 +56,7 @@ def run_demo(console: Console) -> None:
 
 
 def _require_own_home(settings: Settings) -> None:
-    published = current_snapshot(Home.of(settings))
+    published = published_snapshot(Home.of(settings))
     others = sorted(published.inputs.sources.keys() - find_sources(settings).keys()) if published else []
     if others:
         raise StoreError(

@@ -9,7 +9,7 @@ from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purg
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
@@ -30,7 +30,7 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
         verb, exported = "removing" if yes else "would be removed", exported_snapshots(home)
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
-            named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
+            named = ", ".join(name for name, snapshot_id in pinned_snapshots(home).items() if snapshot_id == one)
             taken_along = ", with its exports" if one in exported else ""
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}", soft_wrap=True)
         if settings.curation:

@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import VECTOR_TABLES, PinnedEmbedder
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -72,7 +72,7 @@ class TemporaryHome:
         """Merge, embed and publish what was ingested or accepted; return the calls. Raises as `ingest`."""
         settings, home, account = self.settings, self._home, self._account
 
-        def open_one(one: PinnedEmbedder, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
+        def open_one(one: EmbedderRecord, engine: Engine) -> AbstractAsyncContextManager[CountingEmbedder]:
             return open_embedder(settings_of(one, settings.embedding), home, account, engine)
 
         usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage

@@ -23,7 +23,7 @@ from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import chosen_sources
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot
 
 MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and not mode.keywords)
 """The modes that are measured: those for which no language model is asked."""
@@ -83,7 +83,7 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
     home, names = Home.of(settings), [one.name for one in chosen_sources(settings, [])]
     sample = take_sample(home, names, documents, [path for one in questions for path in one.documents])
     asked = [one for one in questions if one.documents and not one.chunks and sample.documents >= set(one.documents)]
-    published = latest_snapshot(home)
+    published = newest_snapshot(home)
     with temporary_folder("lightrag-try-") as folder:
         embedding = settings_of(published.inputs.embedder, settings.embedding) if published else settings.embedding
         as_it_is = settings.model_copy(update={"embedding": embedding})

@@ -1,4 +1,4 @@
-"""Writing of a vector table in LanceDB, updated in place by differences; a tag pins the version of a generation.
+"""Writing of a vector table in LanceDB, updated in place by differences; a tag marks the version of a generation.
 
 The rows of the head are read from the head itself: rows that a killed run left are found, kept or replaced by the next
 run. Readers of a tag do not see later writes.
@@ -147,9 +147,9 @@ def rewrite_vectors(home: Home, entry: VectorTable) -> None:
     """
     database = open_database(home)
     with lance_errors(entry.table):
-        pinned = database.open_table(entry.table)
-        pinned.checkout(entry.tag)
-        handle = write_anew(database, pinned, entry.dimensions)
+        tagged = database.open_table(entry.table)
+        tagged.checkout(entry.tag)
+        handle = write_anew(database, tagged, entry.dimensions)
         update_index(handle, entry.table)
         handle.optimize()
         pin(handle, entry.tag)

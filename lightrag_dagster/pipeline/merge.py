@@ -30,7 +30,7 @@ from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, GenerationInputs
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
@@ -205,7 +205,7 @@ def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
     return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
 
 
-def _check_embedder(embedder: PinnedEmbedder, recipes: Recipes) -> None:
+def _check_embedder(embedder: EmbedderRecord, recipes: Recipes) -> None:
     try:
         now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
     except SettingsError as error:

@@ -22,7 +22,7 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -181,7 +181,7 @@ class Recipes:
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
             terms=self.settings.extraction.terms,
-            embedder=PinnedEmbedder(
+            embedder=EmbedderRecord(
                 provider=embedding.provider,
                 model=embedding.model,
                 dimensions=embedding.dimensions,

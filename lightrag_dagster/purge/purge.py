@@ -43,12 +43,12 @@ from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import (
-    current_snapshot,
     held_snapshot,
     list_snapshots,
     pin,
-    require_current,
-    snapshot_names,
+    pinned_snapshots,
+    published_snapshot,
+    require_published,
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, accepted, judge
@@ -172,8 +172,8 @@ def _unfinished(home: Home) -> Gone:
 
 
 def _published_sources(home: Home) -> set[str]:
-    current = current_snapshot(home)
-    return set(current.inputs.sources) if current else set()
+    published = published_snapshot(home)
+    return set(published.inputs.sources) if published else set()
 
 
 def _earlier_sources(home: Home) -> set[str]:
@@ -218,7 +218,7 @@ def purging(settings: Settings, gone: Gone) -> Iterator[Manifest]:
         locks.enter_context(using_batches(home, COMMAND_SECONDS))
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
-        snapshot = require_current(home)
+        snapshot = require_published(home)
         if next_publication(Situation.looking(settings)) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
@@ -360,7 +360,7 @@ def _versions_by_path(documents: pa.Table, paths: set[str]) -> dict[str, set[str
 
 def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
     """Let no record name another snapshot, a table of sources that are gone, or a backfill of the other sources."""
-    for name, named in snapshot_names(home).items():
+    for name, named in pinned_snapshots(home).items():
         if named != snapshot.snapshot_id:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))

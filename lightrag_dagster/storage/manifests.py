@@ -11,14 +11,14 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import EmbeddingProvider, EmbeddingSettings, MergingSettings, TermsMode
 from lightrag_dagster.storage.records import Pointer, Record
 
-MADE_AGAIN = "`lightrag-dagster run` makes that of the current snapshot again; delete that of an older one"
+MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again; delete that of an older one"
 """The next step where a record in the folder of a generation is damaged."""
 
 VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
 """The vector tables of every generation."""
 
 
-class PinnedEmbedder(Record):
+class EmbedderRecord(Record):
     """An embedding model: its settings, so that it can be opened again, and its identity."""
 
     provider: EmbeddingProvider
@@ -43,7 +43,7 @@ class GenerationInputs(Record):
     revisions: str = Field(description="Hash of the revisions of the merge and of everything after it")
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
-    embedder: PinnedEmbedder
+    embedder: EmbedderRecord
     decisions: str = Field(default="", description="Hash of the decisions that shape it; empty without any")
     terms: TermsMode = Field(default="auto", description="The setting by which phrases become entities")
 
@@ -107,7 +107,7 @@ SearchKind = Literal["flat", "exhaustive"]
 
 
 class VectorTable(Record):
-    """One LanceDB table, pinned."""
+    """One LanceDB table, at the version of a tag."""
 
     table: str
     tag: str
@@ -118,7 +118,7 @@ class VectorTable(Record):
     search: SearchKind | None = Field(default=None, description="None until it is tagged")
 
 
-class Vectors(PinnedEmbedder):
+class Vectors(EmbedderRecord):
     """`vectors.json`: the vector tables of a generation and the embedder that made them."""
 
     mended_by = MADE_AGAIN

@@ -22,7 +22,7 @@ from lightrag_dagster.storage.home_format import MIGRATIONS, Left
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import builder_lock, source_lock
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder, Pins
+from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs, Pins
 from lightrag_dagster.storage.records import Pointer, Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -35,7 +35,7 @@ _ANY = ConfigDict(frozen=True, extra="ignore")
 
 
 # Records as another version may have written them: of these, only what is taken over.
-class _Embedder(PinnedEmbedder):
+class _Embedder(EmbedderRecord):
     model_config = _ANY
 
 
@@ -79,12 +79,12 @@ def take_over(home: Home, timeout: float) -> list[str]:
     home.files.take_over()
     found = home_format.read(home)
     if home_format.is_todays(found):  # after a killed run, what that removed is still to be said
-        return found.removed if found and not home.current.exists() else []
+        return found.removed if found and not home.published.exists() else []
     with builder_lock(home, timeout) as lock, home.files.session(lock):
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):
             return found.removed if found else []  # another process was faster
-        for number in range(found.format + 1, home_format.newest() + 1):
+        for number in range(found.format + 1, home_format.newest_format() + 1):
             MIGRATIONS[number](home)
             found = found.model_copy(update={"format": number})
             home_format.write(home, found)
@@ -174,7 +174,7 @@ def _removal(home: Home) -> list[str]:
 def _remove_snapshots(home: Home, kept: Generation | None, lock: Lock) -> None:
     """Remove all snapshots, generations and exports except one generation, and what names them."""
     folders = [path for path in home.generations.glob("gen-*") if kept is None or path.name != kept.id]
-    gone = [home.current, home.held, home.pins, home.exported, home.collected, home.views]
+    gone = [home.published, home.held, home.pins, home.exported, home.collected, home.views]
     for path in (*gone, *(folder / generations.MANIFEST for folder in folders)):
         path.unlink(missing_ok=True)
     home.files.push(lock)

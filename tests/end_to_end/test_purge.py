@@ -34,7 +34,7 @@ from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, release, rollback
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.buckets import S3Server
@@ -137,7 +137,7 @@ def bought(settings: Settings) -> dict[str, int]:
 def check_nothing_else_changed(settings: Settings, before: dict[str, object], answer: str) -> None:
     home = Home.of(settings)
     calls = bought(settings)
-    assert find_current_damage(home, verify=True) == []
+    assert find_published_damage(home, verify=True) == []
     assert snapshot_contents(settings) == before
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.query(QUESTION).text == answer
@@ -152,7 +152,7 @@ def check_all_can_be_made_again(settings: Settings) -> None:
     published_before = published(settings).snapshot_id
     for folder in ("tables", "accepted", "generations", "lance"):
         shutil.rmtree(home.root / folder)
-    home.current.unlink()
+    home.published.unlink()
     home.newest.unlink()
     assert build(settings, graph=True).manifest == published(settings)
     assert published(settings).snapshot_id == published_before
@@ -329,7 +329,7 @@ def test_a_purge_that_was_interrupted_is_completed_by_the_next(
             interrupted.setattr(purging, step, stop)
             with pytest.raises(KeyboardInterrupt):
                 purge(settings, monkeypatch, *GONE)
-        assert find_current_damage(home) == []
+        assert find_published_damage(home) == []
     assert build(settings, graph=True).published is None
     assert places(home, ["secret.md"])["secret.md"] >= {str(home.purging)}
     assert not any(".parquet" in place for place in places(home, ["secret.md"])["secret.md"])

@@ -49,7 +49,7 @@ def test_an_edit_between_two_situations_is_in_the_second_alone(notes: Settings) 
 def test_what_is_read_of_a_home_without_anything(settings: Settings) -> None:
     empty = Situation.looking(settings)
     assert (dict(empty.sources), dict(empty.absent), dict(empty.accepted)) == ({}, {}, {})
-    assert (empty.newest, empty.shown, empty.unreleased) == (None, None, None)
+    assert (empty.newest, empty.published, empty.unreleased) == (None, None, None)
     assert empty.decided.decisions == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
         empty.newest = None  # type: ignore[misc]
@@ -58,7 +58,7 @@ def test_what_is_read_of_a_home_without_anything(settings: Settings) -> None:
 def test_an_error_is_one_of_who_asks(notes: Settings) -> None:
     shutil.rmtree(notes.sources)
     unlisted = Situation.looking(notes)
-    assert unlisted.shown == published(notes)
+    assert unlisted.published == published(notes)
     for ask in (
         lambda: unlisted.sources,
         lambda: unlisted.absent,

@@ -26,9 +26,9 @@ from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import (
     VECTOR_TABLES,
+    EmbedderRecord,
     GenerationInputs,
     Manifest,
-    PinnedEmbedder,
     VectorTable,
 )
 from lightrag_dagster.storage.snapshots import snapshots
@@ -242,7 +242,7 @@ def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", revi
         revisions=revisions,
         merging=MergingSettings(),
         encoding="o200k_base",
-        embedder=PinnedEmbedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
+        embedder=EmbedderRecord(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
     )
 
 

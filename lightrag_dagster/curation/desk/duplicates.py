@@ -17,7 +17,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -58,7 +58,7 @@ def duplicate_candidates(settings: Settings) -> Candidates:
         StoreError: the home is damaged, or the disk refuses.
     """
     home = Home.of(settings)
-    snapshot, tables = require_current(home), SourceTables(home)
+    snapshot, tables = require_published(home), SourceTables(home)
     inputs, recipe = _inputs(snapshot, _settled(in_force(settings))), Recipes.of(settings).duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
     if known and _of_same(known, inputs, recipe) and not tables.has_lost(known):
@@ -76,7 +76,7 @@ def duplicate_candidates(settings: Settings) -> Candidates:
 def find_duplicates(settings: Settings) -> Candidates:
     """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
     home = Home.of(settings)
-    snapshot, settled = require_current(home), _settled(in_force(settings))
+    snapshot, settled = require_published(home), _settled(in_force(settings))
     generation = fetched(home, snapshot.snapshot_id)
     entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
     relations = generation.read_table("relations", ["src_id", "tgt_id"])

@@ -19,7 +19,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, require_current
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, require_published
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 COLUMNS = (
@@ -88,7 +88,7 @@ def pairs_of(settings: Settings, candidates: pa.Table) -> list[Reviewed]:
         StoreError: a table is missing or damaged.
     """
     home = Home.of(settings)
-    with open_tables(Generation(home, require_current(home).snapshot_id), ["entities"]) as connection:
+    with open_tables(Generation(home, require_published(home).snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
         rows = connection.sql(_QUERY).to_arrow_table()
     with known_names(home, decisions_of(settings)) as known:
@@ -108,7 +108,7 @@ def price_of_names(settings: Settings) -> AskingPrice | None:
         StoreError: a table is missing or damaged.
     """
     home = Home.of(settings)
-    known, snapshot = SourceTables(home).current(TABLE, ALL_SOURCES), current_snapshot(home)
+    known, snapshot = SourceTables(home).current(TABLE, ALL_SOURCES), published_snapshot(home)
     if settings.llm.provider == "offline" or known is None or snapshot is None:
         return None
     if known.inputs.get("knowledge_base") != snapshot.snapshot_id:

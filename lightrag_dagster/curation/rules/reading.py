@@ -16,7 +16,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 _OF_TABLE: Final = "decision "
 
@@ -122,7 +122,7 @@ def _stored(home: Home) -> list[StoredDecision]:
 def _last_built(home: Home) -> int:
     """Return the highest number of the decisions that the published snapshot was built with; 0 without any."""
     try:
-        snapshot = current_snapshot(home)
+        snapshot = published_snapshot(home)
         return Generation(home, snapshot.snapshot_id).record().curation.last_taken if snapshot else 0
     except StoreError:  # the next build makes it again
         return 0

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("CURRENT", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "exports.json", "FORMAT")
+POINTERS = ("PUBLISHED", "NEWEST", "HELD", "pins.json", "purging.json", "collected.json", "exports.json", "FORMAT")
 """Records of the home itself."""
 
 _RANKS = (
@@ -37,7 +37,7 @@ _RANKS = (
     "exports.json",
     "NEWEST",
     "HELD",
-    "CURRENT",
+    "PUBLISHED",
     "FORMAT",
 )
 _PATTERNS = ("generations/gen-*/*.json", "tables/*/*/*.json", "accepted/*.json")
@@ -119,7 +119,7 @@ class _Records:
         self._fetch(self._of_others(map(self._mirror.name, paths)))
 
     def push(self, lock: Lock | None) -> None:
-        """Upload what this process wrote: first the data, then the records, CURRENT last."""
+        """Upload what this process wrote: first the data, then the records, PUBLISHED last."""
         with ExitStack() as opened:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
             names = self._names()

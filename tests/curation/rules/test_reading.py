@@ -219,7 +219,7 @@ def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(
     for act in (looked, build, make_plan):
         with pytest.raises(DecisionError, match=r"decision 1 and names\.yaml:1 give one entity two names"):
             act(settings)
-    assert not Home.of(settings).current.exists()
+    assert not Home.of(settings).published.exists()
 
 
 def test_files_and_commands_count_alike_and_order_reasons_and_authors_shape_nothing(make: Make, tmp_path: Path) -> None:
