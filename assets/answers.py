@@ -38,7 +38,7 @@ def answers(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightR
         if made.asked_again:
             # Inputs that differ from those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
-        version = stored.write("answers", ALL_SOURCES, made.rows, inputs=inputs, fingerprint=lightrag.recipes.answers)
+        version = stored.write("answers", ALL_SOURCES, made.rows, inputs=inputs, recipe=lightrag.recipes.answers)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),
         metadata=table_metadata(made.rows, asked=made.asked, failed=made.failed, seconds=watch.seconds),

@@ -34,7 +34,7 @@ def curation(lightrag: dg.ResourceParam[LightRAG]) -> Iterator[dg.ObserveResult]
     except DecisionError as error:
         version, actions = digest("conflict", str(error)), Counter[str]()
     else:
-        version, actions = found.fingerprint or _NO_DECISIONS, Counter(one.decision.action for one in found.decisions)
+        version, actions = found.version or _NO_DECISIONS, Counter(one.decision.action for one in found.decisions)
     yield dg.ObserveResult(
         asset_key=Namespace(lightrag.settings.namespace).key("curation"),
         data_version=dg.DataVersion(version),
@@ -54,5 +54,5 @@ def hold_together(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
 
 def decisions_match(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     """Warn of decisions that had less effect on the published snapshot than meant."""
-    manifest = Situation.looking(lightrag.settings).require_shown()
+    manifest = Situation.looking(lightrag.settings).require_published()
     return warned(decision_warnings(lightrag.home, manifest), {"snapshot": manifest.snapshot_id})

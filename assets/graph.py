@@ -33,7 +33,7 @@ def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourcePara
         generation, counts = build_graph(lightrag.settings)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(generation.id),
-        tags=made_by(generation.inputs().code_version),
+        tags=made_by(generation.inputs().recipe),
         metadata={
             **(counts.model_dump() if counts else {"database": "built after publication"}),
             "generation": generation.id,
@@ -56,6 +56,6 @@ def published_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResul
         snapshot = build_published_graph(lightrag.home)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(snapshot.snapshot_id),
-        tags=made_by(snapshot.inputs.code_version),
+        tags=made_by(snapshot.inputs.recipe),
         metadata={"snapshot_id": snapshot.snapshot_id, "seconds": watch.seconds},
     )

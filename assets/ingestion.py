@@ -53,7 +53,7 @@ def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] |
     partitioned=True,
     group_name="ingestion",
     kinds={"python", "parquet"},
-    description="One row a document: text, identity, content hash and status. Failures and duplicates are rows too.",
+    description="One row a document: path, text, content hash and status. Failures and duplicates are rows too.",
 )
 def raw_documents(
     context: dg.AssetExecutionContext, config: IngestConfig, lightrag: dg.ResourceParam[LightRAG]

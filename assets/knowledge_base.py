@@ -28,7 +28,7 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
-    description="The manifest that pins one version of every table and store; readers see it whole or not at all.",
+    description="The manifest that names one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant."""
@@ -40,7 +40,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         context.log.info(str(collected))
     return dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.snapshot_id),
-        tags=made_by(manifest.inputs.code_version),
+        tags=made_by(manifest.inputs.recipe),
         metadata={
             "snapshot_id": manifest.snapshot_id,
             "sequence": manifest.sequence,

@@ -99,7 +99,7 @@ def merged(
         yield dg.MaterializeResult(
             asset_key=namespace.key(name),
             data_version=dg.DataVersion(record.tables[name]),
-            tags=made_by(record.inputs.code_version),
+            tags=made_by(record.inputs.recipe),
             metadata=table_metadata(
                 read_first(path, FIRST_ROWS),
                 count_rows(path),

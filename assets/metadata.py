@@ -85,9 +85,9 @@ def account_of(
     return Account.of(run, source, settings.llm, context.run.run_id)
 
 
-def made_by(fingerprint: str) -> dict[str, str]:
-    """Return the event tags that tell Dagster how a table was made, where that is not by today's recipe."""
-    return {"dagster/code_version": fingerprint}
+def made_by(recipe: str) -> dict[str, str]:
+    """Return the event tags that tell Dagster the recipe of a table, where that is not today's."""
+    return {"dagster/code_version": recipe}
 
 
 def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
@@ -121,7 +121,7 @@ def table_metadata(table: pa.Table, rows: int | None = None, **more: Any) -> Met
 def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey) -> dg.MaterializeResult:
     """Return what Dagster shows of one ingested table."""
     version, usage = report.version, report.usage
-    named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_table(version.table)
+    named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_rows(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
     lost = {
         kind: rows

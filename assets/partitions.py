@@ -11,7 +11,7 @@ import dagster as dg
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import identity
+from lightrag_dagster.storage.home_format import home_id
 from lightrag_dagster.storage.locking import building
 
 
@@ -26,7 +26,7 @@ def sign(instance: dg.DagsterInstance, namespace: Namespace, home: Home) -> None
         StoreError: another home has signed them.
     """
     home.files.take_over([home.format])
-    ours = identity(home) or _begun(home)
+    ours = home_id(home) or _begun(home)
     if ours is None:
         return
     signatures, signature = namespace.named("home"), f"{ours} {home.name}"
@@ -54,11 +54,11 @@ def _is_there(place: str, theirs: str, home: Home) -> bool:
     A bucket is not looked into: a home there is taken for one that was moved if the id is the same.
     """
     if "://" in place or home.bucket:
-        return theirs != identity(home)
+        return theirs != home_id(home)
     if Path(place).resolve() == home.root.resolve() or not Path(place).exists():
         return False
     try:
-        return identity(Home(Path(place))) == theirs
+        return home_id(Home(Path(place))) == theirs
     except StoreError:  # it is damaged, or of a newer version
         return True
 
@@ -67,6 +67,6 @@ def _begun(home: Home) -> str | None:
     """Give a home an id, unless someone builds in it now, and return it."""
     try:
         with building(home, 0):
-            return identity(home)
+            return home_id(home)
     except BuilderLockedError:
         return None

@@ -43,7 +43,7 @@ def retrieval_evaluation(
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
     settings = lightrag.settings
-    stored, fingerprint = lightrag.tables(), lightrag.recipes.retrieval_evaluation
+    stored, recipe = lightrag.tables(), lightrag.recipes.retrieval_evaluation
     before = {name: stored.read(name, ALL_SOURCES) for name in (QUESTIONS, MODES) if stored.current(name, ALL_SOURCES)}
     questions = with_gold(read_question_file(settings.questions))
     account = account_of(context, settings)
@@ -57,7 +57,7 @@ def retrieval_evaluation(
     summary, history = summarise(rows), with_history(before.get(QUESTIONS), rows)
     inputs = answer_inputs(snapshot_id, questions)
     for name, table in ((QUESTIONS, history), (MODES, with_history(before.get(MODES), summary))):
-        stored.write(name, ALL_SOURCES, table, inputs=inputs, fingerprint=fingerprint)
+        stored.write(name, ALL_SOURCES, table, inputs=inputs, recipe=recipe)
     return dg.MaterializeResult(
         # Everything measured, except times, which always differ.
         data_version=dg.DataVersion(table_version(rows.drop_columns("milliseconds"))),

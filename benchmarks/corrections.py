@@ -24,7 +24,7 @@ from benchmarks.passages import write_sources
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import newest
+from lightrag_dagster.storage.snapshots.generations import newest_generation
 
 COMMAND = Path(sys.executable).with_name("lightrag-dagster")
 TABLES = ("entities", "relations")
@@ -59,7 +59,7 @@ class Corpus:
         cost = cost_of([str(COMMAND), "run"], self.folder, self._environment)
         calls = {name: entry.calls for name, entry in Ledger(self.home.ledger).by_purpose().items()}
         asked = {name: calls[name] - self._calls.get(name, 0) for name in calls}
-        rows = {row["embedding_fingerprint"]: row for table in TABLES for row in self._table(table)}
+        rows = {row["embedding_key"]: row for table in TABLES for row in self._table(table)}
         new, self._rows, self._calls = rows.keys() - self._rows.keys(), dict.fromkeys(rows, ""), calls
         of_named = sum(
             bool({rows[one].get(end) for end in ("entity_id", "src_id", "tgt_id")} & (named or set())) for one in new
@@ -73,7 +73,7 @@ class Corpus:
 
     def _table(self, name: str) -> list[dict[str, Any]]:
         ends = ["entity_id"] if name == "entities" else ["src_id", "tgt_id"]
-        rows: list[dict[str, Any]] = newest(self.home).read_table(name, ["embedding_fingerprint", *ends]).to_pylist()
+        rows: list[dict[str, Any]] = newest_generation(self.home).read_table(name, ["embedding_key", *ends]).to_pylist()
         return rows
 
 

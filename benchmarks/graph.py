@@ -29,7 +29,7 @@ from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.walking import costs_of, hops_from, lengths_from, walk
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 STARTS = 20
 """Random entities whose paths to one end are compared."""
@@ -123,7 +123,7 @@ def compare(snapshot: Snapshot, chance: random.Random, number: int) -> None:
 
 def compare_communities(home: Path) -> None:
     """Print seconds, numbers and modularity of our communities beside those of Louvain by networkx."""
-    generation = Generation(Home(home), require_current(Home(home)).snapshot_id)
+    generation = Generation(Home(home), require_published(Home(home)).snapshot_id)
     relations = generation.read_table("relations", ["src_id", "tgt_id", "weight"])
     entities = generation.read_table("entities", ["entity_id", "name", "description", "degree"])
     started = time.perf_counter()

@@ -17,7 +17,7 @@ from benchmarks.bench.ours import settings_of
 from benchmarks.bench.server import serving
 from benchmarks.nights import disk
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 
 def measure(home: Path, passages: int, dimensions: int, edits: int, variables: dict[str, str]) -> None:
@@ -28,7 +28,7 @@ def measure(home: Path, passages: int, dimensions: int, edits: int, variables: d
 
     def command(name: str, *arguments: str) -> None:
         cost = cost_of([str(Path(sys.executable).with_name("lightrag-dagster")), *arguments], home.parent, variables)
-        tables = require_current(Home(home)).vectors.tables.values()
+        tables = require_published(Home(home)).vectors.tables.values()
         vectors = sum(one.rows for one in tables) * dimensions * 4 / 1e6
         parts = {part: size / 1e6 for part, (size, _) in disk(home).items()}
         print(f"{name:12} {cost.written / 1e6:7.1f} MB written, {cost.wall:6.1f} s, {cost.cpu:6.1f} s of the processor")

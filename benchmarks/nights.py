@@ -37,9 +37,9 @@ def age(home: Home, days: float) -> None:
         text = path.read_text()
         when = json.loads(text)["published_at"]
         path.write_text(text.replace(when, _before(when, earlier)))  # of the same size, which is checked
-    pointer = json.loads(home.current.read_text())
+    pointer = json.loads(home.published.read_text())
     pointer["replaced"] = {one: _before(when, earlier) for one, when in pointer["replaced"].items()}
-    home.current.write_text(json.dumps(pointer))
+    home.published.write_text(json.dumps(pointer))
     age_runs(home, days)
     if home.collected.exists():
         record = json.loads(home.collected.read_text())

@@ -142,7 +142,7 @@ def write_tables(home: Home, entities: int) -> None:
         for name, schema in SOURCE_TABLES.items():
             inputs = {made_from[name]: versions[made_from[name]]} if name in made_from else {}
             table = filled(schema, rows[name, source])
-            versions[name] = tables.write(name, source, table, inputs=inputs, fingerprint="").version
+            versions[name] = tables.write(name, source, table, inputs=inputs, recipe="").version
         assert accept(home, source, 0.2).accepted
 
 
@@ -281,7 +281,7 @@ def main() -> None:
     embedder = SyntheticEmbedder(given.dimensions, max(1, given.entities // CLUSTER))
     if not given.measure:
         print(f"{given.entities} entities, {given.dimensions} dimensions")
-        if not home.current.exists():
+        if not home.published.exists():
             build(home, given.entities, embedder, given.twice)
         subprocess.run([sys.executable, "-c", OPENING, str(given.home)], check=True)
         # A process of its own, so that its memory is that of asking alone.

@@ -41,7 +41,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 SOURCES = 4
@@ -82,7 +82,7 @@ def measured(folder: Path, engine: str, rule: bool) -> tuple[dict[str, Cost], st
     for name, _ in steps(settings, rule):
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
             costs[name] = pool.submit(one_step, settings, rule, name).result()
-    return costs, require_current(Home.of(settings)).snapshot_id
+    return costs, require_published(Home.of(settings)).snapshot_id
 
 
 def one_step(settings: Settings, rule: bool, name: str) -> Cost:

@@ -173,10 +173,10 @@ _SUMMARY_RECIPE = column(
     nullable=True,
 )
 
-_FINGERPRINTS = [
-    column("text_fingerprint", pa.string(), "Hash of the descriptions that the description is made from."),
-    column("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
-    column("row_fingerprint", pa.string(), "Hash of every other column."),
+_HASHES = [
+    column("descriptions_hash", pa.string(), "Hash of the descriptions that the description is made from."),
+    column("embedding_key", pa.string(), "Key of its vector: a hash of the embedded text and the model."),
+    column("row_hash", pa.string(), "Hash of every other column."),
 ]
 
 ENTITIES = pa.schema(
@@ -188,7 +188,7 @@ ENTITIES = pa.schema(
         _SUMMARY_RECIPE,
         *_PROVENANCE,
         column("degree", pa.int64(), "Relations that end here."),
-        *_FINGERPRINTS,
+        *_HASHES,
     ]
 )
 
@@ -205,7 +205,7 @@ RELATIONS = pa.schema(
         column("weight", pa.float64(), "Sum of the weights of all mentions."),
         *_PROVENANCE,
         column("rank", pa.int64(), "Sum of the degrees of both endpoints."),
-        *_FINGERPRINTS,
+        *_HASHES,
     ]
 )
 
@@ -372,11 +372,11 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
 
 
 def vector_schema(dimensions: int) -> pa.Schema:
-    """Return the schema of a LanceDB table: `id`, `embedding_fingerprint`, `vector` of float16[dimensions]."""
+    """Return the schema of a LanceDB table: `id`, `embedding_key`, `vector` of float16[dimensions]."""
     return pa.schema(
         [
             column("id", pa.string(), "chunk_id, entity_id or relation_id."),
-            column("embedding_fingerprint", pa.string(), "Hash of the embedded text and the embedding model."),
+            column("embedding_key", pa.string(), "Key of the vector: a hash of the embedded text and the model."),
             column("vector", pa.list_(pa.float16(), dimensions), "Unit-length embedding."),
         ]
     )

@@ -78,7 +78,7 @@ VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | DERIVED_VIEWS
 """The tables of a snapshot, as analysts see them."""
 
 DESCRIPTIONS: dict[str, str] = {
-    "raw_documents": "One row a document: text, identity, status; failures and duplicates are rows too.",
+    "raw_documents": "One row a document: path, text, status; failures and duplicates are rows too.",
     "chunks": "One row a chunk position: text, tokens, character span, heading, page.",
     "extractions": "One row a distinct chunk of a source: the raw responses of the model, status, tokens and cost.",
     "parsed": "One row an extraction that answered: the mentions its responses yield, and the rows that yield none.",

@@ -32,7 +32,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     """
 
     home: str = Field(description="Folder of the knowledge base (LIGHTRAG_HOME).")
-    snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the current one.")
+    snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the published one.")
     options: dict[str, Any] = Field(
         default={}, description="Settings, such as `llm`, in place of those in LIGHTRAG_… variables and lightrag.yaml."
     )

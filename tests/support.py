@@ -28,7 +28,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest, publish
@@ -97,20 +97,20 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
         if graph and without_graph(home):
             build_published_graph(home)
     states = pending(Situation.looking(settings))
-    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected, states.warnings, current_snapshot(home)
+    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected, states.warnings, published_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 
 
 def published(settings: Settings) -> Manifest:
-    """Return the manifest of the current snapshot."""
-    manifest = current_snapshot(Home.of(settings))
+    """Return the manifest of the published snapshot."""
+    manifest = published_snapshot(Home.of(settings))
     assert manifest is not None
     return manifest
 
 
 def snapshot_contents(settings: Settings) -> dict[str, Any]:
-    """Return everything that the current snapshot holds, in a form that can be compared."""
+    """Return everything that the published snapshot holds, in a form that can be compared."""
     home, manifest = Home.of(settings), build_published_graph(Home.of(settings))
     generation = Generation(home, manifest.snapshot_id)
     contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}

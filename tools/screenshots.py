@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.assets.test_daemon import until
 from tests.end_to_end.company import Company, Served
 from tests.end_to_end.test_a_project import answer, unfinished
@@ -75,7 +75,7 @@ def have_a_night(company: Company, served: Served) -> None:
 
 
 def published(company: Company, name: str) -> str | None:
-    manifest = current_snapshot(Home(company.home(name)))
+    manifest = published_snapshot(Home(company.home(name)))
     whole = manifest is not None and set(manifest.inputs.sources) == set(DOCUMENTS[name])
     return manifest.snapshot_id if manifest and whole else None
 

@@ -8,7 +8,7 @@ from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
 
 def run_backup(console: Console, target: str) -> None:
@@ -29,7 +29,7 @@ def run_restore(console: Console, source: str) -> int:
     with one_step(console, home.name, "restore of"):
         copied = restore(source, home, COMMAND_SECONDS)
     _print(console, copied, f"{home.name} is restored from {source}")
-    damaged = find_current_damage(home, verify=home.bucket is None)
+    damaged = find_published_damage(home, verify=home.bucket is None)
     for damage in damaged:
         console.print(f"damaged in the backup: {damage}")
     if damaged:

@@ -10,7 +10,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 _MEMBERS = """
 SELECT any_value(c.name) AS name, any_value(c.size) AS size, any_value(c.relations) AS relations,
@@ -32,7 +32,7 @@ def show_communities(console: Console, *, level: int, limit: int, as_json: bool)
     """
     home = Home.of(load_settings())
     refresh(home)
-    found, generation = communities(home), Generation(home, require_current(home).snapshot_id)
+    found, generation = communities(home), Generation(home, require_published(home).snapshot_id)
     if as_json:
         print_json({"snapshot_id": generation.id, "communities": found.to_pylist()})
         return

@@ -10,7 +10,7 @@ from lightrag_dagster.indexes.cypher import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_current
+from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published
 
 
 def run_cypher(console: Console, query: str, form: Form, limit: int) -> None:
@@ -23,7 +23,7 @@ def run_cypher(console: Console, query: str, form: Form, limit: int) -> None:
     """
     home = Home.of(load_settings())
     refresh_snapshot(home)
-    with closing(CypherReader(require_graph(Generation(home, require_current(home).snapshot_id)))) as graph:
+    with closing(CypherReader(require_graph(Generation(home, require_published(home).snapshot_id)))) as graph:
         found = graph.query(query, limit=limit)
     rows = [tuple(row.values()) for row in found.rows]
     texts = {name for name in found.columns if any(isinstance(row[name], (str, list, dict)) for row in found.rows)}

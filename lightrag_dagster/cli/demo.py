@@ -56,7 +56,7 @@ def run_demo(console: Console) -> None:
 
 def _require_own_home(settings: Settings) -> None:
     situation = Situation.looking(settings)
-    published = situation.shown.inputs.sources if situation.shown else {}
+    published = situation.published.inputs.sources if situation.published else {}
     others = sorted(published.keys() - situation.sources.keys())
     if others:
         raise StoreError(

@@ -9,7 +9,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
@@ -24,14 +24,14 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
     looked = Situation.looking(load_settings())
     home, settings, gone = looked.home, looked.settings, find_gone(looked, names)
     with purging(looked.recipes, gone) as situation, display(console) as shown:
-        snapshot = situation.require_shown()
+        snapshot = situation.require_published()
         for name, ids in holders(home, gone).items():
             console.print(f"{name} is in {', '.join(ids) or 'no older snapshot'}")
         for name, same in copies(home, gone, snapshot).items():
             console.print(f"The text of {name} stays, as that of {', '.join(same)}.")
         verb, exported = "removing" if yes else "would be removed", exported_snapshots(home)
         for one in (one.snapshot_id for one in list_snapshots(home) if one.snapshot_id != snapshot.snapshot_id):
-            named = ", ".join(name for name, snapshot_id in snapshot_names(home).items() if snapshot_id == one)
+            named = ", ".join(name for name, snapshot_id in pinned_snapshots(home).items() if snapshot_id == one)
             taken_along = ", with its exports" if one in exported else ""
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}")
         if settings.curation:

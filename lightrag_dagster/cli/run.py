@@ -27,7 +27,7 @@ def run_pipeline(
     """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
 
     `overrides` are settings for this run alone, by section; `retry_failed` asks again about chunks that failed for
-    good; `wait` stays until batches are done; `verify` reads all files of the current snapshot.
+    good; `wait` stays until batches are done; `verify` reads all files of the published snapshot.
     """
     settings = load_settings().changed(**overrides)
     settings = settings.retrying_failed() if retry_failed else settings

@@ -17,17 +17,17 @@ from lightrag_dagster.storage.snapshots import snapshots
 
 
 def list_snapshots(console: Console) -> None:
-    """Print every snapshot, the latest last; raises StoreError."""
+    """Print every snapshot, the newest last; raises StoreError."""
     home = Home.existing(load_settings())
     refresh(home)
-    current, held = snapshots.current_snapshot(home), snapshots.held_snapshot(home)
+    published, held = snapshots.published_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
-    for name, snapshot_id in snapshots.snapshot_names(home).items():
+    for name, snapshot_id in snapshots.pinned_snapshots(home).items():
         names.setdefault(snapshot_id, []).append(name)
     rows, listed = [], snapshots.list_snapshots(home)
     for one in listed:
         marks = [one.published_at[:16].replace("T", " "), *names.get(one.snapshot_id, [])]
-        if current and one.snapshot_id == current.snapshot_id:
+        if published and one.snapshot_id == published.snapshot_id:
             marks.insert(1, "held" if held else "published")
         elif held and one == listed[-1]:
             marks.insert(1, WAITS_FOR_RELEASE)
@@ -40,7 +40,7 @@ def pin(console: Console, name: str, snapshot: str | None) -> None:
     """Give a snapshot a name, or remove the name."""
     with _locked() as (home, _):
         snapshots.pin(home, name, snapshot)
-    console.print(f"{snapshot} is named {name}." if snapshot else f"No snapshot is named {name} any more.")
+    console.print(f"{snapshot} is pinned as {name}." if snapshot else f"No snapshot is pinned as {name} any more.")
 
 
 def roll_back(console: Console, name: str) -> None:
@@ -51,14 +51,14 @@ def roll_back(console: Console, name: str) -> None:
 
 
 def release(console: Console) -> None:
-    """Publish the latest snapshot again."""
+    """Publish the newest snapshot again."""
     with _locked() as (home, lock):
         manifest = snapshots.release(home, lock)
     console.print(f"{manifest.snapshot_id} is published; later ones will follow.")
 
 
 def collect(console: Console, *, dry_run: bool) -> None:
-    """Remove files that no retained snapshot uses, and old runs, and print the kept snapshots and the numbers removed.
+    """Remove files that no kept snapshot uses, and old runs, and print the kept snapshots and the numbers removed.
 
     Runs are removed from the Dagster instance in the home alone.
     """
@@ -67,7 +67,7 @@ def collect(console: Console, *, dry_run: bool) -> None:
     settings = load_settings()
     with _locked() as (home, _):
         garbage = collect_by_hand(home, settings.retention, dry_run=dry_run)
-    for snapshot, reason in sorted(garbage.retained.items()):
+    for snapshot, reason in sorted(garbage.kept.items()):
         console.print(f"kept: {snapshot} ({reason})")
     if garbage.skipped:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")

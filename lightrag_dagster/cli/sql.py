@@ -27,10 +27,10 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import (
-    current_snapshot,
-    named_snapshot,
+    published_snapshot,
     refresh_snapshot,
-    require_current,
+    require_published,
+    snapshot_by_name,
 )
 
 _SHOWN_ROWS = 100
@@ -124,7 +124,7 @@ def _bounded(size: int) -> Iterator[None]:
 def _tables(home: Home, snapshot: str | None) -> TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     refresh_snapshot(home, snapshot)
-    manifest = named_snapshot(home, snapshot) if snapshot else current_snapshot(home)
+    manifest = snapshot_by_name(home, snapshot) if snapshot else published_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
     found = _newest_tables(home)
@@ -139,7 +139,7 @@ def _newest_tables(home: Home) -> TableFiles:
     refresh(home)
     found = unpublished_tables(home)
     if not found:
-        require_current(home)  # which says what to do
+        require_published(home)  # which says what to do
     return found
 
 

@@ -26,7 +26,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.checking import check_databases
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
@@ -132,7 +132,7 @@ def _taken_over(home: Home) -> list[str]:
 
 def _damage(home: Home) -> list[str]:
     """Return a line for each file of the published snapshot that is missing or has another size."""
-    return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_current_damage(home)]
+    return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_published_damage(home)]
 
 
 def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> None:
@@ -159,9 +159,9 @@ def report_place(home: Home, published: Manifest | None) -> str | None:
     if found is None or REPORT not in found.formats:
         return None
     place = f"{place_of(home, found.snapshot_id, REPORT)}/{REPORT_FILE}"
-    is_current = published is not None and published.snapshot_id == found.snapshot_id
+    is_published = published is not None and published.snapshot_id == found.snapshot_id
     stale = f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
-    return place if is_current else stale
+    return place if is_published else stale
 
 
 def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:

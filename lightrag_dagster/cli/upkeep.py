@@ -26,7 +26,7 @@ def gc(
         bool, typer.Option(help="Only print the snapshots that stay, and the numbers to remove.")
     ] = False,
 ) -> None:
-    """Remove files that no retained snapshot uses."""
+    """Remove files that no kept snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
 
     collect(console(), dry_run=dry_run)

@@ -63,16 +63,16 @@ def relation_id(first_entity_id: str, second_entity_id: str) -> str:
     return "rel-" + text_digest(f"{low}|{high}")
 
 
-def extraction_key(chunk_id: str, extraction_fingerprint: str, language: str | None = None) -> str:
-    """Return the label of one chunk's extraction: the chunk, and the prompts, model and parameters used.
+def extraction_key(chunk_id: str, extraction_recipe: str, language: str | None = None) -> str:
+    """Return the key of one chunk's answer: a hash of the chunk and the recipe by which it was asked.
 
     `language` is the code of the document's language if the answer follows it, else empty.
     """
-    return digest(chunk_id, extraction_fingerprint, *([] if language is None else [language]))
+    return digest(chunk_id, extraction_recipe, *([] if language is None else [language]))
 
 
-def embedding_fingerprint(embedder_identity: str, text: str) -> str:
-    """Return the key of a vector."""
+def embedding_key(embedder_identity: str, text: str) -> str:
+    """Return the key under which a vector is stored: a hash of the embedder and the text."""
     return text_digest(f"{embedder_identity}\n{text}")
 
 

@@ -82,5 +82,5 @@ class TemporaryHome:
         for table, content in rows.items():
             parent = MADE_FROM.get(table)
             inputs = {parent: versions[parent]} if parent else {}
-            fingerprint = self._recipes.code[table]
-            versions[table] = self.tables.write(table, source, content, inputs=inputs, fingerprint=fingerprint).version
+            recipe = self._recipes.of_tables[table]
+            versions[table] = self.tables.write(table, source, content, inputs=inputs, recipe=recipe).version

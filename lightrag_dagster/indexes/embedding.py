@@ -47,10 +47,10 @@ _TEXTS = {
         SELECT relation_id AS id, relation_text(keywords, src, tgt, description) AS text FROM relations""",
 }
 
-_FINGERPRINT = "embedding_fingerprint(getvariable('identity'), text) AS embedding_fingerprint"
+_KEY = "embedding_key(getvariable('identity'), text) AS embedding_key"
 
 _TO_EMBED = """
-    SELECT id, missing.embedding_fingerprint, text FROM wanted JOIN missing USING (id) ORDER BY id"""
+    SELECT id, missing.embedding_key, text FROM wanted JOIN missing USING (id) ORDER BY id"""
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
@@ -75,7 +75,7 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
     if entry := _recorded(generation).get(name):
         return entry
     with _open_texts(generation, [name], embedding.embedder.identity) as connection:
-        connection.execute(f"CREATE TEMP VIEW wanted AS SELECT id, {_FINGERPRINT}, text FROM ({_TEXTS[name]})")
+        connection.execute(f"CREATE TEMP VIEW wanted AS SELECT id, {_KEY}, text FROM ({_TEXTS[name]})")
         return await embed_changed(generation.home, name, connection, embedding, generation.id)
 
 
@@ -114,7 +114,7 @@ async def embed_changed(
     Args:
         home: the home to write to.
         name: one of VECTOR_TABLES; also the stage of progress.
-        connection: a database where `wanted` has columns `id`, `embedding_fingerprint` and `text`; it may name a row
+        connection: a database where `wanted` has columns `id`, `embedding_key` and `text`; it may name a row
             again.
         embedding: embeds the texts.
         tag: name for the version.
@@ -163,19 +163,19 @@ def texts_to_embed(
     identity = generation.inputs().embedder.identity
     with ExitStack() as opened:
         connection = opened.enter_context(_open_texts(generation, [name], identity))
-        query = f"SELECT {_FINGERPRINT}, text FROM ({_TEXTS[name]})"
+        query = f"SELECT {_KEY}, text FROM ({_TEXTS[name]})"
         if published is not None and published.inputs().embedder.identity == identity:
             before = opened.enter_context(_open_texts(published, [name], identity))
-            known = before.sql(f"SELECT {_FINGERPRINT} FROM ({_TEXTS[name]})").to_arrow_table()
+            known = before.sql(f"SELECT {_KEY} FROM ({_TEXTS[name]})").to_arrow_table()
             connection.register("known", known)
-            query = f"FROM ({query}) ANTI JOIN known USING (embedding_fingerprint)"
+            query = f"FROM ({query}) ANTI JOIN known USING (embedding_key)"
         seen = set[str]()
         for rows in _streamed(connection.sql(query).to_arrow_reader(_ROWS_COUNTED)):
-            missing = dict(zip(rows["embedding_fingerprint"].to_pylist(), rows["text"].to_pylist(), strict=True))
+            missing = dict(zip(rows["embedding_key"].to_pylist(), rows["text"].to_pylist(), strict=True))
             new = missing.keys() - seen
             seen |= new
             new -= store.known(new)
-            yield from (text for fingerprint, text in missing.items() if fingerprint in new)
+            yield from (text for key, text in missing.items() if key in new)
 
 
 def save_corpus_state(generation: Generation, embedding: Embedding, before: Generation | None = None) -> None:
@@ -232,7 +232,7 @@ def _recorded(generation: Generation) -> dict[str, VectorTable]:
 
 @contextmanager
 def _open_texts(generation: Generation, names: Iterable[str], identity: str) -> Iterator[DuckDBPyConnection]:
-    """Open a database in which _TEXTS and _FINGERPRINT of some vector tables can be queried."""
+    """Open a database in which _TEXTS and _KEY of some vector tables can be queried."""
     chunks = {"chunks": ["chunk_id", "content", "context"]}
     with open_tables(generation, [_EMBEDDED[name] for name in names], chunks) as connection:
         connection.execute("SET VARIABLE identity = $1", [identity])

@@ -1,6 +1,6 @@
 -- Check tables and vectors: each SELECT returns the rows that break a rule, as problem and id.
 -- It runs after integrity_macros.sql, and reads the views of a generation and
--- stored_<vector table> (id, embedding_fingerprint).
+-- stored_<vector table> (id, embedding_key).
 -- Each SELECT is a statement of its own, so that its memory is free before the next one runs.
 
 CREATE TEMP VIEW distinct_chunks AS SELECT DISTINCT chunk_id FROM chunks;
@@ -26,15 +26,15 @@ CREATE TEMP VIEW endpoints AS
 
 CREATE TEMP VIEW wanted_vectors AS
     SELECT 'chunk_vectors' AS store, chunk_id AS id,
-        embedding_fingerprint(getvariable('identity'), any_value(passage(content, context))) AS embedding_fingerprint
+        embedding_key(getvariable('identity'), any_value(passage(content, context))) AS embedding_key
     FROM chunks GROUP BY chunk_id
-    UNION ALL SELECT 'entity_vectors', entity_id, embedding_fingerprint FROM entities
-    UNION ALL SELECT 'relation_vectors', relation_id, embedding_fingerprint FROM relations;
+    UNION ALL SELECT 'entity_vectors', entity_id, embedding_key FROM entities
+    UNION ALL SELECT 'relation_vectors', relation_id, embedding_key FROM relations;
 
 CREATE TEMP VIEW stored_vectors AS
-    SELECT 'chunk_vectors' AS store, id, embedding_fingerprint FROM stored_chunk_vectors
-    UNION ALL SELECT 'entity_vectors', id, embedding_fingerprint FROM stored_entity_vectors
-    UNION ALL SELECT 'relation_vectors', id, embedding_fingerprint FROM stored_relation_vectors;
+    SELECT 'chunk_vectors' AS store, id, embedding_key FROM stored_chunk_vectors
+    UNION ALL SELECT 'entity_vectors', id, embedding_key FROM stored_entity_vectors
+    UNION ALL SELECT 'relation_vectors', id, embedding_key FROM stored_relation_vectors;
 
 SELECT 'a relation ends at an entity that does not exist' AS problem, relation_id AS id
 FROM endpoints ANTI JOIN entities USING (entity_id);

@@ -40,15 +40,15 @@ class VectorReader:
         self._compared: tuple[list[str], Vectors] | None = None
         self._found: tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]] | None = None
 
-    def rows(self, columns: Sequence[str] = ("id", "embedding_fingerprint", "vector")) -> pa.Table:
+    def rows(self, columns: Sequence[str] = ("id", "embedding_key", "vector")) -> pa.Table:
         """Return some columns of every row, in no order."""
         with lance_errors(self._entry.table):
             return self._handle.search().select(list(columns)).to_arrow()
 
     def keys(self) -> pa.RecordBatchReader:
-        """Return a reader of `id` and `embedding_fingerprint` of every row, in no order."""
+        """Return a reader of `id` and `embedding_key` of every row, in no order."""
         with lance_errors(self._entry.table):
-            return self._handle.search().select(["id", "embedding_fingerprint"]).to_batches()
+            return self._handle.search().select(["id", "embedding_key"]).to_batches()
 
     def search(self, vector: Vectors, limit: int, threshold: float) -> list[tuple[str, float]]:
         """Return ids and cosine similarities of the nearest vectors, best first, ties by id.

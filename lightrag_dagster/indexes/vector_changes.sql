@@ -1,10 +1,10 @@
--- How a vector table differs from what it should hold. Reads wanted and held (id, embedding_fingerprint), and leaves
+-- How a vector table differs from what it should hold. Reads wanted and held (id, embedding_key), and leaves
 -- tables: wanted_rows, held_rows, missing (rows to be added) and outdated (ids to be removed).
-CREATE OR REPLACE TEMP TABLE wanted_rows AS SELECT DISTINCT id, embedding_fingerprint FROM wanted;
+CREATE OR REPLACE TEMP TABLE wanted_rows AS SELECT DISTINCT id, embedding_key FROM wanted;
 
-CREATE OR REPLACE TEMP TABLE held_rows AS SELECT id, embedding_fingerprint FROM held;
+CREATE OR REPLACE TEMP TABLE held_rows AS SELECT id, embedding_key FROM held;
 
-CREATE OR REPLACE TEMP TABLE missing AS FROM wanted_rows ANTI JOIN held_rows USING (id, embedding_fingerprint);
+CREATE OR REPLACE TEMP TABLE missing AS FROM wanted_rows ANTI JOIN held_rows USING (id, embedding_key);
 
 CREATE OR REPLACE TEMP TABLE outdated AS
-    SELECT id FROM held_rows ANTI JOIN wanted_rows USING (id, embedding_fingerprint);
+    SELECT id FROM held_rows ANTI JOIN wanted_rows USING (id, embedding_key);

@@ -1,4 +1,4 @@
-"""Writing of a vector table in LanceDB, updated in place by differences; a tag pins the version of a generation.
+"""Writing of a vector table in LanceDB, updated in place by differences; a tag marks the version of a generation.
 
 The rows of the head are read from the head itself: rows that a killed run left are found, kept or replaced by the next
 run. Readers of a tag do not see later writes.
@@ -62,18 +62,18 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
 
     Args:
         handle: The result of `open_to_write`; one writer at a time.
-        connection: A database where `wanted` has columns `id` and `embedding_fingerprint`; it may name a row again.
+        connection: A database where `wanted` has columns `id` and `embedding_key`; it may name a row again.
             `missing` gets the same columns, once each.
         tag: Name for the version.
         dimensions: Length of every vector.
 
     Raises:
-        IntegrityError: An id is wanted with two fingerprints.
+        IntegrityError: An id is wanted with two keys.
         StoreError: The table cannot be read or written.
     """
     table = handle.name
     with scan_errors(table):
-        connection.register("held", handle.search().select(["id", "embedding_fingerprint"]).to_batches())
+        connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
         connection.execute(read_sql(__package__, "vector_changes"))
         connection.unregister("held")
     rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
@@ -93,7 +93,7 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     Args:
         handle: The table that was prepared.
         entry: The result of `prepare_vectors`.
-        blocks: `id` and `embedding_fingerprint` of missing rows, each once, and their vectors in that order.
+        blocks: `id` and `embedding_key` of missing rows, each once, and their vectors in that order.
 
     Raises:
         EmbeddingError: Vectors of the wrong number, size or value; that block is not written.
@@ -101,7 +101,7 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     """
     written = 0
     async for keys, vectors in blocks:
-        rows = _rows(entry, keys.select(["id", "embedding_fingerprint"]), vectors)
+        rows = _rows(entry, keys.select(["id", "embedding_key"]), vectors)
         with lance_errors(entry.table):
             handle.add(rows)
         written += rows.num_rows
@@ -148,9 +148,9 @@ def rewrite_vectors(home: Home, entry: VectorTable) -> None:
     """
     database = open_database(home)
     with lance_errors(entry.table):
-        pinned = database.open_table(entry.table)
-        pinned.checkout(entry.tag)
-        handle = write_anew(database, pinned, entry.dimensions)
+        tagged = database.open_table(entry.table)
+        tagged.checkout(entry.tag)
+        handle = write_anew(database, tagged, entry.dimensions)
         update_index(handle, entry.table)
         handle.optimize()
         pin(handle, entry.tag)

@@ -28,5 +28,5 @@ def refresh_views(home: Home, *, verify: bool = False) -> None:
                 build_views(generation, verify=verify)
         except StoreError as error:
             _log.info("the views of %s are not made again: %s", generation.id, error)
-    if current := read_record(home.current, Pointer):
-        link_views(home, current.id)
+    if published := read_record(home.published, Pointer):
+        link_views(home, published.id)

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from lightrag_dagster.core.identity import digest, embedding_fingerprint
+from lightrag_dagster.core.identity import digest, embedding_key
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
 from lightrag_dagster.spending.budget import Budget
@@ -167,7 +167,7 @@ class StoredEmbedder:
     async def _embed(
         self, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
     ) -> Vectors:
-        keys = [embedding_fingerprint(identity, text) for text in texts]
+        keys = [embedding_key(identity, text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         found = self._store.get_many(wanted)
         missing = sorted(wanted.keys() - found.keys())

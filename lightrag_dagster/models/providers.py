@@ -178,10 +178,10 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     return LexicalEmbedder(settings.dimensions).identity
 
 
-def settings_of(embedder: manifests.PinnedEmbedder, now: EmbeddingSettings) -> EmbeddingSettings:
+def settings_of(embedder: manifests.EmbedderRecord, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
-    pinned = embedder.settings(now)
+    known = embedder.settings(now)
     with suppress(SettingsError):  # the identity of a missing model
         if now.provider == embedder.provider == "local" and embedder_identity(now) == embedder.identity:
-            return pinned.model_copy(update={"model": now.model})
-    return pinned
+            return known.model_copy(update={"model": now.model})
+    return known

@@ -28,7 +28,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
+from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from lightrag_dagster.storage.take_over import take_over
@@ -110,7 +110,7 @@ def bring_up_to_date(
         backfill: Rebuild the rows of these sources that another recipe made.
         knowledge_base: Rebuild summaries and vectors of the knowledge base too, unless a source waits for batches.
         account: The account of its calls; given to continue another call's work.
-        verify: Read all files of the current snapshot; else only their existence and size are checked.
+        verify: Read all files of the published snapshot; else only their existence and size are checked.
 
     Raises:
         SourceError: no source is configured, or a name is not one.
@@ -150,16 +150,16 @@ def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
-    """Discard damaged parts of the current snapshot, so that this run rebuilds them; return their descriptions."""
-    if not find_current_damage(home, verify=verify):
+    """Discard damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
+    if not find_published_damage(home, verify=verify):
         return []
     with building(home, COMMAND_SECONDS) as lock:
-        return [str(one) for one in repair_current(home, verify=verify, lock=lock)]
+        return [str(one) for one in repair_published(home, verify=verify, lock=lock)]
 
 
 def questions_pending(situation: Situation) -> list[str]:
     """Return the jobs whose questions have not been asked of the published snapshot yet."""
-    manifest, recipes, jobs = situation.shown, situation.recipes, []
+    manifest, recipes, jobs = situation.published, situation.recipes, []
     questions = read_question_file(situation.settings.questions)
     for job, table, asked, recipe in (
         ("ask", "answers", questions, recipes.answers),
@@ -169,7 +169,7 @@ def questions_pending(situation: Situation) -> list[str]:
             continue
         current = SourceTables(situation.home).current(table, ALL_SOURCES)
         inputs = answer_inputs(manifest.snapshot_id, asked)
-        if current is None or current.inputs != inputs or current.fingerprint != recipe:
+        if current is None or current.inputs != inputs or current.recipe != recipe:
             jobs.append(job)
     return jobs
 
@@ -184,7 +184,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     from lightrag_dagster.orchestration.jobs import open_jobs
 
     situation = Situation.looking(settings)
-    manifest = situation.require_shown()
+    manifest = situation.require_published()
     with building(situation.home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id

@@ -1,6 +1,6 @@
 """Backup and restore: a home is copied to a place without a database, and from there to a home of any kind.
 
-Both copy in the same order: data, the tables of the database, records with CURRENT as the last one. From the first
+Both copy in the same order: data, the tables of the database, records with PUBLISHED as the last one. From the first
 moment the target's FORMAT says where the copy comes from, and only when all is there is it that of a home. So a copy
 that was killed is never taken for a whole one, and the same command makes it again.
 """
@@ -26,7 +26,7 @@ from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import Format, is_todays, newest, require_not_newer
+from lightrag_dagster.storage.home_format import Format, is_todays, newest_format, require_not_newer
 from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.records import Pointer
@@ -60,7 +60,7 @@ def back_up(home: Home, where: str, timeout: float) -> Copied:
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
-        found = source.format() or Format(format=newest())
+        found = source.format() or Format(format=newest_format())
         _begin(target, home.name, found.format, empty=True)
         # What they lead to is there by now, and cannot be removed while the lock is held.
         records = source.records()
@@ -184,10 +184,10 @@ def _complete_snapshots(home: Home) -> None:
 
 
 def _copied(sizes: Mapping[str, int], rows: Sequence[Mapping[str, int]], records: Mapping[str, bytes]) -> Copied:
-    current = records.get("CURRENT")
+    published = records.get("PUBLISHED")
     return Copied(
         files=len(sizes),
         size=sum(sizes.values()),
         rows={table: number for one in rows for table, number in one.items()},
-        snapshot_id=Pointer.model_validate_json(current).id if current else None,
+        snapshot_id=Pointer.model_validate_json(published).id if published else None,
     )

@@ -71,7 +71,7 @@ def chunk_source(
             source,
             stored,
             inputs={"raw_documents": documents.version},
-            fingerprint=recipes.code["chunks"],
+            recipe=recipes.of_tables["chunks"],
         )
     return report(version, stored, sum(one.kept[0] for one in made))
 

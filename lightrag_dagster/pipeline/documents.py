@@ -101,7 +101,7 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         _discard_damaged_state(tables, name)
-        known, judge = read_before(tables, name, recipes.code["raw_documents"]), _judged_by(tables, name)
+        known, judge = read_before(tables, name, recipes.of_tables["raw_documents"]), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             earlier = earlier._replace(documents=step.open("raw_documents", version_before))
@@ -158,21 +158,21 @@ def _record(
 
     After a document that could not be read, the next run reads again.
     """
-    tables, source, code = step.tables, step.source, step.recipes.code["raw_documents"]
+    tables, source, recipe = step.tables, step.source, step.recipes.of_tables["raw_documents"]
     version = tables.record(
         "raw_documents",
         source,
         documents,
         inputs={"files": "unread" if any(one.unfinished for one in made) else listing.signature},
-        fingerprint=code,
+        recipe=recipe,
         reasons=first_reasons(made),
         losses_accepted=losses_accepted,
     )
     inputs, beside = {"raw_documents": version.version}, SourceTables(tables.home)
-    beside.record("stamps", source, [one.files[1] for one in made], inputs=inputs, fingerprint=code)
+    beside.record("stamps", source, [one.files[1] for one in made], inputs=inputs, recipe=recipe)
     if listing.state:
         listed = [one.files[2] for one in made]
-        beside.record("listed", source, listed, inputs=inputs | listing.state, fingerprint=code)
+        beside.record("listed", source, listed, inputs=inputs | listing.state, recipe=recipe)
     return version
 
 
@@ -188,15 +188,15 @@ def _discard_damaged_state(tables: SourceTables, source: str) -> None:
             tables.home.files.remove(paths)
 
 
-def read_before(tables: SourceTables, source: str, code: str) -> Reusable:
-    """Return the documents that were read before, and the stamps with which the code of the hash `code` read them.
+def read_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
+    """Return the documents that were read before, and the stamps of today's `recipe`.
 
     In a backfill there are no stamps. Raises StoreError when a record is damaged.
     """
     documents = tuple(earlier_versions(tables, "raw_documents", source)[:1])
     stamps = None if tables.candidate else tables.current("stamps", source)
     made_from = {"raw_documents": documents[0] if documents else None}
-    usable = stamps and (stamps.inputs, stamps.fingerprint) == (made_from, code)
+    usable = stamps and (stamps.inputs, stamps.recipe) == (made_from, recipe)
     if not stamps or not usable or not tables.has("stamps", source, stamps.version):
         return Reusable({"raw_documents": documents})
     return Reusable({"raw_documents": documents, "stamps": (stamps.version,)})

@@ -98,7 +98,7 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
             source,
             stored,
             inputs={one.table: one.version for one in (chunks, documents) if one},
-            fingerprint=recipes.code["extractions"],
+            recipe=recipes.of_tables["extractions"],
             reasons=first_reasons(made),
         )
     return report(version, stored, sum(one.kept[0] for one in made), usage, _cost(tables, version))

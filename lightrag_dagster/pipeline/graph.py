@@ -16,7 +16,7 @@ from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import BuiltGraph, Graph, Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import require_published, without_graph
 
 ROWS_BEFORE_PUBLICATION = 2_000_000
 """Chunks, entities and relations up to which the graph database, which Cypher needs and no question, is built before a
@@ -42,7 +42,7 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
 
     home = Home.of(settings)
     with building(home, STEP_SECONDS):
-        generation = generations.newest(home)
+        generation = generations.newest_generation(home)
         rows = home.files.count_rows(path for table in _COUNTED for path in generation.table_files(table))
         builders: list[_Builder] = []
         if not has_adjacency(generation.path(generations.ADJACENCY)):
@@ -64,7 +64,7 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
 
 
 def build_published_graph(home: Home) -> Manifest:
-    """Build the graph database of the current snapshot, and return the snapshot.
+    """Build the graph database of the published snapshot, and return the snapshot.
 
     Raises:
         NoSnapshotError: nothing is published yet.
@@ -74,7 +74,7 @@ def build_published_graph(home: Home) -> Manifest:
         if generation := without_graph(home):
             generations.remove_leftovers(home)
             cypher.build_graph(generation)
-        return require_current(home)
+        return require_published(home)
 
 
 _Builder = Callable[[Generation], list[Path]]

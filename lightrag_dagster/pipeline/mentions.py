@@ -40,11 +40,11 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     Raises:
         StoreError: a table is missing or damaged, or the disk refuses.
     """
-    code = recipes.code["parsed"]
+    recipe = recipes.of_tables["parsed"]
     with ingesting(tables.home, source, STEP_SECONDS):
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
-        before = _parsed_before(tables, source, code), _answered_before(tables, source)
+        before = _parsed_before(tables, source, recipe), _answered_before(tables, source)
         parse = partial(_parse_shard, IngestionStep.of(source, tables, recipes), extractions.version, *before)
         with open_engine(recipes.settings.engine) as engine:
             made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
@@ -53,7 +53,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         for position, name in enumerate(PARSED_TABLES):
             stored, sums = [one.files[position] for one in made], new_sums if name == "parsed" else {}
             inputs = {"extractions": extractions.version}
-            version = tables.record(name, source, stored, inputs=inputs, fingerprint=code, new_sums=sums)
+            version = tables.record(name, source, stored, inputs=inputs, recipe=recipe, new_sums=sums)
             reports.append(report(version, stored, sum(one.kept[position] for one in made)))
         acceptance = accept(tables.home, source, *Bounds.of(recipes.settings), candidate=tables.candidate)
     return reports, acceptance
@@ -78,17 +78,17 @@ def _parse_shard(
     return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
 
 
-def _parsed_before(tables: SourceTables, source: str, code: str) -> Reusable:
-    """Return the tables that the rules of the hash `code` parsed, and the extractions they were parsed from.
+def _parsed_before(tables: SourceTables, source: str, recipe: str) -> Reusable:
+    """Return the tables that were parsed by `recipe`, and the extractions they were parsed from.
 
-    None are reused unless all current tables were parsed by these rules, from one version of the extractions that is
+    None are reused unless all current tables were parsed by it, from one version of the extractions that is
     still there. Raises StoreError when a record is damaged.
     """
     parsed = [one for name in PARSED_TABLES if (one := tables.current(name, source))]
-    made_from = {(one.inputs["extractions"], one.fingerprint) for one in parsed}
+    made_from = {(one.inputs["extractions"], one.recipe) for one in parsed}
     earlier = parsed[0].inputs["extractions"] if parsed else ""
     versions = [("extractions", earlier), *((one.table, one.version) for one in parsed)]
-    kept_whole = len(parsed) == len(PARSED_TABLES) and made_from == {(earlier, code)}
+    kept_whole = len(parsed) == len(PARSED_TABLES) and made_from == {(earlier, recipe)}
     if not kept_whole or not all(tables.has(table, source, version) for table, version in versions):
         return Reusable({})
     return Reusable({table: (version,) for table, version in versions})

@@ -30,7 +30,7 @@ from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import CurationRecord, GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, GenerationInputs
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
@@ -138,7 +138,7 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         {source: record.tables for source, record in records.items()}
         | additions_of(decided.curation, situation.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
-    ).model_copy(update={"decisions": decided.fingerprint})
+    ).model_copy(update={"decisions": decided.version})
     newest = situation.newest
     left = None if newest else home_format.left(situation.home)
     kept = newest.inputs.embedder if newest else left.embedder if left else None
@@ -205,7 +205,7 @@ def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
     return has_outdated_summaries(generation, recipes) or generation.record().failed_summaries > 0
 
 
-def _check_embedder(embedder: PinnedEmbedder, recipes: Recipes) -> None:
+def _check_embedder(embedder: EmbedderRecord, recipes: Recipes) -> None:
     try:
         now = embedder_identity(settings_of(embedder, recipes.settings.embedding))
     except SettingsError as error:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 OF_SNAPSHOT = "knowledge_base"
@@ -24,11 +24,11 @@ def of_snapshot(
         NoSnapshotError: nothing is published yet.
         StoreError: a table of the snapshot is missing or damaged, or the home cannot be written.
     """
-    snapshot_id, tables = require_current(home).snapshot_id, SourceTables(home)
+    snapshot_id, tables = require_published(home).snapshot_id, SourceTables(home)
     made_from = {OF_SNAPSHOT: snapshot_id, **(inputs or {})}
     known = tables.current(table, ALL_SOURCES)
-    if known and (known.inputs, known.fingerprint) == (made_from, recipe):
+    if known and (known.inputs, known.recipe) == (made_from, recipe):
         return tables.read(table, ALL_SOURCES, known.version)
     rows = make(Generation(home, snapshot_id))
-    tables.write(table, ALL_SOURCES, rows, inputs=made_from, fingerprint=recipe)
+    tables.write(table, ALL_SOURCES, rows, inputs=made_from, recipe=recipe)
     return rows

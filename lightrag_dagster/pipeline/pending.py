@@ -46,9 +46,9 @@ class SourceState:
     files were not taken, its tables may not be merged, or it is still published although it is gone; `accept` whether
     they may although they are not accepted yet. `documents` and `chunks` are rows by status, `outdated` rows of another
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
-    the source now. `published` is whether the newest snapshot holds what was accepted, `held` whether a rollback keeps
-    that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names are in
-    the graph although it was accepted.
+    the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
+    keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
+    are in the graph although it was accepted.
     """
 
     source: str
@@ -57,8 +57,8 @@ class SourceState:
     waiting: Mapping[bool, str] = field(default_factory=dict)
     rejected: str | None = None
     accept: bool = False
-    published: bool = False
-    held: bool = False
+    merged: bool = False
+    unreleased: bool = False
     documents: Mapping[str, int] = field(default_factory=dict)
     chunks: Mapping[str, int] = field(default_factory=dict)
     outdated: Mapping[str, int] = field(default_factory=dict)
@@ -99,9 +99,9 @@ class SourceState:
             return f"pending: {self.ingest}"
         if self.waiting:
             return "waits for batches of a backfill"
-        if not self.published:
+        if not self.merged:
             return "pending: merge"
-        return WAITS_FOR_RELEASE if self.held else PUBLISHED
+        return WAITS_FOR_RELEASE if self.unreleased else PUBLISHED
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Pending:
     """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and what is outdated.
 
     `outdated` names what another recipe made (summaries, vectors). `graph` says that
-    the graph database of the current snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
+    the graph database of the published snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
     `unreleased` is the id of the newest snapshot while a rollback holds an older one; `losses` are of the newest.
     """
 
@@ -134,7 +134,7 @@ class Pending:
     @property
     def unpublished(self) -> list[str]:
         """Sources of whose tables the newest snapshot has other versions than the current ones, or none."""
-        return [name for name, state in self.sources.items() if state.withheld or not state.published]
+        return [name for name, state in self.sources.items() if state.withheld or not state.merged]
 
     @property
     def rejected(self) -> dict[str, str]:
@@ -150,7 +150,7 @@ def pending(situation: Situation) -> Pending:
         SourceError: the folder of sources cannot be listed; of a source that cannot, its state says so.
         StoreError: the home is damaged.
     """
-    settings, home, manifest = situation.settings, situation.home, situation.shown
+    settings, home, manifest = situation.settings, situation.home, situation.published
     states = look_at_sources(situation)
     misnamed, tables = misnamed_sources(settings), SourceTables(home)
     absent = {
@@ -176,7 +176,7 @@ def pending(situation: Situation) -> Pending:
 
 def published_part(situation: Situation) -> Pending:
     """Return what can be said of a home without its sources, as when these cannot be listed; raises StoreError."""
-    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.shown))
+    return _pending(situation, {}, None, snapshot_warnings(situation.recipes, situation.published))
 
 
 def _pending(
@@ -186,7 +186,7 @@ def _pending(
     warnings: list[str],
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
-    return Pending(sources, publish, names, situation.shown, graph, warnings, situation.unreleased)
+    return Pending(sources, publish, names, situation.published, graph, warnings, situation.unreleased)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:
@@ -211,14 +211,16 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
     current, judged = tables.current_versions(name), judge(tables, name, *bounds)
-    newest, shown = (one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.shown))
+    newest, published = (
+        one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
+    )
     is_accepted = record is not None and record.tables == judged.tables
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
         listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
-        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_table(table))}
+        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_rows(table))}
     except (SettingsError, SourceError) as error:
         problem = str(error)
     backfill = None
@@ -232,8 +234,8 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=judged.accepted and not is_accepted,
-        published=record is not None and newest == record.tables,
-        held=situation.shown is not None and newest != shown,
+        merged=record is not None and newest == record.tables,
+        unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
         outdated={table: count for table, count in rows.items() if count},
@@ -301,10 +303,10 @@ def accept_pending(settings: Settings) -> None:
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
-    table, recipe = current.table, recipes.of_table(current.table)
+    table, recipe = current.table, recipes.of_rows(current.table)
     if current.inputs != inputs:
         return "input changed"
-    if current.fingerprint != recipes.code[table]:
+    if current.recipe != recipes.of_tables[table]:
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"

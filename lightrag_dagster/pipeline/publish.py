@@ -7,7 +7,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.snapshots.snapshots import publish, require_current
+from lightrag_dagster.storage.snapshots.snapshots import publish, require_published
 
 
 def publish_newest(home: Home) -> Manifest:
@@ -21,7 +21,7 @@ def publish_newest(home: Home) -> Manifest:
     from lightrag_dagster.indexes.views import build_views
 
     with building(home, STEP_SECONDS) as lock:
-        generation = generations.newest(home)
+        generation = generations.newest_generation(home)
         build_views(generation)
         return publish(home, generation, findings(generation, read_vectors=False), lock)
 
@@ -37,7 +37,7 @@ def check_published(home: Home) -> list[str]:
     from lightrag_dagster.indexes.views import build_views
 
     refresh(home)
-    generation = generations.fetched(home, require_current(home).snapshot_id)
+    generation = generations.fetched(home, require_published(home).snapshot_id)
     if not home.keeps_views:
         build_views(generation)
     problems = findings(generation)

@@ -1,8 +1,9 @@
-"""Recipes: hashes of the prompts, models and settings that make rows which cost money.
+"""Recipes: hashes of the prompts, models, settings and revisions that make rows.
 
-A row names the recipe that made it. A run keeps rows of other recipes while their text is unchanged; a backfill makes
-them again. Steps that cost nothing (reading, parsing) follow today's code and the columns of their tables at once:
-`code` is a hash of both. A revision is raised by hand whenever a stage's code would make other rows of the same inputs.
+A row that cost money names its recipe. A run keeps rows of other recipes while their text is unchanged; a backfill
+makes them again. A table has a recipe too, in its record: what its step follows at once, such as how it is read or
+parsed, since that costs nothing. A revision is raised by hand whenever a stage's code would make other rows of the same
+inputs.
 """
 
 from contextlib import suppress
@@ -19,9 +20,9 @@ from lightrag_dagster.readers import ReadingOptions, versions
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
-from lightrag_dagster.stages.extraction.extractions import extraction_fingerprint
+from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder
+from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -36,8 +37,8 @@ _REVISIONS = {
     "boundaries": 2,
     "extractions": 2,
     "mentions": 3,
-    "merge": 9,
-    "stores": 9,
+    "merge": 10,
+    "stores": 10,
     "report": 5,
     "duplicates": 1,
 }
@@ -61,7 +62,7 @@ class Recipes:
 
     @cached_property
     def chunks(self) -> str:
-        """Hash of the non-default chunking settings, custom functions and the embedder."""
+        """Recipe of chunks: the non-default chunking settings, custom functions and the embedder."""
         chunking = self.settings.chunking
         usual = ChunkingSettings().model_dump(mode="json")
         named = {
@@ -101,7 +102,7 @@ class Recipes:
     def descriptions(self) -> str:
         """Recipe of what images show: prompt, language and model."""
         prompts, identity = self.prompts, chat_identity(self.settings.llm.of("describe"))
-        return digest(prompts.fingerprint("description"), prompts.language, identity)
+        return digest(prompts.digest("description"), prompts.language, identity)
 
     @cached_property
     def extractions(self) -> str:
@@ -110,9 +111,7 @@ class Recipes:
             following = ["document_language"] if self.follows_languages else []
             return digest(_REVISIONS["extractions"], self.name_finder.identity, *following)
         identity = chat_identity(self.settings.llm.of("extract"))
-        return digest(
-            _REVISIONS["extractions"], extraction_fingerprint(self.prompts, self.settings.extraction, identity)
-        )
+        return digest(_REVISIONS["extractions"], extraction_recipe(self.prompts, self.settings.extraction, identity))
 
     @property
     def name_finder(self) -> "NameFinder | None":
@@ -139,11 +138,11 @@ class Recipes:
         rules = self.settings.merging.model_dump(mode="json", exclude=_NOT_OF_SUMMARIES)
         shapes = rules | {"language": self.prompts.language}
         identity = chat_identity(self.settings.llm.of("summarise"))
-        return digest(self.prompts.fingerprint("summary"), identity, shapes, self.settings.chunking.encoding)
+        return digest(self.prompts.digest("summary"), identity, shapes, self.settings.chunking.encoding)
 
     @cached_property
-    def code(self) -> dict[str, str]:
-        """Hash of the code and settings of each source table that follow today's at once."""
+    def of_tables(self) -> dict[str, str]:
+        """Recipe of each source table: the revisions, columns and settings that it follows at once."""
         documents = self.settings.documents
         options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
@@ -161,15 +160,15 @@ class Recipes:
             **dict.fromkeys(PARSED_TABLES, mentions),
         }
 
-    def of_table(self, table: str) -> str | None:
-        """Return today's recipe of the rows of a source table; None where rows name none."""
+    def of_rows(self, table: str) -> str | None:
+        """Return the recipe of the rows of a source table; None where rows name none."""
         if table == "raw_documents":
             return self.descriptions if self.describes_figures else None
         return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
 
     @cached_property
     def embedder(self) -> str:
-        """Identity of the embedder; part of every vector key."""
+        """Identity of the embedder; part of every embedding key."""
         return embedder_identity(self.settings.embedding)
 
     def generation_inputs(self, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
@@ -178,11 +177,11 @@ class Recipes:
         return GenerationInputs(
             sources=sources,
             left_out=left_out,
-            code=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
+            revisions=digest(_REVISIONS["merge"], _REVISIONS["stores"]),
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
             terms=self.settings.extraction.terms,
-            embedder=PinnedEmbedder(
+            embedder=EmbedderRecord(
                 provider=embedding.provider,
                 model=embedding.model,
                 dimensions=embedding.dimensions,
@@ -193,38 +192,38 @@ class Recipes:
 
     @cached_property
     def generation(self) -> str:
-        """Hash of code, settings and embedder of everything that is built from the accepted tables."""
-        return self.generation_inputs({}, {}).code_version
+        """Recipe of everything that is built from the accepted tables: revisions, settings and embedder."""
+        return self.generation_inputs({}, {}).recipe
 
     @cached_property
     def answers(self) -> str:
-        """Hash of query settings, prompts and model."""
+        """Recipe of answers: query settings, prompts and model."""
         return digest(
             self.settings.query.model_dump(),
             self.settings.rerank.model_dump(include={"provider", "model"}),
-            [self.prompts.fingerprint(group) for group in ("keywords", "relevance", "hops", "answer")],
+            [self.prompts.digest(group) for group in ("keywords", "relevance", "hops", "answer")],
             [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "relevance", "hops", "answer")],
         )
 
     @cached_property
     def retrieval_evaluation(self) -> str:
-        """Hash of the questions that are evaluated, and of the settings that ask and judge them."""
+        """Recipe of an evaluation: the settings by which questions are asked and judged."""
         return digest(
             self.answers,
             self.settings.evaluation.model_dump(exclude={"questions"}),
-            self.prompts.fingerprint("judge"),
+            self.prompts.digest("judge"),
             chat_identity(self.settings.llm.of("judge")),
         )
 
     @cached_property
     def duplicate_candidates(self) -> str:
-        """Hash of the rules and weights by which names may be one."""
+        """Recipe of candidates: the rules and weights by which names may be one."""
         return digest(_REVISIONS["duplicates"])
 
     def by_asset(self) -> dict[str, str]:
-        """Return the code version of every asset."""
+        """Return the recipe of every asset, which Dagster calls its code version."""
         return {
-            **self.code,
+            **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
             "entities": self.generation,

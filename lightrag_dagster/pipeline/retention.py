@@ -20,7 +20,7 @@ from lightrag_dagster.storage.snapshots.gc import (
     collect_garbage,
     find_garbage,
     garbage_generations,
-    retained_snapshots,
+    kept_snapshots,
 )
 
 _log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
     try:
         with building(home, STEP_SECONDS):
             last_collection(home)  # a damaged record is said
-            if not garbage_generations(home, retained_snapshots(home, retention)):
+            if not garbage_generations(home, kept_snapshots(home, retention)):
                 return None
             found = _result(collect_garbage(home, retention, dry_run=False))
             _write(home, found)
@@ -97,8 +97,8 @@ def disk_of(home: Home, retention: RetentionSettings) -> Disk:
     Raises:
         StoreError: a record is damaged, or a file was removed meanwhile.
     """
-    garbage = find_garbage(home, retained_snapshots(home, retention))
-    return Disk(len(garbage.retained), garbage.bytes_after, garbage.bytes_removed)
+    garbage = find_garbage(home, kept_snapshots(home, retention))
+    return Disk(len(garbage.kept), garbage.bytes_after, garbage.bytes_removed)
 
 
 def last_collection(home: Home) -> Collection | None:

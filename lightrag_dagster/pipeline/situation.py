@@ -15,7 +15,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, latest_snapshot, required
+from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot, published_snapshot, required
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.versions import Accepted
 
@@ -27,15 +27,15 @@ class Situation:
     """The sources, decisions, accepted versions and snapshots of a home at one moment, and today's recipes.
 
     It is read without a lock by what looks, and under the builder's by what builds; none is kept across the end of an
-    ingestion or of a lock. `newest` is the snapshot that was published last, `shown` the one that readers open, which a
-    rollback holds. Sources that cannot be listed and decisions that cannot all hold are an error of those that ask for
-    them.
+    ingestion or of a lock. `newest` is the snapshot that was built last, `published` the one that readers open, an
+    older one while a rollback holds it. Sources that cannot be listed and decisions that cannot all hold are an error
+    of those that ask for them.
     """
 
     home: Home
     recipes: Recipes
     newest: Manifest | None
-    shown: Manifest | None
+    published: Manifest | None
     _sources: Mapping[str, Source] | LightRAGError
     _absent: Mapping[str, str] | LightRAGError
     _accepted: Mapping[str, Accepted] | LightRAGError
@@ -62,12 +62,12 @@ class Situation:
 
     @classmethod
     def _read(cls, home: Home, recipes: Recipes) -> Self:
-        settings, newest = recipes.settings, latest_snapshot(home)
+        settings, newest = recipes.settings, newest_snapshot(home)
         sources = _or_error(lambda: find_sources(settings))
         absent = _or_error(lambda: absent_sources(settings, home, _given(sources), newest))
         records = _or_error(lambda: _accepted_of(home, [*_given(sources), *_given(absent)]))
         decided = _or_error(lambda: in_force(settings))
-        return cls(home, recipes, newest, current_snapshot(home), sources, absent, records, decided)
+        return cls(home, recipes, newest, published_snapshot(home), sources, absent, records, decided)
 
     @property
     def settings(self) -> Settings:
@@ -97,11 +97,11 @@ class Situation:
     @property
     def unreleased(self) -> str | None:
         """The id of the newest snapshot while a rollback holds another."""
-        return self.newest.snapshot_id if self.newest and self.newest != self.shown else None
+        return self.newest.snapshot_id if self.newest and self.newest != self.published else None
 
-    def require_shown(self) -> Manifest:
+    def require_published(self) -> Manifest:
         """Return the snapshot that readers open; raises NoSnapshotError before the first publication."""
-        return required(self.home, self.shown)
+        return required(self.home, self.published)
 
     def chosen(self, names: Sequence[str]) -> tuple[list[Source], list[str]]:
         """Return the sources of these names, or all when none is named, and the names of absent ones.

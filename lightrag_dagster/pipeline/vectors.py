@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import Manifest, PinnedEmbedder, VectorTable
+from lightrag_dagster.storage.manifests import EmbedderRecord, Manifest, VectorTable
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 
@@ -29,7 +29,7 @@ class VectorReport:
 
     generation: Generation
     table: VectorTable
-    embedder: PinnedEmbedder
+    embedder: EmbedderRecord
     usage: Usage
 
 
@@ -58,7 +58,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
 
     with building(home, STEP_SECONDS) as lock:
         newest = Situation.building(recipes, lock).newest
-        generation = generations.newest(home)
+        generation = generations.newest_generation(home)
         embedder = generation.inputs().embedder
         try:
             entry, usage = run_sync(build())
@@ -73,7 +73,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
 
 def _published_alike(generation: Generation, published: Manifest | None) -> Generation | None:
     """Return the newest published generation, if the same code and embedder made it."""
-    if published is None or published.inputs.code_version != generation.inputs().code_version:
+    if published is None or published.inputs.recipe != generation.inputs().recipe:
         return None
     before = Generation(generation.home, published.snapshot_id)
     before.open(generations.CORPUS_STATE)

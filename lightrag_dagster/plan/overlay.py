@@ -33,7 +33,7 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         copy = Home(folder)
         _fetch(home)
         try:
-            for pointer in (home.format, home.current, home.newest, home.held):
+            for pointer in (home.format, home.published, home.newest, home.held):
                 if pointer.exists():
                     shutil.copy(pointer, copy.root)
             for part in (home.root / "tables", home.root / "accepted", home.generations):
@@ -53,7 +53,7 @@ def _fetch(home: Home) -> None:
     tables = SourceTables(home)
     home.files.open(path for one in records for path in tables.paths(one.table, one.source, one.version))
     with suppress(StoreError):
-        generations.newest(home)
+        generations.newest_generation(home)
 
 
 def _link(folder: Path, target: Path) -> None:

@@ -32,7 +32,7 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> se
     are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
-    home, recipes, inputs = situation.home, situation.recipes, situation.require_shown().inputs
+    home, recipes, inputs = situation.home, situation.recipes, situation.require_published().inputs
     extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
     summarising = StoredAnswers(chat_identity(recipes.settings.llm.of("summarise")), store)
     for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
@@ -61,7 +61,7 @@ def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
 def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
     """Return the keys of the vectors of the published snapshot."""
     readers = [open_vectors(home, entry) for entry in snapshot.vectors.tables.values()]
-    found = (reader.rows(["embedding_fingerprint"])["embedding_fingerprint"].to_pylist() for reader in readers)
+    found = (reader.rows(["embedding_key"])["embedding_key"].to_pylist() for reader in readers)
     return {key for keys in found for key in keys}
 
 

@@ -19,7 +19,7 @@ def refuse_while_decided(situation: Situation, gone: Gone) -> None:
     Raises:
         StoreError: one does; the message names it, and says how it ends.
     """
-    record = Generation(situation.home, situation.require_shown().snapshot_id).record()
+    record = Generation(situation.home, situation.require_published().snapshot_id).record()
     unmatched = {entity_id(name): name for name in record.curation.unmatched}
     for one in situation.decided.decisions:
         if found := next(_about(one, unmatched, gone), None):

@@ -45,7 +45,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     held_snapshot,
     list_snapshots,
     pin,
-    snapshot_names,
+    pinned_snapshots,
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge
@@ -83,7 +83,7 @@ def find_gone(situation: Situation, names: Sequence[str]) -> Gone:
         StoreError: the home is damaged.
     """
     home, sources, gone = situation.home, situation.sources, Gone()
-    published = situation.shown.inputs.sources if situation.shown else {}
+    published = situation.published.inputs.sources if situation.published else {}
     unfinished = _unfinished(home)
     listed = cache(lambda source: {file.path for file in list_files(sources[source])})
     stored = cache(lambda source: set(_stored_documents(home, source)["path"].unique().to_pylist()))
@@ -211,7 +211,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
         situation = Situation.building(recipes, lock)
-        situation.require_shown()
+        situation.require_published()
         if next_publication(situation) is not None:
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
@@ -266,7 +266,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
-    home, snapshot = situation.home, situation.require_shown()
+    home, snapshot = situation.home, situation.require_published()
     generations.fetched(home, snapshot.snapshot_id)
     generations.remove_leftovers(home)
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
@@ -309,7 +309,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
 
 def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> None:
     home, tables = situation.home, SourceTables(situation.home)
-    used = situation.require_shown().inputs.sources.get(source, {})
+    used = situation.require_published().inputs.sources.get(source, {})
     if used and not paths:
         let_go = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
         raise StoreError(f"{source} is still in the published snapshot; {let_go}")
@@ -353,7 +353,7 @@ def _versions_by_path(documents: pa.Table, paths: set[str]) -> dict[str, set[str
 
 def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
     """Let no record name another snapshot, a table of sources that are gone, or a backfill of the other sources."""
-    for name, named in snapshot_names(home).items():
+    for name, named in pinned_snapshots(home).items():
         if named != snapshot.snapshot_id:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
@@ -384,5 +384,5 @@ def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
         todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)
         kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
         rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
-        inputs, fingerprint = evaluated.inputs, evaluated.fingerprint
-        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, fingerprint=fingerprint)
+        inputs, recipe = evaluated.inputs, evaluated.recipe
+        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, recipe=recipe)

@@ -83,7 +83,7 @@ class KnowledgeBase(GraphQuestions):
         settings: Settings | None = None,
         account: Account | None = None,
     ) -> Self:
-        """Open a snapshot: the current one, unless named, of the home in the settings, unless given.
+        """Open a snapshot: the published one, unless named, of the home in the settings, unless given.
 
         Model calls are billed to `account`, within its budget; without one they are not recorded.
 

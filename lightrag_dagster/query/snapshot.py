@@ -1,4 +1,4 @@
-"""A published snapshot, opened for questions: the graph arrays, and the vector tables at their pinned versions."""
+"""A published snapshot, opened for questions: the graph arrays, and the vector tables at their versions in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
-from lightrag_dagster.storage.snapshots.snapshots import named_snapshot, refresh_snapshot, require_current
+from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_by_name
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -137,34 +137,34 @@ class Snapshot:
 
 
 def find_snapshot(home: Home, snapshot_id: str | None) -> Manifest:
-    """Return the manifest of a snapshot by its id or one of its names, by default of the current one.
+    """Return the manifest of a snapshot by its id or name, by default of the published one.
 
     Raises NoSnapshotError and StoreError as `open_snapshot`.
     """
     refresh_snapshot(home, snapshot_id)
-    return require_current(home) if snapshot_id is None else named_snapshot(home, snapshot_id)
+    return require_published(home) if snapshot_id is None else snapshot_by_name(home, snapshot_id)
 
 
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
-    """Open a snapshot by its id or one of its names, by default the current one.
+    """Open a snapshot by its id or name, by default the published one.
 
     Raises:
         NoSnapshotError: the home has no published snapshot.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
-    pinned = find_snapshot(home, snapshot_id)
+    manifest = find_snapshot(home, snapshot_id)
     try:
-        return _open(home, pinned)
+        return _open(home, manifest)
     except StoreError as error:
-        if _is_published(Generation(home, pinned.snapshot_id)):
+        if _is_published(Generation(home, manifest.snapshot_id)):
             raise
-        raise _removed(pinned.snapshot_id) from error
+        raise _removed(manifest.snapshot_id) from error
 
 
-def _open(home: Home, pinned: Manifest) -> Snapshot:
-    generation, mark = Generation(home, pinned.snapshot_id), mark_read(home, pinned.snapshot_id)
+def _open(home: Home, manifest: Manifest) -> Snapshot:
+    generation, mark = Generation(home, manifest.snapshot_id), mark_read(home, manifest.snapshot_id)
     with ThreadPoolExecutor(2) as beside:  # of a bucket, all are requests that take their time
-        vectors = beside.submit(open_all_vectors, home, pinned.vectors.tables)
+        vectors = beside.submit(open_all_vectors, home, manifest.vectors.tables)
         opened = beside.submit(generation.open, CORPUS_STATE)
         arrays, state = generation.open(ADJACENCY), opened.result()
     try:
@@ -172,7 +172,7 @@ def _open(home: Home, pinned: Manifest) -> Snapshot:
     except (OSError, ValueError) as error:
         raise StoreError(f"{state} cannot be read ({error}); run `lightrag-dagster run --verify`") from error
     return Snapshot(
-        manifest=pinned,
+        manifest=manifest,
         generation=generation,
         graph=Adjacency.open(arrays),
         vectors=vectors.result(),

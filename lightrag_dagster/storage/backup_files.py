@@ -139,7 +139,7 @@ class Contents:
         return {name: content for name, content in found if content is not None}
 
     def store_records(self, records: Mapping[str, bytes]) -> None:
-        """Store records, CURRENT last, and remove all others."""
+        """Store records, PUBLISHED last, and remove all others."""
         self._delete(name for name in self.names() if is_record(name) and name not in records)
         for name in sorted(records, key=rank):
             self._store(name, records[name])

@@ -3,9 +3,9 @@
 builder.lock, builder.pid             lock of the builder, and its process id and host
 ingesting/<source>.lock, .pid, .work  lock of an ingestion, its process id and host, and what it holds for a while
 FORMAT                                number of this layout, as `storage.home_format` says
-CURRENT                               pointer to the published snapshot (JSON, replaced atomically)
+PUBLISHED                             pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
-HELD, pins.json                       snapshot that a rollback holds, names of snapshots
+HELD, pins.json                       snapshot that a rollback holds, and those with a name
 exports/<id>/<format>/                the exports of a snapshot; `exports/latest` is a link, not of a bucket
 exports.json                          the snapshot whose exports are whole, and their formats
 collected.json                        last garbage collection, and since when it removes by itself
@@ -80,7 +80,7 @@ class Home:
 
     lock = _Below("builder.lock")  # lock file of builders
     format = _Below("FORMAT")  # number of the layout
-    current = _Below("CURRENT")  # pointer to the published snapshot
+    published = _Below("PUBLISHED")  # pointer to the published snapshot
     held = _Below("HELD")  # pointer to the snapshot that a rollback holds; missing when none is held
     pins = _Below("pins.json")  # names of snapshots
     purging = _Below("purging.json")  # documents whose purge has begun and not ended; missing when there are none

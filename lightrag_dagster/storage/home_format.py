@@ -13,7 +13,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.layout import layout
-from lightrag_dagster.storage.manifests import PinnedEmbedder
+from lightrag_dagster.storage.manifests import EmbedderRecord
 from lightrag_dagster.storage.records import Record, read_record
 
 FIRST = 1
@@ -28,7 +28,7 @@ A change of the layout alone needs none.
 class Left(Record):
     """The embedder of the last snapshot of another layout, and its sequence: the next snapshot has the one after it."""
 
-    embedder: PinnedEmbedder
+    embedder: EmbedderRecord
     sequence: int
 
 
@@ -45,7 +45,7 @@ class Format(Record):
     copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
 
 
-def newest() -> int:
+def newest_format() -> int:
     """Return the format that this package reads and writes."""
     return max(MIGRATIONS, default=FIRST)
 
@@ -74,7 +74,7 @@ def write(home: Home, found: Format) -> None:
 
 def is_todays(found: Format | None) -> bool:
     """Say whether a home is new, or has the format and the layout of this package."""
-    return found is None or (found.format, found.layout) == (newest(), layout())
+    return found is None or (found.format, found.layout) == (newest_format(), layout())
 
 
 def require_readable(home: Home) -> None:
@@ -104,11 +104,11 @@ def begin(home: Home) -> bool:
     require_readable(home)
     is_new = not home.format.exists()
     if is_new:
-        write(home, Format(format=newest(), layout=layout(), id=uuid4().hex))
+        write(home, Format(format=newest_format(), layout=layout(), id=uuid4().hex))
     return is_new
 
 
-def identity(home: Home) -> str | None:
+def home_id(home: Home) -> str | None:
     """Return the id of a home; None before its first builder. Raises StoreError as `read`."""
     found = read(home)
     return found.id if found else None
@@ -123,19 +123,19 @@ def left(home: Home) -> Left | None:
 def removed(home: Home) -> list[str]:
     """Return what a take-over removed, until a snapshot is published again; raises StoreError as `read`."""
     found = read(home)
-    return found.removed if found and not home.current.exists() else []
+    return found.removed if found and not home.published.exists() else []
 
 
 def require_not_newer(found: Format, name: str) -> None:
     """Check that this package knows a format; raises StoreError with the `name` of what has it."""
-    if found.format > newest():
+    if found.format > newest_format():
         raise StoreError(
-            f"{name} has format {found.format}, and this package reads formats up to {newest()}; upgrade "
+            f"{name} has format {found.format}, and this package reads formats up to {newest_format()}; upgrade "
             "lightrag-dagster here, as on the machine that wrote it"
         )
 
 
 def _is_new(home: Home) -> bool:
     """Say whether nothing was ever written; folders may be there."""
-    patterns = ("CURRENT", "tables/*/*/*.json", "generations/gen-*", "accepted/*.json")
+    patterns = ("PUBLISHED", "tables/*/*/*.json", "generations/gen-*", "accepted/*.json")
     return not any(path for pattern in patterns for path in home.root.glob(pattern))

@@ -10,7 +10,7 @@ CREATE MACRO relation_id(one, other) AS 'rel-' || text_digest(least(one, other) 
 CREATE MACRO extraction_key(chunk_id, recipe, language := NULL) AS
     text_digest('["' || chunk_id || '","' || recipe || '"' || coalesce(',"' || language || '"', '') || ']');
 
-CREATE MACRO embedding_fingerprint(embedder, text) AS text_digest(embedder || chr(10) || text);
+CREATE MACRO embedding_key(embedder, text) AS text_digest(embedder || chr(10) || text);
 
 -- stages.documents.raw_documents: which documents have text, and the hash of all that decides the chunks of one.
 CREATE MACRO has_text(status) AS status IN ('processed', 'duplicate', 'stale');

@@ -12,14 +12,14 @@ from lightrag_dagster.settings import EmbeddingSettings, MergingSettings, TermsM
 from lightrag_dagster.settings.models import EmbeddingProvider
 from lightrag_dagster.storage.records import Pointer, Record
 
-MADE_AGAIN = "`lightrag-dagster run` makes that of the current snapshot again; delete that of an older one"
+MADE_AGAIN = "`lightrag-dagster run` makes that of the published snapshot again; delete that of an older one"
 """The next step where a record in the folder of a generation is damaged."""
 
 VECTOR_TABLES = ("chunk_vectors", "entity_vectors", "relation_vectors")
 """The vector tables of every generation."""
 
 
-class PinnedEmbedder(Record):
+class EmbedderRecord(Record):
     """An embedding model: its settings, so that it can be opened again, and its identity."""
 
     provider: EmbeddingProvider
@@ -37,14 +37,14 @@ _CHOOSING_AN_EMBEDDER = {"provider", "model", "dimensions", "max_input_tokens"}
 
 
 class GenerationInputs(Record):
-    """The inputs of a merge, and the code, settings and embedder by which it and everything after it is made."""
+    """The inputs of a merge, and what shapes it and everything after it."""
 
     sources: dict[str, dict[str, str]] = Field(description="source → table → accepted version")
     left_out: dict[str, str] = Field(description="source → why it has no accepted version yet")
-    code: str = Field(description="Hash of the code of the merge and of everything after it")
+    revisions: str = Field(description="Hash of the revisions of the merge and of everything after it")
     merging: MergingSettings
     encoding: str = Field(description="Counts the tokens of descriptions")
-    embedder: PinnedEmbedder
+    embedder: EmbedderRecord
     decisions: str = Field(default="", description="Hash of the decisions that shape it; empty without any")
     terms: TermsMode = Field(default="auto", description="The setting by which phrases become entities")
 
@@ -52,15 +52,15 @@ class GenerationInputs(Record):
     def hash(self) -> str:
         """A hash of it all."""
         decisions = [self.decisions] if self.decisions else []
-        return digest(self.sources, self.left_out, self.code_version, *decisions)
+        return digest(self.sources, self.left_out, self.recipe, *decisions)
 
     @property
-    def code_version(self) -> str:
-        """A hash of code, settings and embedder: the inputs without the sources."""
+    def recipe(self) -> str:
+        """The recipe of all that is built: revisions, settings and embedder, without the sources."""
         rules = self.merging.model_dump(mode="json")
         # Of the embedder its identity counts, since not every provider uses every setting.
         terms = [self.terms] if self.terms != "auto" else []
-        return digest(self.code, rules, self.encoding, self.embedder.identity, *terms)
+        return digest(self.revisions, rules, self.encoding, self.embedder.identity, *terms)
 
     def makes_rows_of(self, other: "GenerationInputs") -> bool:
         """Return whether a merge has the rows of another: they differ at most in sources that are left out."""
@@ -108,7 +108,7 @@ SearchKind = Literal["flat", "exhaustive"]
 
 
 class VectorTable(Record):
-    """One LanceDB table, pinned."""
+    """One LanceDB table, at the version of a tag."""
 
     table: str
     tag: str
@@ -119,7 +119,7 @@ class VectorTable(Record):
     search: SearchKind | None = Field(default=None, description="None until it is tagged")
 
 
-class Vectors(PinnedEmbedder):
+class Vectors(EmbedderRecord):
     """`vectors.json`: the vector tables of a generation and the embedder that made them."""
 
     mended_by = MADE_AGAIN

@@ -35,11 +35,11 @@ def read_record(path: Path, kind: type[R], extra: Literal["ignore"] | None = Non
 
 
 class Pointer(Record):
-    """`CURRENT`, `HELD` and `NEWEST`: the generation that they point to."""
+    """`PUBLISHED`, `HELD` and `NEWEST`: the generation that they point to."""
 
     mended_by = "`lightrag-dagster run` writes it again"
 
     id: str
     replaced: dict[str, str] = Field(
-        default={}, description="In `CURRENT`: snapshot → when another replaced it; UTC, ISO 8601"
+        default={}, description="In `PUBLISHED`: snapshot → when another replaced it; UTC, ISO 8601"
     )

@@ -22,7 +22,7 @@ from lightrag_dagster.storage.home_format import MIGRATIONS, Left
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import builder_lock, source_lock
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.manifests import GenerationInputs, PinnedEmbedder, Pins
+from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs, Pins
 from lightrag_dagster.storage.records import Pointer, Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -35,7 +35,7 @@ _WITH_SUMMARIES = ("entities", "relations")
 
 # Of what another version wrote, only what is taken over.
 class _Inputs(Record):
-    embedder: PinnedEmbedder
+    embedder: EmbedderRecord
 
 
 class _Manifest(Record):
@@ -64,7 +64,7 @@ def take_over(home: Home, timeout: float) -> list[str]:
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):
             return found.removed if found else []  # another process was faster
-        for number in range(found.format + 1, home_format.newest() + 1):
+        for number in range(found.format + 1, home_format.newest_format() + 1):
             MIGRATIONS[number](home)
             found = found.model_copy(update={"format": number})
             home_format.write(home, found)
@@ -128,7 +128,7 @@ def _keep_summaries(home: Home) -> Generation | None:
     if record is None or not all(map(last.has, _WITH_SUMMARIES)):
         return None
     inputs = GenerationInputs(
-        sources={}, left_out={}, code="", merging=MergingSettings(), encoding="", embedder=record.inputs.embedder
+        sources={}, left_out={}, revisions="", merging=MergingSettings(), encoding="", embedder=record.inputs.embedder
     )
     with generations.scratch_folder(home) as folder:
         tables: dict[str, list[Path]] = {table: [] for table in MERGED_TABLES}
@@ -154,7 +154,7 @@ def _removal(home: Home) -> list[str]:
 def _remove_snapshots(home: Home, kept: Generation | None, lock: Lock) -> None:
     """Remove all snapshots, generations and exports except one generation, and what names them."""
     folders = [path for path in home.generations.glob("gen-*") if kept is None or path.name != kept.id]
-    gone = [home.current, home.held, home.pins, home.exported, home.collected, home.views]
+    gone = [home.published, home.held, home.pins, home.exported, home.collected, home.views]
     for path in (*gone, *(folder / generations.MANIFEST for folder in folders)):
         path.unlink(missing_ok=True)
     home.files.push(lock)

@@ -60,7 +60,7 @@ def test_its_version_is_the_hash_of_the_decisions_in_force_and_the_merge_says_wh
     take(settings, [RENAME])
     result = run(settings, instance, PUBLISH)
     assert result.success
-    version = in_force(settings).fingerprint
+    version = in_force(settings).version
     assert observed(instance).tags["dagster/data_version"] == version
     assert {name: value.value for name, value in observed(instance).metadata.items()} == {
         "decisions": 1,

@@ -22,7 +22,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.loopback import unused_port
 from tests.support import OFFICE, RIVER, build, run, snapshot_contents, write_source
 
@@ -153,7 +153,7 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
     with daemon(settings, LIGHTRAG_NIGHTLY="* * * * *") as address:
         until(lambda: ask(address, "{ version }"), "the web server does not answer")
         assert ask(address, START, name="nightly")["startSchedule"]["__typename"] == "ScheduleStateResult"
-        until(lambda: current_snapshot(Home(settings.home)), "nothing was published")
+        until(lambda: published_snapshot(Home(settings.home)), "nothing was published")
         assert "opened an office" not in answer(settings)
 
         write_source(settings, "notes", {"river.md": RIVER, "office.md": OFFICE})

@@ -18,8 +18,8 @@ from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import newest
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.generations import newest_generation
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.support import FLOOD, RIVER, write_source
 
 
@@ -48,11 +48,11 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     assert materialise(settings, instance, INGESTION, "notes").success
     assert materialise(settings, instance, PUBLICATION[: PUBLICATION.index(knowledge_base)]).success
     home = Home(settings.home)
-    whole, path = newest(home).read_table("entities"), newest(home).path("entities.parquet")
+    whole, path = newest_generation(home).read_table("entities"), newest_generation(home).path("entities.parquet")
 
     atomic.write_parquet(path, whole.slice(1))
     broken = materialise(settings, instance, [knowledge_base])
-    nothing = current_snapshot(home)
+    nothing = published_snapshot(home)
     atomic.write_parquet(path, whole)
     mended = materialise(settings, instance, [knowledge_graph, knowledge_base])
 
@@ -61,7 +61,7 @@ def test_a_broken_generation_is_not_published_and_the_snapshot_can_be_checked_ag
     (failure,) = [event for event in broken.all_events if event.is_step_failure]
     assert "a relation ends at an entity that does not exist" in str(failure.event_specific_data)
     assert mended.success
-    assert current_snapshot(home) is not None
+    assert published_snapshot(home) is not None
     assert checked(settings, instance).passed
     atomic.write_parquet(path, whole.slice(1))
     damaged = checked(settings, instance)

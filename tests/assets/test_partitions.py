@@ -13,7 +13,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import identity
+from lightrag_dagster.storage.home_format import home_id
 from lightrag_dagster.storage.locking import building
 from tests.buckets import S3Server
 
@@ -28,7 +28,7 @@ def test_another_home_of_the_same_namespace_is_refused(instance: dg.DagsterInsta
     with pytest.raises(StoreError, match=rf"the home {one.root} has the partitions 'contracts_source' .* namespace"):
         sign(instance, OURS, other)
     sign(instance, Namespace("letters"), other)
-    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(one)} {one.root}"]
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(one)} {one.root}"]
     assert instance.get_dynamic_partitions("contracts_source") == ["notes"]
 
 
@@ -36,7 +36,7 @@ def test_a_home_that_moved_keeps_its_partitions(instance: dg.DagsterInstance, tm
     sign(instance, OURS, Home(tmp_path / "one"))
     moved = Home(Path(shutil.move(tmp_path / "one", tmp_path / "moved")))
     sign(instance, OURS, moved)
-    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(moved)} {moved.root}"]
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(moved)} {moved.root}"]
 
 
 def test_a_copy_is_another_home_while_the_first_is_there(instance: dg.DagsterInstance, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_those_of_a_home_that_is_gone_are_adopted(instance: dg.DagsterInstance, 
     shutil.rmtree(tmp_path / "one")
     new = Home(tmp_path / place)
     sign(instance, OURS, new)
-    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(new)} {new.root}"]
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(new)} {new.root}"]
 
 
 def test_the_id_of_a_home_in_a_bucket_is_read_without_the_builders_lock(
@@ -65,7 +65,7 @@ def test_the_id_of_a_home_in_a_bucket_is_read_without_the_builders_lock(
     with building(writer, 0):
         atomic.write_text(writer.accepted("notes"), "{}")
     sign(instance, OURS, reader)
-    assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(writer)} {uri}"]
+    assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(writer)} {uri}"]
     assert not reader.accepted("notes").exists(), "a builder takes over all records"
 
 
@@ -76,4 +76,4 @@ def test_a_copy_of_a_home_takes_its_own_instance_along(tmp_path: Path) -> None:
     copy = Home(Path(shutil.copytree(tmp_path / "one", tmp_path / "copy")))
     with open_instance(copy) as instance:
         sign(instance, OURS, copy)
-        assert instance.get_dynamic_partitions("contracts_home") == [f"{identity(copy)} {copy.root}"]
+        assert instance.get_dynamic_partitions("contracts_home") == [f"{home_id(copy)} {copy.root}"]

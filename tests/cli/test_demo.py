@@ -12,7 +12,7 @@ from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 
 
@@ -64,8 +64,8 @@ def test_the_home_of_other_sources_is_left_alone(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
-    before = current_snapshot(Home(published_home))
+    before = published_snapshot(Home(published_home))
     code, _, errors = command(capfd, monkeypatch, "demo")
     assert code == 2
     assert "publishes archive, office, which the demo would replace" in errors
-    assert current_snapshot(Home(published_home)) == before
+    assert published_snapshot(Home(published_home)) == before

@@ -18,7 +18,7 @@ from lightrag_dagster.cli import exits
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
 
@@ -220,4 +220,4 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     os.close(reader)
     assert ended(["run"], writer) == (0, "")
     os.close(writer)
-    assert current_snapshot(Home.of(load_settings())) is not None
+    assert published_snapshot(Home.of(load_settings())) is not None

@@ -18,7 +18,7 @@ def test_ids_are_the_same_forever() -> None:
     assert identity.entity_id("Marta Lindqvist") == "ent-2eeeec45c5569e0aacecca5f1b278713"
     assert identity.relation_id("ent-a", "ent-b") == "rel-e99e21fb7fea19adcb3015cd63279620"
     assert identity.extraction_key("chunk-1", "f") == "9257d103b72b7bf0bc6e8b64a7c34b29"
-    assert identity.embedding_fingerprint("e", "text") == "ea96adff729921d14661b5de8872cc35"
+    assert identity.embedding_key("e", "text") == "ea96adff729921d14661b5de8872cc35"
 
 
 @given(st.lists(TEXTS), st.lists(TEXTS))

@@ -24,18 +24,18 @@ def stored(request: pytest.FixtureRequest) -> Objects:
 
 
 def test_an_object_is_created_once_and_replaced_only_by_who_knows_its_tag(stored: Objects) -> None:
-    first = stored.replace("records/CURRENT", b"1", None)
+    first = stored.replace("records/PUBLISHED", b"1", None)
     assert first is not None
-    assert stored.replace("records/CURRENT", b"2", None) is None
-    second = stored.replace("records/CURRENT", b"2", first)
+    assert stored.replace("records/PUBLISHED", b"2", None) is None
+    second = stored.replace("records/PUBLISHED", b"2", first)
     assert second not in (None, first)
-    assert stored.replace("records/CURRENT", b"3", first) is None
-    assert stored.get("records/CURRENT") == (b"2", second)
+    assert stored.replace("records/PUBLISHED", b"3", first) is None
+    assert stored.get("records/PUBLISHED") == (b"2", second)
 
 
 def test_a_repeated_attempt_that_meets_its_own_object_has_succeeded(stored: Objects) -> None:
-    tag = stored.replace("records/CURRENT", b"1", None)
-    assert stored.replace("records/CURRENT", b"1", None) == tag
+    tag = stored.replace("records/PUBLISHED", b"1", None)
+    assert stored.replace("records/PUBLISHED", b"1", None) == tag
 
 
 def test_of_many_that_replace_an_object_at_once_one_succeeds(stored: Objects) -> None:
@@ -43,9 +43,9 @@ def test_of_many_that_replace_an_object_at_once_one_succeeds(stored: Objects) ->
     for turn in range(3):
         with ThreadPoolExecutor(8) as threads:
             contents = [f"{turn} {number}".encode() for number in range(8)]
-            tags = list(threads.map(partial(stored.replace, "records/CURRENT", before=tag), contents))
+            tags = list(threads.map(partial(stored.replace, "records/PUBLISHED", before=tag), contents))
         ((content, tag),) = ((content, one) for content, one in zip(contents, tags, strict=True) if one)
-        assert stored.get("records/CURRENT") == (content, tag)
+        assert stored.get("records/PUBLISHED") == (content, tag)
 
 
 def test_the_end_of_an_object_is_read_alone(stored: Objects) -> None:
@@ -84,7 +84,7 @@ def test_files_are_uploaded_listed_downloaded_and_removed(stored: Objects, tmp_p
 
 
 def test_what_is_not_there_is_none(stored: Objects, tmp_path: Path) -> None:
-    assert stored.get("records/CURRENT") is None
+    assert stored.get("records/PUBLISHED") is None
     assert not stored.download("tables/1.parquet", tmp_path / "target")
     assert stored.list("tables") == {}
     stored.delete([])
@@ -116,7 +116,7 @@ def test_503_is_retried_and_a_bucket_that_is_not_there_is_one_line(buckets: S3Se
     uri = buckets.new_bucket()
     failures = iter([True, True, False])
     buckets.failing = lambda environ: next(failures, False)
-    assert Objects.open(uri).replace("records/CURRENT", b"1", None) is not None
+    assert Objects.open(uri).replace("records/PUBLISHED", b"1", None) is not None
     with pytest.raises(StoreError, match=r"^s3://nothing-here/x/records/ cannot be used: .*NoSuchBucket.*run again$"):
         Objects.open("s3://nothing-here/x").list("records")
 

@@ -14,7 +14,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.assets.test_daemon import until
 from tests.chat import Chat, serving_chat
 from tests.end_to_end.company import Company, Served
@@ -167,13 +167,13 @@ AUTOMATIC = (("ingest", "nightly"), ("publish", "publish"))
 
 def snapshot(company: Company, name: str) -> str | None:
     """Return the id of the snapshot that a knowledge base has published."""
-    manifest = current_snapshot(Home(company.home(name)))
+    manifest = published_snapshot(Home(company.home(name)))
     return manifest.snapshot_id if manifest else None
 
 
 def sources(company: Company, name: str) -> set[str]:
     """Return the sources that the snapshot holds."""
-    manifest = current_snapshot(Home(company.home(name)))
+    manifest = published_snapshot(Home(company.home(name)))
     return set(manifest.inputs.sources) if manifest else set()
 
 

@@ -125,7 +125,7 @@ def test_killed_between_its_merge_and_its_publication_it_keeps_them_too(
         patched.setattr("lightrag_dagster.pipeline.publish.publish", _interrupted)
         with pytest.raises(KeyboardInterrupt):
             build(now)
-    assert snapshots.current_snapshot(Home(now.home)) is None
+    assert snapshots.published_snapshot(Home(now.home)) is None
     assert take_over(Home(now.home), 0) == said != []  # nobody was told yet
     build(now)
     assert take_over(Home(now.home), 0) == []

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from lightrag_dagster.core.identity import embedding_fingerprint
+from lightrag_dagster.core.identity import embedding_key
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
@@ -92,7 +92,7 @@ def _keys(settings: Settings, requests: Iterable[Received]) -> list[str]:
     for received in requests:
         if _kind(received) == "embed":
             identity = embedder_identity(settings.embedding)
-            keys += [embedding_fingerprint(identity, text) for text in received.body["input"]]
+            keys += [embedding_key(identity, text) for text in received.body["input"]]
         else:
             messages = tuple(Message(each["role"], each["content"]) for each in received.body["messages"])
             request = ChatRequest(role_of(received.body), messages)

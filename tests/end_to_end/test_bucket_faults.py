@@ -21,7 +21,7 @@ from lightrag_dagster.storage.database.engine import postgres_engine
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from tests.buckets import S3Server
 from tests.postgres import new_schema, serving_postgres
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
@@ -115,7 +115,7 @@ def assert_whole(settings: Settings, folder: Path) -> None:
         assert knowledge.snapshot_id == published(clean).snapshot_id
         knowledge.cypher("MATCH (n) RETURN count(n)")
         assert knowledge.query(QUESTION).retrieval.references
-    assert find_current_damage(Home.of(elsewhere(settings, folder / "last reader")), verify=True) == []
+    assert find_published_damage(Home.of(elsewhere(settings, folder / "last reader")), verify=True) == []
 
 
 @pytest.mark.long  # test_crashes.py kills one on a disk, and test_session.py holds the order of the writes
@@ -138,7 +138,7 @@ def test_a_builder_killed_at_any_write_leaves_nothing_to_mend(
 @pytest.mark.parametrize("served", [False, True])
 @pytest.mark.parametrize("machine", ["victim", "other"])
 @pytest.mark.parametrize(
-    "record", ["raw_documents/notes/current.json", "generation.json", "manifest.json", "records/CURRENT"]
+    "record", ["raw_documents/notes/current.json", "generation.json", "manifest.json", "records/PUBLISHED"]
 )
 def test_a_builder_killed_at_a_record_leaves_nothing_to_mend(
     settings: Settings, buckets: S3Server, tmp_path: Path, record: str, machine: str, served: bool
@@ -146,7 +146,7 @@ def test_a_builder_killed_at_a_record_leaves_nothing_to_mend(
     before = published(settings).snapshot_id
     kill_at(settings, buckets, tmp_path, 1, served=served, key=record)
     with KnowledgeBase.open(settings=elsewhere(settings, tmp_path / "reader")) as knowledge:
-        assert (knowledge.snapshot_id == before) is not (served and record == "records/CURRENT")
+        assert (knowledge.snapshot_id == before) is not (served and record == "records/PUBLISHED")
         assert knowledge.query(QUESTION).retrieval.references
     build(elsewhere(settings, tmp_path / machine), graph=True)
     assert_whole(settings, tmp_path)

@@ -37,7 +37,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
+from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, release, rollback
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.tables.upstream import record_partitions
@@ -67,7 +67,7 @@ def on_machine(settings: Settings, folder: Path) -> Settings:
 def repaired(settings: Settings, *, verify: bool = False) -> list[str]:
     """Discard what is damaged and build it again; return the damage."""
     with building(Home.of(settings), 0) as lock:
-        damage = repair_current(Home.of(settings), verify=verify, lock=lock)
+        damage = repair_published(Home.of(settings), verify=verify, lock=lock)
     build(settings, graph=True)
     return [one.reason for one in damage]
 
@@ -126,7 +126,7 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
     assert published_now.sequence == before.sequence + 1
     assert 0 < _calls(settings)["extract"] - calls["extract"] <= 2  # about one chunk, not about both
     assert build(builder, graph=True).published is None
-    assert find_current_damage(Home.of(builder), verify=True) == []
+    assert find_published_damage(Home.of(builder), verify=True) == []
     with KnowledgeBase.open(settings=reader) as knowledge:
         assert knowledge.snapshot_id == published_now.snapshot_id
         assert {one.path for one in knowledge.retrieve("Who closed Station 14?").references} >= {"flood.txt"}
@@ -167,7 +167,7 @@ def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
     last = on_machine(in_bucket, tmp_path / "last")
     assert repaired(last) == [f"is missing in {uri}"]
     assert snapshot_contents(last) == contents
-    assert find_current_damage(Home.of(builder), verify=True) == []
+    assert find_published_damage(Home.of(builder), verify=True) == []
 
 
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
@@ -345,7 +345,7 @@ def test_answers_of_503_are_retried_and_a_bucket_that_stays_away_is_one_line(
     buckets.failing = lambda environ: True
     monkeypatch.setattr("lightrag_dagster.core.objects._RETRIES", 1)
     started = time.monotonic()
-    with pytest.raises(StoreError, match=r"s3://.*records/CURRENT cannot be used: .*503.*; check the bucket"):
+    with pytest.raises(StoreError, match=r"s3://.*records/PUBLISHED cannot be used: .*503.*; check the bucket"):
         KnowledgeBase.open(settings=on_machine(in_bucket, tmp_path / "second"))
     assert time.monotonic() - started < 20
 

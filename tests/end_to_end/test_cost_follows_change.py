@@ -32,7 +32,7 @@ class Texts(NamedTuple):
 
     chunks: dict[str, int]  # id → questions about it
     summaries: set[Any]  # id, name and descriptions of what is summarised
-    vectors: dict[str, dict[str, str]]  # vector table → id → fingerprint
+    vectors: dict[str, dict[str, str]]  # vector table → id → embedding key
 
 
 @pytest.fixture(scope="module", params=[10, pytest.param(1000, marks=pytest.mark.long)])
@@ -69,11 +69,11 @@ def test_one_edited_document_costs_what_it_changes(built: Settings) -> None:
     now = texts_of(built)
     changed = {name: rows.items() - texts.vectors[name].items() for name, rows in now.vectors.items()}
     gone = {name: texts.vectors[name].keys() - rows.keys() for name, rows in now.vectors.items()}
-    known = {fingerprint for rows in texts.vectors.values() for fingerprint in rows.values()}
+    known = {key for rows in texts.vectors.values() for key in rows.values()}
     expected = {
         "questions about chunks": sum(now.chunks[one] for one in now.chunks.keys() - texts.chunks.keys()),
         "summaries": len(now.summaries - texts.summaries),
-        "texts embedded": len({fingerprint for rows in changed.values() for _, fingerprint in rows} - known),
+        "texts embedded": len({key for rows in changed.values() for _, key in rows} - known),
     }
     assert spent_in(built) - spent == Counter(expected)
     assert expected["questions about chunks"] == 2  # one chunk, asked about and then gleaned
@@ -136,12 +136,12 @@ def texts_of(settings: Settings) -> Texts:
         ).fetchall()
         summaries |= {(one, shown, tuple(texts)) for one, shown, texts in found}
     ids = {"entity_vectors": ("entities", "entity_id"), "relation_vectors": ("relations", "relation_id")}
-    fingerprints = {name: _pairs(generation, table, key, "embedding_fingerprint") for name, (table, key) in ids.items()}
+    keys = {name: _pairs(generation, table, key, "embedding_key") for name, (table, key) in ids.items()}
     chunks = {one: one for one in generation.read_table("chunks")["chunk_id"].to_pylist()}
     return Texts(
         chunks=_pairs(generation, "extractions", "chunk_id", "rounds"),
         summaries=summaries,
-        vectors=fingerprints | {"chunk_vectors": chunks},
+        vectors=keys | {"chunk_vectors": chunks},
     )
 
 

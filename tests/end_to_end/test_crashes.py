@@ -17,7 +17,7 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.pipeline import graph
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from lightrag_dagster.storage.tables import shards
 from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
@@ -138,7 +138,7 @@ def _kill_and_run_again(
     killed = _victim(settings, step, moment, way, scene.most_rows)
 
     assert killed.returncode == -signal.SIGKILL, f"{step} {moment}: {killed.stderr}"
-    manifest = current_snapshot(Home(settings.home))
+    manifest = published_snapshot(Home(settings.home))
     assert manifest is not None
     assert manifest.snapshot_id in (scene.first, scene.second)
     with KnowledgeBase.open(settings=settings) as knowledge:

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from tests.buckets import S3Server
 from tests.support import FLOOD, build, published, snapshot_contents, write_source
 
@@ -81,7 +81,7 @@ def check_same(settings: Settings, expected: Settings) -> None:
     """Check that a home answers as another one, and that a run has nothing to do and asks nothing."""
     asked = Ledger(Home.of(settings).ledger).by_purpose()
     assert build(settings, graph=True).published is None
-    assert find_current_damage(Home.of(settings), verify=True) == []
+    assert find_published_damage(Home.of(settings), verify=True) == []
     assert published(settings) == published(expected)
     assert asked == Ledger(Home.of(settings).ledger).by_purpose()
     with KnowledgeBase.open(settings=settings) as one, KnowledgeBase.open(settings=expected) as other:
@@ -98,7 +98,7 @@ def test_from_a_disk_to_a_bucket_with_postgres_and_back(
     take(disk, [Decision(action="rename", names=("Marta Lindqvist",), into="M. Lindqvist")])
     build(disk, graph=True)
     there = back_up(Home.of(disk), backup, 0)
-    killed(in_bucket, "CURRENT", "restore", backup)
+    killed(in_bucket, "PUBLISHED", "restore", backup)
     check_unpublished(in_bucket)
     assert restore(backup, Home.of(in_bucket), 0) == there
     check_same(in_bucket, disk)
@@ -146,4 +146,4 @@ def test_a_restore_that_was_killed_is_completed_by_the_same_command(
     clean = settings.changed(home=tmp_path / "clean", database=None)
     build(clean, graph=True)
     assert published(settings).snapshot_id == published(clean).snapshot_id
-    assert find_current_damage(Home.of(settings), verify=True) == []
+    assert find_published_damage(Home.of(settings), verify=True) == []

@@ -17,10 +17,10 @@ LEAST_CHANGED = 0.01
 
 MAX_GROWTH = 4.5
 """What a home has more after sixty nights than in the first, beside its first snapshot without vectors, all in bytes on
-the disk; three more snapshots are kept for the grace period."""
+the disk; three more snapshots are kept as published lately."""
 
 MAX_PEAK = 5.5
-"""The same in each night before: vectors that are written again take twice their place for the grace period."""
+"""The same in each night before: vectors that are written again take twice their place for some days."""
 
 CHECK = dg.AssetCheckKey(dg.AssetKey("entity_mentions"), "accepted")
 

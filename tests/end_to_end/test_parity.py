@@ -36,7 +36,7 @@ from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.connectors import folder as folder_origin
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
-from lightrag_dagster.storage.snapshots.snapshots import latest_snapshot, list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, newest_snapshot
 from lightrag_dagster.storage.tables import shards
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import role_of
@@ -304,7 +304,7 @@ class Histories(RuleBasedStateMachine):
         assert _planned(plan, "extraction") == Estimate.exactly(len(extracting))
         summaries = _planned(plan, "summaries")
         assert summaries.low <= len(bodies) - len(extracting) <= summaries.high
-        newest = latest_snapshot(Home(settings.home))
+        newest = newest_snapshot(Home(settings.home))
         if newest and summaries.low == summaries.high and newest.inputs.embedder.provider == "openai":
             assert _planned(plan, "embeddings") == Estimate.exactly(len(asked) - len(bodies))
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.purge import run_purge
-from lightrag_dagster.core.identity import document_id, embedding_fingerprint, entity_id
+from lightrag_dagster.core.identity import document_id, embedding_key, entity_id
 from lightrag_dagster.curation.desk.taking import take, undo
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import LightRAGError, SourceError
@@ -34,7 +34,7 @@ from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.keyed_store import KeyedTable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.repair import find_current_damage
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, release, rollback
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 from tests.buckets import S3Server
@@ -89,7 +89,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     build(settings, graph=True)
     chunks = SourceTables(home).read("chunks", "notes").to_pylist()
     (chunk,) = (row for row in chunks if row["path"] == "secret.md")
-    vector = embedding_fingerprint(published(settings).vectors.identity, chunk["content"])
+    vector = embedding_key(published(settings).vectors.identity, chunk["content"])
     with building(home, 0):
         pin(home, "with the secret", published(settings).snapshot_id)
     with KnowledgeBase.open(settings=settings) as knowledge:
@@ -137,7 +137,7 @@ def bought(settings: Settings) -> dict[str, int]:
 def check_nothing_else_changed(settings: Settings, before: dict[str, object], answer: str) -> None:
     home = Home.of(settings)
     calls = bought(settings)
-    assert find_current_damage(home, verify=True) == []
+    assert find_published_damage(home, verify=True) == []
     assert snapshot_contents(settings) == before
     with KnowledgeBase.open(settings=settings) as knowledge:
         assert knowledge.query(QUESTION).text == answer
@@ -152,7 +152,7 @@ def check_all_can_be_made_again(settings: Settings) -> None:
     published_before = published(settings).snapshot_id
     for folder in ("tables", "accepted", "generations", "lance"):
         shutil.rmtree(home.root / folder)
-    home.current.unlink()
+    home.published.unlink()
     home.newest.unlink()
     assert build(settings, graph=True).manifest == published(settings)
     assert published(settings).snapshot_id == published_before
@@ -329,7 +329,7 @@ def test_a_purge_that_was_interrupted_is_completed_by_the_next(
             interrupted.setattr(purging, step, stop)
             with pytest.raises(KeyboardInterrupt):
                 purge(settings, monkeypatch, *GONE)
-        assert find_current_damage(home) == []
+        assert find_published_damage(home) == []
     assert build(settings, graph=True).published is None
     assert places(home, ["secret.md"])["secret.md"] >= {str(home.purging)}
     assert not any(".parquet" in place for place in places(home, ["secret.md"])["secret.md"])
@@ -387,14 +387,12 @@ def test_evaluations_keep_their_numbers_and_no_answer_of_an_earlier_snapshot(
     row = {field.name: 1 if pa.types.is_floating(field.type) else "" for field in EVALUATED_QUESTIONS}
     row |= {"sequence": 1, "context_tokens": 1, "answer": "Quollmark"}
     rows = pa.Table.from_pylist([row | {"snapshot_id": one} for one in ("gen-before", now)], EVALUATED_QUESTIONS)
-    tables.write("evaluated_questions", ALL_SOURCES, rows, inputs={"knowledge_base": now}, fingerprint="a")
+    tables.write("evaluated_questions", ALL_SOURCES, rows, inputs={"knowledge_base": now}, recipe="a")
     answers = {field.name: [] if pa.types.is_list(field.type) else "Quollmark" for field in ANSWERS}
     old = pa.Table.from_pylist([answers], ANSWERS)
-    tables.write("answers", ALL_SOURCES, old, inputs={"knowledge_base": "gen-before"}, fingerprint="a")
+    tables.write("answers", ALL_SOURCES, old, inputs={"knowledge_base": "gen-before"}, recipe="a")
     no_pairs = DUPLICATE_CANDIDATES.empty_table()
-    tables.write(
-        "duplicate_candidates", ALL_SOURCES, no_pairs, inputs={"knowledge_base": "gen-before"}, fingerprint="a"
-    )
+    tables.write("duplicate_candidates", ALL_SOURCES, no_pairs, inputs={"knowledge_base": "gen-before"}, recipe="a")
     purge(settings, monkeypatch, "notes/secret.md")
     left = tables.read("evaluated_questions", ALL_SOURCES)
     assert dict(zip(left["snapshot_id"].to_pylist(), left["answer"].to_pylist(), strict=True)) == {

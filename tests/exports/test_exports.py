@@ -256,7 +256,7 @@ def test_purge_removes_exports_that_may_have_the_document(tmp_path: Path) -> Non
     assert left == []
     with purging(Recipes.of(settings), {}) as situation:
         purge(situation, {})
-    assert latest(home) == situation.require_shown().snapshot_id, "those of the published snapshot stay"
+    assert latest(home) == situation.require_published().snapshot_id, "those of the published snapshot stay"
 
 
 def test_a_backup_has_no_exports_and_a_restored_home_makes_its_own(years: Years, tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
 from tests.exports.texts import HOSTILE, graph_of
 
 
 def published(folder: Path) -> Generation:
-    return Generation(Home(folder), require_current(Home(folder)).snapshot_id)
+    return Generation(Home(folder), require_published(Home(folder)).snapshot_id)
 
 
 def test_every_table_is_a_file_and_a_table_with_comments(published_home: Path, tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def test_every_row_has_the_vector_of_its_text(tmp_path: Path) -> None:
     assert f"met\t{relation['src']}\n{relation['tgt']}\nOne met\nthe other" in embedder.asked
     assert embedder.asked.count(content("river", ["Weir", "Gauge"])) == 1
     chunks = open_vectors(home, record.tables["chunk_vectors"]).rows()
-    fingerprints = dict(zip(chunks["id"].to_pylist(), chunks["embedding_fingerprint"].to_pylist(), strict=True))
+    keys = dict(zip(chunks["id"].to_pylist(), chunks["embedding_key"].to_pylist(), strict=True))
     for row in generation.read_table("chunks").to_pylist():
-        assert fingerprints[row["chunk_id"]] == identity.embedding_fingerprint("hash/8", row["content"])
+        assert keys[row["chunk_id"]] == identity.embedding_key("hash/8", row["content"])
 
 
 def test_only_what_changed_is_embedded(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest
     wanted = pa.table(
         {
             "id": [f"id-{n}" for n in numbers],
-            "embedding_fingerprint": ["f" for _ in numbers],
+            "embedding_key": ["f" for _ in numbers],
             "text": [f"text {n}" for n in numbers],
         }
     )
@@ -213,7 +213,7 @@ def test_a_table_that_is_damaged_between_runs_is_named(tmp_path: Path) -> None:
 
 
 def test_texts_that_cannot_be_read_to_their_end(tmp_path: Path) -> None:
-    failing = "SELECT 'c' || i AS id, '' AS embedding_fingerprint, if(i = 200000, error('disk full'), 'text') AS text"
+    failing = "SELECT 'c' || i AS id, '' AS embedding_key, if(i = 200000, error('disk full'), 'text') AS text"
     with in_memory() as connection:
         rows = connection.sql(f"{failing} FROM range(200001) AS t(i)").to_arrow_reader(1000)
         with pytest.raises(StoreError, match=r"the texts to embed cannot be read: .*disk full; run again"):
@@ -254,9 +254,7 @@ def test_the_texts_to_embed_are_those_that_neither_snapshot_nor_store_has(tmp_pa
             everything = list(texts_to_embed(generation, name, None, store))
             assert text in everything
             assert len(everything) == len(set(everything)) > 1
-        store.put_many(
-            {identity.embedding_fingerprint(embedder.identity, new["entity_vectors"]): np.zeros(8, np.float32)}
-        )
+        store.put_many({identity.embedding_key(embedder.identity, new["entity_vectors"]): np.zeros(8, np.float32)})
         assert list(texts_to_embed(generation, "entity_vectors", published, store)) == []
         assert list(texts_to_embed(generation, "chunk_vectors", published, store)) == [new["chunk_vectors"]]
         other = merge(home, "river", embedder_identity="other/8")

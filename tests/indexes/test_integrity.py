@@ -132,7 +132,7 @@ BROKEN: list[tuple[str, Callable[[pa.Table], pa.Table], set[str]]] = [
     ),
     (
         "entities",
-        lambda rows: change(rows, "embedding_fingerprint", "x"),
+        lambda rows: change(rows, "embedding_key", "x"),
         {"a row has no vector of its text in entity_vectors", "a vector belongs to no row, in entity_vectors"},
     ),
     (
@@ -282,6 +282,6 @@ def test_vectors_of_another_size_than_the_embedder_gives_are_found(generation: G
 def test_the_counts_are_of_rows(generation: Generation) -> None:
     path = generation.path("entities.parquet")
     entities = atomic.read_parquet(path)
-    index = entities.schema.get_field_index("embedding_fingerprint")
+    index = entities.schema.get_field_index("embedding_key")
     atomic.write_parquet(path, entities.set_column(index, entities.schema.field(index), pc.utf8_upper(entities[index])))
     assert findings(generation)[0].startswith("a row has no vector of its text in entity_vectors (5 times, first ent-")

@@ -40,8 +40,8 @@ class Store:
             return np.array([rows[one][1] for one in ids], dtype=np.float32)
 
         wanted = pa.table(
-            {"embedding_fingerprint": [fingerprint for fingerprint, _ in rows.values()], "id": list(rows)},
-            pa.schema([("embedding_fingerprint", pa.string()), ("id", pa.string())]),
+            {"embedding_key": [key for key, _ in rows.values()], "id": list(rows)},
+            pa.schema([("embedding_key", pa.string()), ("id", pa.string())]),
         )
         return bring_to(self.home, "entities-1", wanted, vectors_of, tag, dimensions, block)
 
@@ -56,15 +56,15 @@ def store(tmp_path: Path) -> Store:
 
 def contents(reader: VectorReader) -> dict[str, tuple[str, list[float]]]:
     return {
-        row["id"]: (row["embedding_fingerprint"], [round(number, 6) for number in row["vector"]])
+        row["id"]: (row["embedding_key"], [round(number, 6) for number in row["vector"]])
         for row in reader.rows().to_pylist()
     }
 
 
 def plain(rows: Rows) -> dict[str, tuple[str, list[float]]]:
     return {
-        one: (fingerprint, [round(number, 6) for number in np.asarray(vector, dtype=np.float16).tolist()])
-        for one, (fingerprint, vector) in rows.items()
+        one: (key, [round(number, 6) for number in np.asarray(vector, dtype=np.float16).tolist()])
+        for one, (key, vector) in rows.items()
     }
 
 
@@ -118,7 +118,7 @@ def test_going_back_pins_the_tag_again(store: Store) -> None:
 
 def test_a_table_of_another_layout_is_written_anew_and_its_versions_stay(store: Store) -> None:
     vectors = pa.array([vector for _, vector in FIRST.values()], pa.list_(pa.float32(), 3))
-    rows = pa.table({"id": list(FIRST), "embedding_fingerprint": ["f1"] * 3, "vector": vectors})
+    rows = pa.table({"id": list(FIRST), "embedding_key": ["f1"] * 3, "vector": vectors})
     older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
     older.tags.create("g1", older.version)
     earlier = VectorTable(table="entities-1", tag="g1", rows=3, dimensions=3, upserted=3, deleted=0)
@@ -140,7 +140,7 @@ def test_what_a_killed_run_left_is_kept_or_replaced(store: Store) -> None:
             raise KeyboardInterrupt
         return np.array([rows[one][1] for one in ids], dtype=np.float32)
 
-    wanted = pa.table({"id": list(rows), "embedding_fingerprint": ["f"] * 5})
+    wanted = pa.table({"id": list(rows), "embedding_key": ["f"] * 5})
     with pytest.raises(KeyboardInterrupt):
         bring_to(store.home, "entities-1", wanted, dies, "g1", 3, block=2)
     with pytest.raises(StoreError, match="entities-1"):
@@ -165,7 +165,7 @@ def test_unusable_vectors_are_rejected(store: Store, vectors: list[list[float]],
     def vectors_of(ids: list[str]) -> Vectors:
         return np.array(vectors, dtype=np.float32)
 
-    wanted = pa.table({"id": ["a", "b"], "embedding_fingerprint": ["f", "f"]})
+    wanted = pa.table({"id": ["a", "b"], "embedding_key": ["f", "f"]})
     with pytest.raises(EmbeddingError, match=reason):
         bring_to(store.home, "entities-1", wanted, vectors_of, "g1", 3)
     assert store.sync({"a": ("f", [1, 0, 0])}, "g2").rows == 1
@@ -175,7 +175,7 @@ def test_unusable_vectors_are_rejected(store: Store, vectors: list[list[float]],
     ("blocks", "came"), [([], 0), (["a"], 1), (["a", "b", "b"], 3)], ids=["none came", "one is missing", "one too many"]
 )
 def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks: list[str], came: int) -> None:
-    wanted = pa.table({"id": ["a", "b"], "embedding_fingerprint": ["f", "f"]})
+    wanted = pa.table({"id": ["a", "b"], "embedding_key": ["f", "f"]})
     with in_memory() as connection:
         connection.register("wanted", wanted)
         handle = open_to_write(store.home, "entities-1", 3)
@@ -183,7 +183,7 @@ def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks:
 
     async def arrive() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         for one in blocks:
-            yield pa.table({"id": [one], "embedding_fingerprint": ["f"]}), np.ones((1, 3), dtype=np.float32)
+            yield pa.table({"id": [one], "embedding_key": ["f"]}), np.ones((1, 3), dtype=np.float32)
 
     with pytest.raises(EmbeddingError, match=f"entities-1: {came} vectors came for 2 rows; run again"):
         asyncio.run(add_vectors(handle, entry, arrive()))
@@ -193,7 +193,7 @@ def test_an_id_wanted_twice_is_refused(store: Store) -> None:
     def vectors_of(ids: list[str]) -> Vectors:
         return np.zeros((len(ids), 3), dtype=np.float32)
 
-    wanted = pa.table({"id": ["a", "a"], "embedding_fingerprint": ["f", "g"]})
+    wanted = pa.table({"id": ["a", "a"], "embedding_key": ["f", "g"]})
     with pytest.raises(IntegrityError, match="an id is wanted twice"):
         bring_to(store.home, "entities-1", wanted, vectors_of, "g1", 3)
 

@@ -22,7 +22,7 @@ def bring_to(
     dimensions: int,
     block: int = 1000,
 ) -> VectorTable:
-    """Make a vector table hold `id` and `embedding_fingerprint` of the wanted rows, with the vectors of their ids."""
+    """Make a vector table hold `id` and `embedding_key` of the wanted rows, with the vectors of their ids."""
     with in_memory() as connection:
         connection.register("wanted", wanted)
         handle = open_to_write(home, table, dimensions)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lightrag_dagster.core.identity import embedding_fingerprint
+from lightrag_dagster.core.identity import embedding_key
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message, Usage
 from lightrag_dagster.errors import PermanentProviderError, StoreError, TransientProviderError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
@@ -129,10 +129,10 @@ def test_only_texts_without_a_vector_are_embedded(vectors: VectorStore) -> None:
     assert asyncio.run(stored.embed_documents([])).shape == (0, 4)
 
 
-def test_vectors_are_kept_under_the_embedding_fingerprint(vectors: VectorStore) -> None:
+def test_vectors_are_kept_under_the_embedding_key(vectors: VectorStore) -> None:
     stored = StoredEmbedder(HashEmbedder(), vectors, Usage())
     made = asyncio.run(stored.embed_documents(["text"]))
-    key = embedding_fingerprint(stored.identity, "text")
+    key = embedding_key(stored.identity, "text")
     np.testing.assert_array_equal(vectors.get_many([key])[key], made[0])
 
 
@@ -161,7 +161,7 @@ def test_questions_are_stored_by_corpus_state_and_apart_from_documents(vectors: 
 
 def test_a_stored_vector_of_another_length_is_not_used(vectors: VectorStore) -> None:
     stored = StoredEmbedder(HashEmbedder(4), vectors, Usage())
-    vectors.put_many({embedding_fingerprint(stored.identity, "a"): np.ones(3, dtype=np.float32)})
+    vectors.put_many({embedding_key(stored.identity, "a"): np.ones(3, dtype=np.float32)})
     with pytest.raises(StoreError, match="move it away"):
         asyncio.run(stored.embed_documents(["a"]))
 

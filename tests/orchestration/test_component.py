@@ -241,5 +241,5 @@ def test_dg_lists_scaffolds_and_checks_two_beside_the_projects_own(project: Path
     program = [sys.executable, "-m", "lightrag_dagster", "--defs", file, "run"]
     ended = subprocess.run(program, cwd=project, capture_output=True, text=True, timeout=120, env=environment(project))
     assert ended.returncode == 0, ended.stderr
-    assert (project / "homes" / "letters" / "CURRENT").is_file()
+    assert (project / "homes" / "letters" / "PUBLISHED").is_file()
     assert not (project / "homes" / "contracts").exists()

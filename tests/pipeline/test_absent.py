@@ -1,4 +1,4 @@
-"""Sources that are gone are held until that is accepted, whatever else is lost."""
+"""Sources that are gone are withheld until that is accepted, whatever else is lost."""
 
 import shutil
 
@@ -26,14 +26,14 @@ def tickets_gone(settings: Settings) -> Settings:
     return settings
 
 
-def test_a_source_that_is_gone_is_held_until_that_is_accepted(tickets_gone: Settings) -> None:
+def test_a_source_that_is_gone_is_withheld_until_that_is_accepted(tickets_gone: Settings) -> None:
     first = published(tickets_gone)
     reason = "source 'tickets' is gone, with its 1 document. The last accepted version stays published. If this is "
     assert pending(Situation.looking(tickets_gone)).rejected["tickets"].startswith(reason)
     (plan,) = [one for one in make_plan(tickets_gone).sources if one.source == "tickets"]
     assert str(plan.problem).startswith(reason)
-    held = build(tickets_gone)
-    assert (list(held.rejected), held.published, held.warnings) == (["tickets"], None, [])
+    withheld = build(tickets_gone)
+    assert (list(withheld.rejected), withheld.published, withheld.warnings) == (["tickets"], None, [])
 
     # Other sources are published with it, as it was.
     write_source(tickets_gone, "notes", {"river.md": f"{RIVER} It is in notes, and Priya Nair lives in Oslo."})
@@ -62,8 +62,8 @@ def test_a_partition_whose_source_is_gone_says_so(tickets_gone: Settings) -> Non
 
 
 def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
-    held = run(tickets_gone, "tickets")
-    assert (list(held.rejected), held.published) == (["tickets"], None)
+    withheld = run(tickets_gone, "tickets")
+    assert (list(withheld.rejected), withheld.published) == (["tickets"], None)
     assert run(tickets_gone, "notes").rejected == {}
     (plan,) = make_plan(tickets_gone, ["tickets"], backfill=True).sources
     assert str(plan.problem).startswith("source 'tickets' is gone")
@@ -96,14 +96,14 @@ def damage(settings: Settings) -> None:
     Generation(Home.of(settings), published(settings).snapshot_id).path("entities.parquet").unlink()
 
 
-def test_a_source_that_is_gone_is_held_although_its_only_snapshot_is_repaired(tickets_gone: Settings) -> None:
+def test_a_source_that_is_gone_is_withheld_although_its_only_snapshot_is_repaired(tickets_gone: Settings) -> None:
     damage(tickets_gone)
     outcome = run(tickets_gone)
     assert (len(outcome.damaged), list(outcome.rejected)) == (1, ["tickets"])
     assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
 
 
-def test_a_source_that_is_gone_is_held_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
+def test_a_source_that_is_gone_is_withheld_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
     (Home.of(tickets_gone).source_table("raw_documents", "tickets") / "current.json").unlink()
     write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
     assert "'tickets' is gone, with its 1 document. " in run(tickets_gone).rejected["tickets"]

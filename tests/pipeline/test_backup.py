@@ -19,7 +19,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, rollback, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, pinned_snapshots, rollback
 from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.models.batch.test_ledger import batch
 from tests.storage.test_locking import hold
@@ -69,7 +69,7 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     assert copied.files > 20
     assert copied.size > 10_000
     assert list_snapshots(home) == list_snapshots(before)
-    assert snapshot_names(home) == snapshot_names(before)
+    assert pinned_snapshots(home) == pinned_snapshots(before)
     assert snapshot_contents(empty) == snapshot_contents(original)
     for one in list_snapshots(home):
         assert find_damage(home, one.snapshot_id, verify=True) == []

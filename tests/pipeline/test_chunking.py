@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.core.identity import chunk_id, embedding_fingerprint
+from lightrag_dagster.core.identity import chunk_id, embedding_key
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.indexes.text_index import passage
@@ -107,10 +107,10 @@ def test_the_context_reaches_prompt_id_vector_and_answer(settings: Settings, loo
     assert {row["context"] for row in carried} == {f"Levels > Stations\n\n{HEADER}"}
     assert all(HEADER not in row["content"] for row in carried)
     vectors = open_vectors(Home(settings.home), published.vectors.tables["chunk_vectors"]).rows()
-    embedded = dict(zip(vectors["id"].to_pylist(), vectors["embedding_fingerprint"].to_pylist(), strict=True))
+    embedded = dict(zip(vectors["id"].to_pylist(), vectors["embedding_key"].to_pylist(), strict=True))
     for row in table.to_pylist():
         text = passage(row["content"], row["context"])
-        assert embedded[row["chunk_id"]] == embedding_fingerprint(published.vectors.identity, text)
+        assert embedded[row["chunk_id"]] == embedding_key(published.vectors.identity, text)
         assert row["chunk_id"] == chunk_id(row["content"], row["heading"], row["context"])
     asked, quoted = prompts(loopback), HEADER.replace("\n", "\n> ")
     assert sum(f"> Levels > Stations\n> \n> {quoted}\n\n```text\n| Station" in one for one in asked) == len(carried)

@@ -29,7 +29,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest, set_newest
+from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest_generation, set_newest
 from tests.conftest import pointing_to
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
@@ -134,7 +134,7 @@ def test_an_edited_summary_prompt_waits_for_a_backfill(make: Make, loopback: Loo
 
     publish_sources(edited, MORE)
     after = entities(edited)
-    changed = {name for name in before if after[name]["text_fingerprint"] != before[name]["text_fingerprint"]}
+    changed = {name for name in before if after[name]["descriptions_hash"] != before[name]["descriptions_hash"]}
     brief = {name for name, row in after.items() if row["description"].startswith("In brief: ")}
     assert brief == {name for name in changed if after[name]["summary_recipe"]} != set()
     assert {after[name]["summary_recipe"] for name in brief} == {Recipes.of(edited).summaries}
@@ -180,7 +180,7 @@ def test_a_merge_that_is_finished_is_not_repeated(make: Make, loopback: Loopback
 
     assert not merge(backfill=False)
     assert not merge(backfill=True)
-    lost = newest(home).path("relations.parquet")
+    lost = newest_generation(home).path("relations.parquet")
     content = lost.read_bytes()
     lost.unlink()
     assert merge(backfill=False)
@@ -215,7 +215,7 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
 
     loopback.fault = fault
     publish_sources(make(), FILES)
-    record = newest(Home(make().home)).record()
+    record = newest_generation(Home(make().home)).record()
     assert record.failed_summaries > 0
     assert record.summaries == {}
     (warning,) = pending(Situation.looking(make())).warnings
@@ -223,7 +223,7 @@ def test_a_summary_that_failed_is_asked_again_by_the_next_merge(
     loopback.fault = lambda received: None
     assert next_publication(Situation.looking(make())) is None
     publish_sources(make(), MORE)
-    assert newest(Home(make().home)).record().failed_summaries == 0
+    assert newest_generation(Home(make().home)).record().failed_summaries == 0
     assert snapshot_contents(make()) == clean
 
 
@@ -304,7 +304,7 @@ def test_an_embedder_of_another_version_names_the_way_out(make: Make, first: Man
 def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(
     make: Make, clean: dict[str, Any], loopback: Loopback
 ) -> None:
-    newest(Home(make().home)).path("entities.parquet").write_bytes(b"PAR1 no more")
+    newest_generation(Home(make().home)).path("entities.parquet").write_bytes(b"PAR1 no more")
     asked(loopback)
     publish_sources(make(), MORE)
     assert asked(loopback)["summarise"] > 0
@@ -315,7 +315,7 @@ def test_a_damaged_last_merge_is_done_without_where_nothing_is_lost(
 @pytest.mark.usefixtures("first")
 def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Make, loopback: Loopback) -> None:
     edited = make(brief=True)
-    newest(Home(edited.home)).path("entities.parquet").write_bytes(b"PAR1 no more")
+    newest_generation(Home(edited.home)).path("entities.parquet").write_bytes(b"PAR1 no more")
     asked(loopback)
     with pytest.raises(StoreError, match=r"entities.parquet .*--knowledge-base"):
         publish_sources(edited, MORE)
@@ -365,7 +365,7 @@ def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
     assert (everything is not None) == (merges or bool(names))
     if everything is not None:
         assert everything.embedder.identity == now.recipes.embedder
-        assert everything.code_version == now.recipes.generation
+        assert everything.recipe == now.recipes.generation
 
     more = now.settings.model_copy(update={"named_sources": {"more": SourceSettings(uri=str(offline.sources))}})
     wanted = next_inputs(Situation.looking(more))

@@ -394,7 +394,7 @@ def test_costs_are_read_from_files_that_workers_elsewhere_have_put_into_the_buck
     )
     shards = ([{"chunk_id": f"chunk-{first}{n}", "cost_usd": 0.25} for n in range(6)] for first in ("0", "f"))
     stored = [SourceTables(there).store("extractions", "notes", corpus.rows(EXTRACTIONS, one)) for one in shards]
-    version = SourceTables(here).record("extractions", "notes", stored, inputs={}, fingerprint="")
+    version = SourceTables(here).record("extractions", "notes", stored, inputs={}, recipe="")
     assert _cost(SourceTables(here), version) == 3.0
     first = report(version, stored).first
     assert first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]

@@ -15,7 +15,7 @@ NAMELESS = "the coil is heated by the current until it melts and the valve opens
 
 def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
     return TableVersion(
-        table=table, source="wiki", version="v", rows=rows, inputs={}, fingerprint="", counts=counts, reasons=[]
+        table=table, source="wiki", version="v", rows=rows, inputs={}, recipe="", counts=counts, reasons=[]
     )
 
 

@@ -100,7 +100,7 @@ def test_a_bound_counts_at_once(settings: Settings) -> None:
     assert pending(Situation.looking(settings)).rejected == {}
 
 
-def test_a_source_that_is_gone_before_its_first_publication_is_held(ingested: Settings) -> None:
+def test_a_source_that_is_gone_before_its_first_publication_is_withheld(ingested: Settings) -> None:
     before = next_publication(Situation.looking(ingested))
     assert before is not None
     shutil.rmtree(ingested.sources / "notes")

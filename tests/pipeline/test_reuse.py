@@ -157,7 +157,7 @@ def earlier_rows(tables: SourceTables, recipe: str | None) -> list[pa.Table]:
 def test_a_backfill_keeps_rows_of_todays_recipe_alone(tmp_path: Path, backfill: bool, kept: list[str]) -> None:
     tables = SourceTables(Home(tmp_path), candidate=backfill)
     SourceTables(Home(tmp_path)).write(
-        "extractions", "notes", answered(("a", None, "old"), ("b", None, "new")), inputs={}, fingerprint=""
+        "extractions", "notes", answered(("a", None, "old"), ("b", None, "new")), inputs={}, recipe=""
     )
     (found,) = earlier_rows(tables, "new" if backfill else None)
     assert found["chunk_id"].to_pylist() == kept
@@ -167,9 +167,9 @@ def test_a_backfill_keeps_rows_of_todays_recipe_alone(tmp_path: Path, backfill: 
 def tables(tmp_path: Path) -> SourceTables:
     """The mentions of BEFORE."""
     tables, before = SourceTables(Home(tmp_path)), extractions(*BEFORE)
-    version = tables.write("extractions", "notes", before, inputs={}, fingerprint="").version
+    version = tables.write("extractions", "notes", before, inputs={}, recipe="").version
     for name, mentions in zip(TABLES, parse_extractions(before), strict=True):
-        tables.write(name, "notes", mentions, inputs={"extractions": version}, fingerprint="rules")
+        tables.write(name, "notes", mentions, inputs={"extractions": version}, recipe="rules")
     return tables
 
 
@@ -200,5 +200,5 @@ def test_all_is_left_to_be_parsed_when_something_is_gone(tables: SourceTables, g
 
 def test_all_is_left_to_be_parsed_when_a_run_was_killed_between_the_tables(tables: SourceTables) -> None:
     mentions = tables.read("entity_mentions", "notes")
-    tables.write("entity_mentions", "notes", mentions, inputs={"extractions": "newer"}, fingerprint="rules")
+    tables.write("entity_mentions", "notes", mentions, inputs={"extractions": "newer"}, recipe="rules")
     assert not _parsed_before(tables, "notes", "rules").versions

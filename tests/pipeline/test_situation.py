@@ -20,16 +20,16 @@ from tests.test_floors import product
 
 HERE = {"pipeline.situation": "the situation itself"}
 MAY_ASK = {
-    "latest_snapshot": HERE | {"storage.snapshots.snapshots": "publication, which it decides about"},
-    "current_snapshot": HERE
+    "newest_snapshot": HERE | {"storage.snapshots.snapshots": "publication, which it decides about"},
+    "published_snapshot": HERE
     | {
-        "storage.snapshots.snapshots": "its own forms, such as require_current",
+        "storage.snapshots.snapshots": "its own forms, such as require_published",
         "storage.snapshots.gc": "below the situation",
         "curation.rules.reading": "below the situation",
         "cli.snapshots": "looks at snapshots alone",
         "cli.sql": "looks at tables alone",
     },
-    "require_current": {
+    "require_published": {
         "indexes.changes": "below the situation",
         "pipeline.graph": "returns what it built, under the builder's lock",
         "pipeline.of_snapshot": "asks the published snapshot, which no source or setting shapes",
@@ -97,7 +97,7 @@ def test_an_edit_between_two_situations_is_in_the_second_alone(notes: Settings) 
 def test_what_is_read_of_a_home_without_anything(settings: Settings) -> None:
     empty = Situation.looking(settings)
     assert (dict(empty.sources), dict(empty.absent), dict(empty.accepted)) == ({}, {}, {})
-    assert (empty.newest, empty.shown, empty.unreleased) == (None, None, None)
+    assert (empty.newest, empty.published, empty.unreleased) == (None, None, None)
     assert empty.decided.decisions == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
         empty.newest = None  # type: ignore[misc]
@@ -106,7 +106,7 @@ def test_what_is_read_of_a_home_without_anything(settings: Settings) -> None:
 def test_an_error_is_one_of_who_asks(notes: Settings) -> None:
     shutil.rmtree(notes.sources)
     unlisted = Situation.looking(notes)
-    assert unlisted.shown == published(notes)
+    assert unlisted.published == published(notes)
     for ask in (
         lambda: unlisted.sources,
         lambda: unlisted.absent,

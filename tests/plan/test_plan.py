@@ -239,7 +239,7 @@ def test_a_plan_changes_nothing(paid: Settings) -> None:
     write_source(paid, "notes", texts(1, 5))
 
     def contents() -> dict[Path, bytes]:
-        folders = [paid.home / name for name in ("tables", "accepted", "generations", "CURRENT", "NEWEST")]
+        folders = [paid.home / name for name in ("tables", "accepted", "generations", "PUBLISHED", "NEWEST")]
         paths = [path for folder in folders for path in (folder, *folder.rglob("*")) if path.is_file()]
         return {path: path.read_bytes() for path in paths}
 

@@ -22,7 +22,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest, Pins
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, snapshot_names
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
 from lightrag_dagster.storage.tables.acceptance import MADE_FROM
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.storage.corpus import merge, rows
@@ -62,7 +62,7 @@ def write_documents(home: Home, source: str, documents: dict[str, str]) -> None:
         parent = MADE_FROM.get(table)
         inputs = {parent: versions[parent]} if parent else {}
         values = [{"status": "processed", **row} for row in records.get(table, [])]
-        written = tables.write(table, source, rows(schema, values), inputs=inputs, fingerprint="code")
+        written = tables.write(table, source, rows(schema, values), inputs=inputs, recipe="code")
         versions[table] = written.version
 
 
@@ -123,7 +123,7 @@ def test_names_of_other_snapshots_are_forgotten(tmp_path: Path) -> None:
     names = {"before": "gen-1", "today": "gen-2", "earlier": "gen-0"}
     write_text(home.pins, Pins(names=names).model_dump_json())
     _forget_records(home, {}, Manifest.model_construct(snapshot_id="gen-2"))
-    assert snapshot_names(home) == {"today": "gen-2"}
+    assert pinned_snapshots(home) == {"today": "gen-2"}
 
 
 def test_a_source_is_listed_once(settings: Settings) -> None:

@@ -86,7 +86,7 @@ def reader(home: Home, name: str, row_ids: list[str], texts: list[str]) -> Vecto
     def vectors_of(changed: list[str]) -> Vectors:
         return unit([text_of[one] for one in changed])
 
-    wanted = pa.table({"id": row_ids, "embedding_fingerprint": row_ids})
+    wanted = pa.table({"id": row_ids, "embedding_key": row_ids})
     return open_vectors(home, bring_to(home, name, wanted, vectors_of, "gen-test", DIMENSIONS))
 
 

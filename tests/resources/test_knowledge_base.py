@@ -34,17 +34,17 @@ def test_an_asset_asks_and_everything_is_closed_after_the_run(published_home: Pa
 
 def test_it_opens_at_the_first_question_and_then_stays_with_its_snapshot(published_home: Path, tmp_path: Path) -> None:
     home = Home(Path(shutil.copytree(published_home, tmp_path / "home")))
-    pointer = home.current.read_text()
-    home.current.unlink()
+    pointer = home.published.read_text()
+    home.published.unlink()
 
     @dg.asset
     def publishing() -> None:
-        home.current.write_text(pointer)
+        home.published.write_text(pointer)
 
     @dg.asset(deps=[publishing])
     def asking(knowledge: KnowledgeBaseResource) -> list[str]:
         first = knowledge.query(STATION).snapshot_id
-        home.current.unlink()
+        home.published.unlink()
         return [first, knowledge.query(STATION).snapshot_id]
 
     result = dg.materialize([publishing, asking], resources={"knowledge": KnowledgeBaseResource(home=str(home.root))})

@@ -26,9 +26,9 @@ from lightrag_dagster.settings import EmbeddingSettings, MergingSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import (
     VECTOR_TABLES,
+    EmbedderRecord,
     GenerationInputs,
     Manifest,
-    PinnedEmbedder,
     VectorTable,
 )
 from lightrag_dagster.storage.snapshots import snapshots
@@ -135,7 +135,7 @@ def write_source(
     versions: dict[str, str] = {}
     for table, schema in SOURCE_TABLES.items():
         inputs = {parents[table]: versions[parents[table]]} if table in parents else {}
-        written = tables.write(table, source, rows(schema, records[table]), inputs=inputs, fingerprint="code")
+        written = tables.write(table, source, rows(schema, records[table]), inputs=inputs, recipe="code")
         versions[table] = written.version
 
 
@@ -166,7 +166,7 @@ def merged_tables(home: Home, inputs: GenerationInputs) -> dict[str, pa.Table]:
             "entity_id": row["entity_id"],
             "name": row["name"],
             "description": f"About {row['name']}",
-            "embedding_fingerprint": identity.embedding_fingerprint(embedder_identity, text),
+            "embedding_key": identity.embedding_key(embedder_identity, text),
         }
     for entity_id, entity in entities.items():
         entity |= cited(by_entity[entity_id])
@@ -187,7 +187,7 @@ def merged_tables(home: Home, inputs: GenerationInputs) -> dict[str, pa.Table]:
             "keywords": "met",
             "description": "One met\nthe other",
             **cited(by_relation[relation_id]),
-            "embedding_fingerprint": identity.embedding_fingerprint(embedder_identity, text),
+            "embedding_key": identity.embedding_key(embedder_identity, text),
         }
     found = {
         "entities": entities.values(),
@@ -233,16 +233,16 @@ def store_tables(
         return store(home, inputs, parts, summaries or {}, failed)
 
 
-def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", code: str = "code") -> GenerationInputs:
+def inputs_of(home: Home, *sources: str, embedder_identity: str = "hash/8", revisions: str = "1") -> GenerationInputs:
     """Return the inputs of a merge of what is accepted of some sources."""
     records = {source: accepted(home, source) for source in sorted(sources)}
     return GenerationInputs(
         sources={source: record.tables for source, record in records.items() if record},
         left_out={source: "not accepted" for source, record in records.items() if not record},
-        code=code,
+        revisions=revisions,
         merging=MergingSettings(),
         encoding="o200k_base",
-        embedder=PinnedEmbedder(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
+        embedder=EmbedderRecord(provider="offline", model="hash", dimensions=8, identity=embedder_identity),
     )
 
 

@@ -16,7 +16,7 @@ from tests.storage.files.machines import write
 
 GRAPH = "generations/gen-1/graph.kuzu"
 RECORDS = {
-    "CURRENT": b"pointer",
+    "PUBLISHED": b"pointer",
     "pins.json": b"names",
     "accepted/a%20b%2Fc.json": b"accepted",
     "tables/chunks/a%20b%2Fc/current.json": b"current",
@@ -113,7 +113,7 @@ def test_a_graph_that_is_packed_in_a_bucket_is_whole_on_a_disk(
 
 def test_a_second_copy_leaves_nothing_of_the_first(home: Contents, backup: Contents, tmp_path: Path) -> None:
     copy(home, backup)
-    for name in (GRAPH, "generations/gen-1/manifest.json", "CURRENT"):
+    for name in (GRAPH, "generations/gen-1/manifest.json", "PUBLISHED"):
         (tmp_path / "home" / name).unlink()
     copy(home, backup)
     assert contents(backup) == contents(home)

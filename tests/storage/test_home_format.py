@@ -11,7 +11,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import Format, newest, refresh
+from lightrag_dagster.storage.home_format import Format, newest_format, refresh
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.records import Pointer
@@ -31,7 +31,7 @@ def format_of(home: Home) -> Format:
 
 def older(home: Home) -> Home:
     """Make a home look like one that another version of this package wrote."""
-    atomic.write_text(home.current, Pointer(id="gen-1").model_dump_json())
+    atomic.write_text(home.published, Pointer(id="gen-1").model_dump_json())
     atomic.write_text(home.format, Format(format=1, layout="another", id="home").model_dump_json())
     return home
 
@@ -39,7 +39,7 @@ def older(home: Home) -> Home:
 def test_the_first_builder_of_a_new_home_writes_the_format(any_home: Home) -> None:
     refresh_snapshot(any_home)
     with building(any_home, 0):
-        assert (format_of(any_home).format, format_of(any_home).layout) == (newest(), layout())
+        assert (format_of(any_home).format, format_of(any_home).layout) == (newest_format(), layout())
     before = any_home.format.stat()
     with building(any_home, 0):
         assert any_home.format.stat() == before
@@ -76,7 +76,7 @@ def test_another_layout_is_refused_by_all_until_it_is_taken_over(tmp_path: Path)
     take_over(home, 0)
     with building(home, 0), ingesting(home, "notes", 0):
         assert format_of(home).id == "home"
-    assert not home.current.exists(), "nothing reads the snapshot"
+    assert not home.published.exists(), "nothing reads the snapshot"
 
 
 def test_a_migration_of_a_release_runs_once_and_again_when_it_was_interrupted(
@@ -111,7 +111,7 @@ def test_a_newer_home_is_refused_with_what_to_do_before_anything_is_read_or_writ
     home = older(Home(tmp_path))
     atomic.write_text(home.format, '{"format": 7, "something": "of a later version"}')
     before = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
-    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to {newest()}; upgrade"
+    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to {newest_format()}; upgrade"
     with pytest.raises(StoreError, match=said):
         KnowledgeBase.open(tmp_path)
     with pytest.raises(StoreError, match=said), building(home, 0):
@@ -138,10 +138,10 @@ def test_in_a_bucket_it_is_a_record_that_every_machine_sees(
     with building(one, 0):
         refresh(other)
         assert home_format.is_todays(format_of(other))
-        atomic.write_text(one.current, Pointer(id="gen-1").model_dump_json())
+        atomic.write_text(one.published, Pointer(id="gen-1").model_dump_json())
     buckets.requests.clear()
     refresh_snapshot(other)
-    assert buckets.requests == {"GET": 5}  # FORMAT, CURRENT, pins.json, and the two records of the generation
+    assert buckets.requests == {"GET": 5}  # FORMAT, PUBLISHED, pins.json, and the two records of the generation
     with building(one, 0):
         older(one)
     for read in (refresh_snapshot, refresh):
@@ -150,4 +150,4 @@ def test_in_a_bucket_it_is_a_record_that_every_machine_sees(
     take_over(other, 0)
     refresh(one)
     assert home_format.is_todays(format_of(one))
-    assert not one.current.exists()
+    assert not one.published.exists()

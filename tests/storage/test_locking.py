@@ -16,7 +16,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.locks import postgres
 from lightrag_dagster.storage.locks.base import Lock
-from lightrag_dagster.storage.snapshots.snapshots import set_current
+from lightrag_dagster.storage.snapshots.snapshots import set_published
 from tests.postgres import PostgresServer, new_schema
 
 HOLD = """
@@ -150,8 +150,8 @@ def test_a_lock_of_postgres_that_nobody_uses_is_forgotten(tmp_path: Path) -> Non
 def _moves_no_pointer(home: Home, lock: Lock) -> None:
     assert not lock.still_held()
     with pytest.raises(BuilderLockedError, match="lock was lost"):
-        set_current(home, "gen-1", lock)
-    assert not home.current.exists()
+        set_published(home, "gen-1", lock)
+    assert not home.published.exists()
 
 
 def test_a_builder_whose_lock_file_was_deleted_moves_no_pointer(tmp_path: Path) -> None:

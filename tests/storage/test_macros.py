@@ -60,9 +60,9 @@ def test_the_key_of_an_extraction(
 
 @often
 @given(TEXTS, TEXTS)
-def test_the_fingerprint_of_an_embedded_text(database: duckdb.DuckDBPyConnection, embedder: str, text: str) -> None:
-    found = value(database, "embedding_fingerprint($1::VARCHAR, $2::VARCHAR)", embedder, text)
-    assert found == identity.embedding_fingerprint(embedder, text)
+def test_the_key_of_an_embedded_text(database: duckdb.DuckDBPyConnection, embedder: str, text: str) -> None:
+    found = value(database, "embedding_key($1::VARCHAR, $2::VARCHAR)", embedder, text)
+    assert found == identity.embedding_key(embedder, text)
 
 
 @often

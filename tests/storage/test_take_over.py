@@ -57,7 +57,7 @@ def test_rows_and_what_was_accepted_stay(machines: tuple[Home, Home], monkeypatc
     tables = SourceTables(home)
     with another_layout(monkeypatch):
         for ids in (["a"], ["a", "b"]):
-            version = tables.write("chunks", "notes", chunks(*ids), inputs={}, fingerprint="code")
+            version = tables.write("chunks", "notes", chunks(*ids), inputs={}, recipe="code")
             if len(ids) == 1:
                 record = Accepted(source="notes", tables={"chunks": version.version})
                 with ingesting(home, "notes", 0):
@@ -71,7 +71,7 @@ def test_rows_and_what_was_accepted_stay(machines: tuple[Home, Home], monkeypatc
     current, kept = tables.require("chunks", "notes"), accepted(home, "notes")
     assert kept is not None
     assert current.version != version.version
-    assert (current.rows, current.fingerprint) == (2, "code")
+    assert (current.rows, current.recipe) == (2, "code")
     assert kept.tables.keys() == schemas.SOURCE_TABLES.keys()
     for name, ids in ((current.version, ["chunk-a", "chunk-b"]), (kept.tables["chunks"], ["chunk-a"])):
         rows = tables.read("chunks", "notes", name)

@@ -53,10 +53,10 @@ def duplicate_candidates(situation: Situation) -> Candidates:
         DecisionError: decisions cannot be read, or cannot all hold.
         StoreError: the home is damaged, or the disk refuses.
     """
-    snapshot, tables = situation.require_shown(), SourceTables(situation.home)
-    inputs, fingerprint = _inputs(snapshot, _settled(situation.decided)), situation.recipes.duplicate_candidates
+    snapshot, tables = situation.require_published(), SourceTables(situation.home)
+    inputs, recipe = _inputs(snapshot, _settled(situation.decided)), situation.recipes.duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
-    if known and _of_same(known, inputs, fingerprint) and not tables.has_lost(known):
+    if known and _of_same(known, inputs, recipe) and not tables.has_lost(known):
         return Candidates(
             tables.read(TABLE, ALL_SOURCES, known.version),
             cut=int(known.inputs["cut"]),
@@ -69,7 +69,7 @@ def duplicate_candidates(situation: Situation) -> Candidates:
 
 def find_duplicates(situation: Situation) -> Candidates:
     """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
-    snapshot, settled = situation.require_shown(), _settled(situation.decided)
+    snapshot, settled = situation.require_published(), _settled(situation.decided)
     generation = fetched(situation.home, snapshot.snapshot_id)
     entities = generation.read_table("entities", ["entity_id", "name", "type", "description", "chunk_ids"])
     relations = generation.read_table("relations", ["src_id", "tgt_id"])
@@ -81,13 +81,13 @@ def find_duplicates(situation: Situation) -> Candidates:
         ALL_SOURCES,
         compared.rows,
         inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
-        fingerprint=situation.recipes.duplicate_candidates,
+        recipe=situation.recipes.duplicate_candidates,
     )
     return Candidates(compared.rows, **counts, version=stored.version)
 
 
-def _of_same(known: TableVersion, inputs: dict[str, str], fingerprint: str) -> bool:
-    return known.fingerprint == fingerprint and inputs.items() <= known.inputs.items()
+def _of_same(known: TableVersion, inputs: dict[str, str], recipe: str) -> bool:
+    return known.recipe == recipe and inputs.items() <= known.inputs.items()
 
 
 def _inputs(snapshot: Manifest, settled: Settled) -> dict[str, str]:

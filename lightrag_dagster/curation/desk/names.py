@@ -70,7 +70,7 @@ def known_names(home: Home, decisions: Sequence[Placed] = ()) -> Iterator[KnownN
         StoreError: the merge is damaged, in the block as well.
     """
     try:
-        generation = generations.newest(home)
+        generation = generations.newest_generation(home)
         removed = generation.record().curation.removed
     except StoreError:
         yield None

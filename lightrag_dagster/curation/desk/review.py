@@ -85,7 +85,7 @@ def pairs_of(situation: Situation, candidates: pa.Table) -> list[Reviewed]:
     Raises:
         StoreError: a table is missing or damaged.
     """
-    home, snapshot_id = situation.home, situation.require_shown().snapshot_id
+    home, snapshot_id = situation.home, situation.require_published().snapshot_id
     with open_tables(Generation(home, snapshot_id), ["entities"]) as connection:
         connection.register("candidates", candidates)
         rows = connection.sql(sql("review", __package__)).to_arrow_table()
@@ -105,7 +105,7 @@ def price_of_names(situation: Situation) -> AskingPrice | None:
     Raises:
         StoreError: a table is missing or damaged.
     """
-    settings, snapshot, tables = situation.settings, situation.shown, SourceTables(situation.home)
+    settings, snapshot, tables = situation.settings, situation.published, SourceTables(situation.home)
     known = tables.current(TABLE, ALL_SOURCES)
     if settings.llm.provider == "offline" or known is None or snapshot is None:
         return None

@@ -37,7 +37,7 @@ def additions_of(curation: Curation, encoding: str) -> dict[str, dict[str, str]]
 def store_additions(home: Home, curation: Curation, encoding: str) -> None:
     """Store the tables of what was added; raises StoreError."""
     for name, rows in _tables(curation, encoding).items():
-        SourceTables(home).write(name, CURATION, rows, inputs={}, fingerprint=_RECIPE)
+        SourceTables(home).write(name, CURATION, rows, inputs={}, recipe=_RECIPE)
 
 
 def _tables(curation: Curation, encoding: str) -> dict[str, pa.Table]:

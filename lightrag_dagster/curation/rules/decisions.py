@@ -174,7 +174,7 @@ def _check_bounds(decision: Decision, place: str) -> None:
             raise DecisionError(f"{place}: {text[:60]!r}… has {len(text):,} characters; {most}")
 
 
-def fingerprint(decisions: Sequence[Placed]) -> str:
+def version_of(decisions: Sequence[Placed]) -> str:
     """Return a hash of the decisions, independent of their order and place; empty without any."""
     contents = sorted(one.decision.content for one in decisions)
     return digest(*contents) if contents else ""

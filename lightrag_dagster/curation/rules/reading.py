@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, fingerprint
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
 from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError, StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 if TYPE_CHECKING:
     from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
@@ -31,9 +31,9 @@ class InForce:
     curation: Curation = NO_DECISIONS
 
     @property
-    def fingerprint(self) -> str:
+    def version(self) -> str:
         """A hash of the decisions that shape the merge: to keep names apart shapes nothing."""
-        return fingerprint([one for one in self.decisions if one.decision.action != "apart"])
+        return version_of([one for one in self.decisions if one.decision.action != "apart"])
 
     @property
     def last_taken(self) -> int:
@@ -124,7 +124,7 @@ def _stored(home: Home) -> "list[StoredDecision]":
 def _last_built(home: Home) -> int:
     """Return the highest number of the decisions that the published snapshot was built with; 0 without any."""
     try:
-        snapshot = current_snapshot(home)
+        snapshot = published_snapshot(home)
         return Generation(home, snapshot.snapshot_id).record().curation.last_taken if snapshot else 0
     except StoreError:  # the next build makes it again
         return 0

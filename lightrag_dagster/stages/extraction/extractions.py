@@ -28,12 +28,12 @@ Failure = PermanentProviderError | TransientProviderError
 """Errors that fail only one chunk."""
 
 
-def extraction_fingerprint(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
-    """Return a hash of everything that shapes an extraction by a language model, except the chunk."""
+def extraction_recipe(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
+    """Return a hash of what shapes an extraction by a language model, beside chunk and revision."""
     rules = settings.model_dump(include={"answer_format", "gleaning"})
     rules |= {"language": prompts.language}
     rules |= {"document_language": True} if settings.document_language else {}
-    return digest(prompts.fingerprint("extraction"), rules, model_identity)
+    return digest(prompts.digest("extraction"), rules, model_identity)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def merge_evidence(
         written: Names, types and descriptions of people that may be seen.
 
     Returns:
-        ENTITIES and RELATIONS without provenance, degree, rank and fingerprints, rows in no order.
+        ENTITIES and RELATIONS without provenance, degree, rank and hashes, rows in no order.
 
     Raises:
         StoreError: memory ran out.
@@ -49,9 +49,9 @@ def _merged(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, pa.Table]:
         database.run(connection, step)
     return (
         connection.sql(
-            "SELECT * EXCLUDE (descriptions, text_fingerprint, degree) FROM described_entity"
+            "SELECT * EXCLUDE (descriptions, descriptions_hash, degree) FROM described_entity"
         ).to_arrow_table(),
         connection.sql(
-            "SELECT * EXCLUDE (descriptions, text_fingerprint, rank) FROM described_relation"
+            "SELECT * EXCLUDE (descriptions, descriptions_hash, rank) FROM described_relation"
         ).to_arrow_table(),
     )

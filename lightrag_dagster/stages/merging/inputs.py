@@ -36,6 +36,6 @@ class Rules(NamedTuple):
 
     settings: MergingSettings
     embedder: str
-    """Its identity, a part of every embedding fingerprint."""
+    """Its identity, a part of every embedding key."""
     terms: TermsMode = "off"
     """`on`, or `auto` where names are few."""

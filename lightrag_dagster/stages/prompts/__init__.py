@@ -56,7 +56,7 @@ class Prompts:
         """Return the same prompts for another language of a model's texts; for None these."""
         return replace(self, language=language) if language else self
 
-    def fingerprint(self, group: Group) -> str:
+    def digest(self, group: Group) -> str:
         """Return a hash of the prompt texts that shape one kind of answer; the language is not part of it."""
         return digest({name: self.texts[name] for name in _PLACEHOLDERS[group]})
 

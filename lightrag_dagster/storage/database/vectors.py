@@ -1,4 +1,4 @@
-"""The vector store: every paid vector of an embedding model, by `identity.embedding_fingerprint`."""
+"""The vector store: every paid vector of an embedding model, by `identity.embedding_key`."""
 
 from collections.abc import Iterable, Mapping
 

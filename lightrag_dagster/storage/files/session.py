@@ -24,7 +24,7 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("pins.json", "purging.json", "collected.json", "exports.json", "NEWEST", "HELD", "CURRENT", "FORMAT")
+POINTERS = ("pins.json", "purging.json", "collected.json", "exports.json", "NEWEST", "HELD", "PUBLISHED", "FORMAT")
 """Records of the home itself, in the order in which they are written."""
 
 _RANKS = ("generations", "tables", "accepted", *POINTERS)
@@ -107,7 +107,7 @@ class _Records:
         self._fetch(self._of_others(map(self._mirror.name, paths)))
 
     def push(self, lock: Lock | None) -> None:
-        """Upload what this process wrote: first the data, then the records, CURRENT last."""
+        """Upload what this process wrote: first the data, then the records, PUBLISHED last."""
         with ExitStack() as opened:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
             names = self._names()

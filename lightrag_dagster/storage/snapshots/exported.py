@@ -44,14 +44,14 @@ def forget_exports(home: Home, snapshots: Collection[str]) -> None:
         latest.unlink()
 
 
-def forget_comparisons(home: Home, retained: Collection[str]) -> list[Path]:
+def forget_comparisons(home: Home, kept: Collection[str]) -> list[Path]:
     """Let the index not lead to exports that show something of snapshots that go; return their folders, to remove."""
     with suppress(StoreError):  # a damaged index leads nowhere
         found = read_record(home.exported, Exports)
         gone = [
             form
             for form, one in (found.formats if found else {}).items()
-            if one.compared_with is not None and one.compared_with not in retained
+            if one.compared_with is not None and one.compared_with not in kept
         ]
         if found and gone:
             left = {form: one for form, one in found.formats.items() if form not in gone}

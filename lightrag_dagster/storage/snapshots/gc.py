@@ -1,4 +1,4 @@
-"""Garbage collection of generations, exports, table and vector versions that no retained snapshot uses.
+"""Garbage collection of generations, exports, table and vector versions that no kept snapshot uses.
 
 A generation, and a vector table, is written under the builder's lock, which the collection holds; a table version under
 the lock of its source. Between storing a file and recording the version that names it no other process can tell that it
@@ -25,11 +25,11 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.lance_files import VectorFiles, drop_tables, find_unused, remove_versions
 from lightrag_dagster.storage.snapshots.readers import is_read
 from lightrag_dagster.storage.snapshots.snapshots import (
-    current_snapshot,
     held_snapshot,
-    last_current,
+    last_published,
     list_snapshots,
-    snapshot_names,
+    pinned_snapshots,
+    published_snapshot,
 )
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -41,12 +41,12 @@ _log = logging.getLogger(__name__)
 class Garbage:
     """The removed objects, or those that could be removed.
 
-    `retained` maps each kept snapshot to the reason; `skipped` are sources whose table versions all stay, since another
+    `kept` maps each kept snapshot to the reason; `skipped` are sources whose table versions all stay, since another
     process was ingesting them. `sizes` has the files of snapshots, tables and vectors as they were found, in bytes, and
     `versions` the unused files of each source's tables.
     """
 
-    retained: dict[str, str]
+    kept: dict[str, str]
     sizes: dict[Path, int] = field(default_factory=dict, repr=False)
     skipped: list[str] = field(default_factory=list)
     generations: list[str] = field(default_factory=list)
@@ -81,30 +81,30 @@ class Garbage:
 
 
 def collect_garbage(home: Home, retention: RetentionSettings, *, dry_run: bool) -> Garbage:
-    """Remove everything that no retained snapshot uses. Call it while holding the builder lock.
+    """Remove everything that no kept snapshot uses. Call it while holding the builder lock.
 
-    Retained are the current snapshot, the newest `retention.snapshots`, those that were current within
-    `retention.grace_days`, held, named and open ones, and the generation that is being built. The response and vector
-    stores are left alone.
+    Kept are the published snapshot, the newest `retention.snapshots`, those that were published within
+    `retention.grace_days`, those that are held, pinned or being read, and the generation that is being built. The
+    response and vector stores are left alone.
 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    return remove_unused(home, retained_snapshots(home, retention), dry_run=dry_run)
+    return remove_unused(home, kept_snapshots(home, retention), dry_run=dry_run)
 
 
-def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Garbage:
-    """Remove everything that some retained snapshots do not use. Call it while holding the builder lock.
+def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool) -> Garbage:
+    """Remove everything that some kept snapshots do not use. Call it while holding the builder lock.
 
     Args:
         home: the home to clean.
-        retained: snapshot → why it is retained.
+        kept: snapshot → why it is kept.
         dry_run: only say what would be removed.
 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
     """
-    garbage = find_garbage(home, retained)
+    garbage = find_garbage(home, kept)
     if not dry_run:
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
@@ -121,8 +121,8 @@ def remove_unused(home: Home, retained: dict[str, str], *, dry_run: bool) -> Gar
     return garbage
 
 
-def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
-    """Return everything that some retained snapshots do not use, and the size of all; it takes no lock.
+def find_garbage(home: Home, kept: dict[str, str]) -> Garbage:
+    """Return everything that some kept snapshots do not use, and the size of all; it takes no lock.
 
     Raises:
         StoreError: a record is damaged, or the disk refuses.
@@ -133,8 +133,8 @@ def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
             for folder in (home.generations, home.exports, home.lance, home.root / "tables")
         }
         sizes = {path: one.size for found in stored.values() for path, one in found.items()}
-        garbage = Garbage(retained, sizes, generations=garbage_generations(home, retained))
-        garbage.exports = sorted(exported_snapshots(home) - retained.keys())
+        garbage = Garbage(kept, sizes, generations=garbage_generations(home, kept))
+        garbage.exports = sorted(exported_snapshots(home) - kept.keys())
         _add_vectors(home, garbage, stored[home.lance])
         _add_versions(home, garbage, stored[home.root / "tables"])
     except OSError as error:
@@ -148,31 +148,31 @@ def find_garbage(home: Home, retained: dict[str, str]) -> Garbage:
     return garbage
 
 
-def garbage_generations(home: Home, retained: Collection[str]) -> list[str]:
-    """Return the generations that are not retained."""
-    return sorted(path.name for path in home.generations.glob("gen-*") if path.name not in retained)
+def garbage_generations(home: Home, kept: Collection[str]) -> list[str]:
+    """Return the generations that are not kept."""
+    return sorted(path.name for path in home.generations.glob("gen-*") if path.name not in kept)
 
 
-def retained_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
-    """Return snapshot → why it is retained; raises StoreError when a record is damaged."""
+def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
+    """Return snapshot → why it is kept; raises StoreError when a record is damaged."""
     found = list_snapshots(home)
     oldest = datetime.now(UTC) - timedelta(days=retention.grace_days)
-    reasons = {one.snapshot_id: "in its grace period" for one in found if last_current(home, one) > oldest}
-    reasons |= {one.snapshot_id: "recent" for one in found[-retention.snapshots :]}
-    reasons |= {snapshot: f"named {name}" for name, snapshot in snapshot_names(home).items()}
+    reasons = {one.snapshot_id: "published lately" for one in found if last_published(home, one) > oldest}
+    reasons |= {one.snapshot_id: "one of the newest" for one in found[-retention.snapshots :]}
+    reasons |= {snapshot: f"pinned as {name}" for name, snapshot in pinned_snapshots(home).items()}
     if newest := read_record(home.newest, Pointer):
-        reasons.setdefault(newest.id, "newest built")
+        reasons.setdefault(newest.id, "being built")
     if held := held_snapshot(home):
         reasons[held] = "held"
-    if current := current_snapshot(home):
-        reasons[current.snapshot_id] = "published"
-    return {one: "open" for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
+    if published := published_snapshot(home):
+        reasons[published.snapshot_id] = "published"
+    return {one: "being read" for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
 
 
-def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
+def _used_versions(home: Home, kept: Iterable[str]) -> set[Path]:
     """Return the files of the table versions that snapshots read."""
     tables, versions = SourceTables(home), set[tuple[str, str, str]]()
-    for name in retained:
+    for name in kept:
         for source, used in Generation(home, name).inputs().sources.items():
             versions |= {(table, source, version) for table, version in used.items()}
     return {path for table, source, version in versions for path in tables.all_paths(table, source, version)}
@@ -180,7 +180,7 @@ def _used_versions(home: Home, retained: Iterable[str]) -> set[Path]:
 
 def _add_versions(home: Home, garbage: Garbage, stored: Iterable[Path]) -> None:
     """Add the files of table versions that neither snapshots nor the source itself uses."""
-    used, unused = _used_versions(home, garbage.retained), defaultdict[str, list[Path]](list)
+    used, unused = _used_versions(home, garbage.kept), defaultdict[str, list[Path]](list)
     for path in stored:
         if path.suffix in (".parquet", ".shards") and path not in used:
             unused[Home.source_of(path.parent)].append(path)
@@ -224,10 +224,10 @@ def _refresh(home: Home, source: str, paths: Iterable[Path]) -> None:
     home.files.take_over([*records, home.accepted(source)])
 
 
-def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
-    """Return vector table → the tags of it that retained generations read."""
+def _tags(home: Home, kept: dict[str, str]) -> dict[str, set[str]]:
+    """Return vector table → the tags of it that kept generations read."""
     tags: dict[str, set[str]] = {}
-    for name in retained:
+    for name in kept:
         record = read_record(home.generation(name) / generations.VECTORS, Vectors)
         for entry in record.tables.values() if record else ():
             tags.setdefault(entry.table, set()).add(entry.tag)
@@ -235,8 +235,8 @@ def _tags(home: Home, retained: dict[str, str]) -> dict[str, set[str]]:
 
 
 def _add_vectors(home: Home, garbage: Garbage, stored: Mapping[Path, Stored]) -> None:
-    """Add the vector tables that no retained snapshot reads, and the unused files of the others."""
-    tags, tables = _tags(home, garbage.retained), defaultdict[str, dict[Path, Stored]](dict)
+    """Add the vector tables that no kept snapshot reads, and the unused files of the others."""
+    tags, tables = _tags(home, garbage.kept), defaultdict[str, dict[Path, Stored]](dict)
     for path, one in stored.items():
         tables[path.relative_to(home.lance).parts[0].removesuffix(".lance")][path] = one
     garbage.vector_tables = sorted(tables.keys() - tags.keys())

@@ -195,7 +195,7 @@ def set_newest(home: Home, generation: Generation) -> None:
     atomic.write_text(home.newest, Pointer(id=generation.id).model_dump_json())
 
 
-def newest(home: Home) -> Generation:
+def newest_generation(home: Home) -> Generation:
     """Return the generation that was merged last.
 
     Raises:
@@ -205,7 +205,7 @@ def newest(home: Home) -> Generation:
 
 
 def newest_merged(home: Home) -> Generation:
-    """Return the newest generation, of which only the merged tables are fetched; raises as `newest`."""
+    """Return the newest generation, of which only the merged tables are fetched; raises as `newest_generation`."""
     generation = Generation(home, _newest(home).id)
     home.files.open([generation.path(f"{table}.parquet") for table in MERGED_TABLES])
     return generation

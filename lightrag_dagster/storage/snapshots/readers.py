@@ -1,7 +1,7 @@
 """Marks of readers: a snapshot on a disk that some process has open is known, and kept.
 
 A reader shares a lock of the system on a file of the snapshot, which is released when it closes it, or dies. A reader
-needs no right to write for that. In a bucket, and on file systems without locks, the grace period alone keeps it.
+needs no right to write for that. In a bucket, and on file systems without locks, `retention.grace_days` alone keeps it.
 """
 
 import fcntl

@@ -11,37 +11,37 @@ from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
-from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_current
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
 from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
 
 
-def find_current_damage(home: Home, *, verify: bool = False) -> list[Damage]:
-    """Return the damaged files of the current snapshot; without `verify` only existence and size are checked."""
+def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
+    """Return the damaged files of the published snapshot; without `verify` only existence and size are checked."""
     refresh(home)
-    if pointers := [path for path in (home.current, home.newest) if not _is_whole(path)]:
+    if pointers := [path for path in (home.published, home.newest) if not _is_whole(path)]:
         return [Damage(path, "is damaged") for path in pointers]
-    current = read_record(home.current, Pointer)
-    return find_damage(home, current.id, verify=verify) if current else []
+    published = read_record(home.published, Pointer)
+    return find_damage(home, published.id, verify=verify) if published else []
 
 
-def repair_current(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
-    """Discard what is damaged of the current snapshot, so that the next run builds it again; return the damage.
+def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
+    """Discard what is damaged of the published snapshot, so that the next run builds it again; return the damage.
 
     Raises as `discard_damaged`, and is to be called as that is.
     """
-    damage = find_current_damage(home, verify=verify)
-    pointers = [one for one in damage if one.path in (home.current, home.newest)]
+    damage = find_published_damage(home, verify=verify)
+    pointers = [one for one in damage if one.path in (home.published, home.newest)]
     for one in pointers:
         _log.warning("%s; it is written again", one)
         one.path.unlink()
-    if home.current in (one.path for one in pointers):
+    if home.published in (one.path for one in pointers):
         _point_again(home, lock)
-    current = read_record(home.current, Pointer)
-    if current and not pointers and damage:
-        discard_damaged(home, current.id, damage, lock)
+    published = read_record(home.published, Pointer)
+    if published and not pointers and damage:
+        discard_damaged(home, published.id, damage, lock)
     return damage
 
 
@@ -49,12 +49,12 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
     The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
-    get the latest snapshot without damage, or none. If only the graph database is damaged, nothing else is removed,
+    get the newest snapshot without damage, or none. If only the graph database is damaged, nothing else is removed,
     and readers keep the snapshot.
 
     Args:
         home: the home of the snapshot.
-        snapshot_id: the current or latest snapshot.
+        snapshot_id: the published or newest snapshot.
         damage: what `find_damage` returned for it, at least one.
         lock: the builder's lock, which the caller holds.
 
@@ -65,7 +65,7 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
     of_graph = all(map(is_of_graph, damage))
     if not of_graph and held_snapshot(home) == snapshot_id:
         raise StoreError(
-            f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the latest snapshot"
+            f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the newest snapshot"
         )
     for one in damage:
         _log.warning("%s; it is removed and built again", one)
@@ -78,20 +78,20 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
         elif one.path.is_relative_to(home.root / "tables"):
             _discard_version(home, one.path)
     home.files.remove_folder(home.generation(snapshot_id))
-    newest, current = read_record(home.newest, Pointer), read_record(home.current, Pointer)
+    newest, published = read_record(home.newest, Pointer), read_record(home.published, Pointer)
     if newest is not None and newest.id == snapshot_id:
         home.newest.unlink()
-    if current is not None and current.id == snapshot_id and not _point_again(home, lock):
-        home.current.unlink()
+    if published is not None and published.id == snapshot_id and not _point_again(home, lock):
+        home.published.unlink()
 
 
 def _point_again(home: Home, lock: Lock | None) -> bool:
-    """Point to the held snapshot, or the latest one without damage; return False if there is none."""
+    """Point to the held snapshot, or the newest one without damage; return False if there is none."""
     sound = [one for one in list_snapshots(home) if all(map(is_of_graph, find_damage(home, one.snapshot_id)))]
     if held := held_snapshot(home):
         sound = [one for one in sound if one.snapshot_id == held]
     if sound:
-        set_current(home, sound[-1].snapshot_id, lock)
+        set_published(home, sound[-1].snapshot_id, lock)
     return bool(sound)
 
 

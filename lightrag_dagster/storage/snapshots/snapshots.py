@@ -1,6 +1,6 @@
 """Published snapshots: publish, list, name and roll back.
 
-A snapshot is a generation with a manifest. `CURRENT` points to the one that readers open; replacing that file is the
+A snapshot is a generation with a manifest. `PUBLISHED` points to the one that readers open; replacing that file is the
 whole of publication and of rollback.
 """
 
@@ -28,9 +28,9 @@ _NAMED_PROBLEMS = 3
 
 
 def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
-    """Write the manifest of a generation and make it the current snapshot, unless it has problems.
+    """Write the manifest of a generation and publish it, unless it has problems.
 
-    Publishing the current snapshot again changes nothing; publishing an older one again makes it the latest. While a
+    Publishing the newest snapshot again changes nothing; publishing an older one again makes it the newest. While a
     rollback holds another snapshot, the pointer stays and the new one waits for `release`.
 
     Args:
@@ -40,13 +40,13 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         lock: the builder's lock; the pointer stays when it was lost.
 
     Raises:
-        IntegrityError: there are problems; the current snapshot stays.
-        BuilderLockedError: the lock was lost; the current snapshot stays.
+        IntegrityError: there are problems; the published snapshot stays.
+        BuilderLockedError: the lock was lost; the published snapshot stays.
         StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
     """
-    latest = latest_snapshot(home)
-    if latest is not None and latest.snapshot_id == generation.id:
-        return latest
+    newest = newest_snapshot(home)
+    if newest is not None and newest.snapshot_id == generation.id:
+        return newest
     if problems:
         named = "; ".join(problems[:_NAMED_PROBLEMS])
         more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
@@ -55,7 +55,7 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
     left = home_format.left(home)
-    published = Manifest(
+    manifest = Manifest(
         snapshot_id=generation.id,
         sequence=1 + max(others, default=left.sequence if left else 0),
         published_at=_now(),
@@ -64,13 +64,13 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         vectors=generation.read_record(generations.VECTORS, Vectors),
         graph=graph.counts if graph else None,
     )
-    generation.write_record(generations.MANIFEST, published)
-    record_files(home, published, latest.snapshot_id if latest else None)
+    generation.write_record(generations.MANIFEST, manifest)
+    record_files(home, manifest, newest.snapshot_id if newest else None)
     # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
     atomic.sync_tree(home.generation(generation.id))
     if held_snapshot(home) is None:
-        set_current(home, generation.id, lock)
-    return published
+        set_published(home, generation.id, lock)
+    return manifest
 
 
 def list_snapshots(home: Home) -> list[Manifest]:
@@ -91,28 +91,28 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     return found
 
 
-def named_snapshot(home: Home, name: str) -> Manifest:
-    """Return a snapshot by its id or one of its names; raises StoreError when there is none."""
-    return read_manifest(home, snapshot_names(home).get(name, name))
+def snapshot_by_name(home: Home, name: str) -> Manifest:
+    """Return a snapshot by its id or the name that it is pinned as; raises StoreError when there is none."""
+    return read_manifest(home, pinned_snapshots(home).get(name, name))
 
 
-def current_snapshot(home: Home) -> Manifest | None:
+def published_snapshot(home: Home) -> Manifest | None:
     """Return the snapshot that readers open, or None before the first publication.
 
     Raises:
         StoreError: the pointer or the manifest is missing or damaged.
     """
-    pointer = read_record(home.current, Pointer)
+    pointer = read_record(home.published, Pointer)
     return read_manifest(home, pointer.id) if pointer else None
 
 
-def require_current(home: Home) -> Manifest:
-    """Return the current snapshot; raises NoSnapshotError before the first publication."""
-    return required(home, current_snapshot(home))
+def require_published(home: Home) -> Manifest:
+    """Return the published snapshot; raises NoSnapshotError before the first publication."""
+    return required(home, published_snapshot(home))
 
 
 def required(home: Home, snapshot: Manifest | None) -> Manifest:
-    """Return the current snapshot of a home, if there is one; raises NoSnapshotError before the first publication."""
+    """Return the published snapshot of a home, if there is one; raises NoSnapshotError before the first publication."""
     if snapshot is None:
         raise NoSnapshotError(
             f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first, or the jobs `ingest` "
@@ -122,34 +122,34 @@ def required(home: Home, snapshot: Manifest | None) -> Manifest:
 
 
 def refresh_snapshot(home: Home, name: str | None = None) -> None:
-    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the current one.
+    """Fetch the records of a snapshot from a bucket, by its id or name, by default of the published one.
 
     Raises as `home_format.require_readable`, also for a home on disk.
     """
-    home.files.take_over([home.current, home.pins, home.format])
+    home.files.take_over([home.published, home.pins, home.format])
     home_format.require_readable(home)
-    pointer = read_record(home.current, Pointer)
-    wanted = snapshot_names(home).get(name, name) if name else pointer.id if pointer else None
+    pointer = read_record(home.published, Pointer)
+    wanted = pinned_snapshots(home).get(name, name) if name else pointer.id if pointer else None
     if wanted:
         folder = home.generation(wanted)
         home.files.take_over([folder / generations.MANIFEST, folder / generations.RECORD])
 
 
 def without_graph(home: Home) -> Generation | None:
-    """Return the current snapshot if its graph database is not built; raises as `current_snapshot`."""
-    current = current_snapshot(home)
-    generation = Generation(home, current.snapshot_id) if current else None
+    """Return the published snapshot if its graph database is not built; raises as `published_snapshot`."""
+    published = published_snapshot(home)
+    generation = Generation(home, published.snapshot_id) if published else None
     return None if generation is None or generation.has(generations.GRAPH_RECORD) else generation
 
 
-def latest_snapshot(home: Home) -> Manifest | None:
-    """Return the snapshot that was published last: the current one, or the one that waits for `release`.
+def newest_snapshot(home: Home) -> Manifest | None:
+    """Return the snapshot that was built last: the published one, or the one that waits for `release`.
 
     Raises:
         StoreError: a pointer or manifest is damaged.
     """
     if held_snapshot(home) is None:
-        return current_snapshot(home)
+        return published_snapshot(home)
     return list_snapshots(home)[-1]
 
 
@@ -159,29 +159,29 @@ def held_snapshot(home: Home) -> str | None:
     return pointer.id if pointer else None
 
 
-def last_current(home: Home, snapshot: Manifest) -> datetime:
-    """Return when a reader could last open a snapshot as the current one: its replacement, or its publication."""
-    pointer = read_record(home.current, Pointer)
+def last_published(home: Home, snapshot: Manifest) -> datetime:
+    """Return when a reader could last open a snapshot as the published one: its replacement, or its publication."""
+    pointer = read_record(home.published, Pointer)
     replaced = pointer.replaced.get(snapshot.snapshot_id) if pointer else None
     return datetime.fromisoformat(max(replaced or "", snapshot.published_at))
 
 
-def snapshot_names(home: Home) -> dict[str, str]:
-    """Return name → snapshot id; raises StoreError when the record is damaged."""
+def pinned_snapshots(home: Home) -> dict[str, str]:
+    """Return name → snapshot that has it; raises StoreError when the record is damaged."""
     return (read_record(home.pins, Pins) or Pins()).names
 
 
 def pin(home: Home, name: str, snapshot_id: str | None) -> None:
-    """Give a snapshot a name, or with None remove the name. A named snapshot is never collected.
+    """Give a snapshot a name, or with None remove the name. `gc` keeps a snapshot with a name.
 
     Raises:
         StoreError: there is no such snapshot or name, another snapshot has the name, or it looks like an id or has a
             character that is not seen.
     """
-    names = dict(snapshot_names(home))
+    names = dict(pinned_snapshots(home))
     if snapshot_id is None:
         if names.pop(name, None) is None:
-            raise StoreError(f"no snapshot is named {name!r}; `lightrag-dagster snapshots` lists the names")
+            raise StoreError(f"no snapshot is pinned as {name!r}; `lightrag-dagster snapshots` lists the names")
     elif name.startswith("gen-") or name == "published" or not name.strip() or not name.isprintable():
         raise StoreError(
             f"{name!a} cannot be a name; choose one of visible characters that does not begin with gen-, and not "
@@ -191,7 +191,7 @@ def pin(home: Home, name: str, snapshot_id: str | None) -> None:
         wanted = read_manifest(home, snapshot_id).snapshot_id
         if names.setdefault(name, wanted) != wanted:
             raise StoreError(
-                f"{names[name]} is named {name}, so that `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
+                f"{names[name]} is pinned as {name}, so `gc` keeps it; `lightrag-dagster snapshots unpin {name}` first"
             )
     atomic.write_text(home.pins, Pins(names=names).model_dump_json(indent=2))
 
@@ -201,24 +201,24 @@ def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
 
     Raises BuilderLockedError, and StoreError when there is no such snapshot or the disk refuses.
     """
-    wanted = named_snapshot(home, name)
+    wanted = snapshot_by_name(home, name)
     require_held(lock)
     atomic.write_text(home.held, Hold(id=wanted.snapshot_id).model_dump_json())
-    set_current(home, wanted.snapshot_id, lock)
+    set_published(home, wanted.snapshot_id, lock)
     return wanted
 
 
 def release(home: Home, lock: Lock | None = None) -> Manifest:
-    """Point to the latest snapshot and stop holding, unless the builder's lock was lost.
+    """Point to the newest snapshot and stop holding, unless the builder's lock was lost.
 
     Raises BuilderLockedError, and StoreError when nothing is held or the disk refuses.
     """
     if held_snapshot(home) is None:
-        raise StoreError(f"no snapshot is held in {home.name}; publication already follows the latest one")
-    latest = list_snapshots(home)[-1]
-    set_current(home, latest.snapshot_id, lock)
+        raise StoreError(f"no snapshot is held in {home.name}; publication already follows the newest one")
+    newest = list_snapshots(home)[-1]
+    set_published(home, newest.snapshot_id, lock)
     home.held.unlink()
-    return latest
+    return newest
 
 
 def previous_snapshot(home: Home, snapshot_id: str) -> Manifest | None:
@@ -228,16 +228,16 @@ def previous_snapshot(home: Home, snapshot_id: str) -> Manifest | None:
     return listed[place - 1] if place else None
 
 
-def set_current(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
+def set_published(home: Home, snapshot_id: str, lock: Lock | None = None) -> None:
     """Point readers to a snapshot; raises BuilderLockedError when the builder's lock was lost, and StoreError."""
-    before = read_record(home.current, Pointer)
+    before = read_record(home.published, Pointer)
     replaced = {}
     if before is not None:
         replaced = {one: when for one, when in before.replaced.items() if home.generation(one).exists()}
         if before.id != snapshot_id:
             replaced[before.id] = _now()
     require_held(lock)
-    atomic.write_text(home.current, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
+    atomic.write_text(home.published, Pointer(id=snapshot_id, replaced=replaced).model_dump_json())
     home.files.push(lock)
     link_views(home, snapshot_id)
 

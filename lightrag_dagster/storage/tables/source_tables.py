@@ -79,16 +79,14 @@ class SourceTables:
         """Leave the database behind: a worker reads and writes files alone."""
         return _of_worker, (replace(self.home, database=None), self.candidate)
 
-    def write(
-        self, table: str, source: str, rows: pa.Table, *, inputs: Mapping[str, str], fingerprint: str
-    ) -> TableVersion:
+    def write(self, table: str, source: str, rows: pa.Table, *, inputs: Mapping[str, str], recipe: str) -> TableVersion:
         """Store a table as one file and make it current, under the lock of its source.
 
         Raises as `store`, `record` and `ingesting`.
         """
         with ingesting(self.home, source, STEP_SECONDS):
             stored = [self.store(table, source, rows)]
-            return self.record(table, source, stored, inputs=inputs, fingerprint=fingerprint)
+            return self.record(table, source, stored, inputs=inputs, recipe=recipe)
 
     def store(self, table: str, source: str, rows: pa.Table) -> StoredShard:
         """Sort and store the rows of one shard; equal rows are the same file. No version has them yet.
@@ -112,7 +110,7 @@ class SourceTables:
         stored: Sequence[StoredShard],
         *,
         inputs: Mapping[str, str],
-        fingerprint: str,
+        recipe: str,
         **more: Unpack[MoreOfVersion],
     ) -> TableVersion:
         """Make the rows of all shards, in their order, the current version or the candidate of a backfill.
@@ -128,7 +126,7 @@ class SourceTables:
             version=self._put_together(table, source, stored),
             rows=sum(one.rows for one in stored),
             inputs=dict(inputs),
-            fingerprint=fingerprint,
+            recipe=recipe,
             counts=counts,
             sums=sums,
             shards=len(stored),

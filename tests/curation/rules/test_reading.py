@@ -219,22 +219,22 @@ def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(
     for act in (looked, build, make_plan):
         with pytest.raises(DecisionError, match=r"decision 1 and names\.yaml:1 give one entity two names"):
             act(settings)
-    assert not Home.of(settings).current.exists()
+    assert not Home.of(settings).published.exists()
 
 
 def test_files_and_commands_count_alike_and_order_reasons_and_authors_shape_nothing(make: Make, tmp_path: Path) -> None:
     settings = make()
     take(settings, SEVERAL[:2])
-    key = in_force(settings).fingerprint
+    key = in_force(settings).version
     file = tmp_path / "names.yaml"
     file.write_text(
         "- retype: Bergen\n  type: city\n  author: mia\n  reason: it is one\n"
         "- apart: [Oslo, Bergen]\n- merge: [Marta Lindqvist, Priya Nair]\n  into: Marta Lindqvist\n"
     )
     other = make(home=tmp_path / "other", curation=file)
-    assert in_force(other).fingerprint == key
+    assert in_force(other).version == key
     assert [one.place for one in decisions_of(other)] == ["names.yaml:1", "names.yaml:5", "names.yaml:6"]
-    assert in_force(make(home=tmp_path / "none")).fingerprint == ""
+    assert in_force(make(home=tmp_path / "none")).version == ""
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.identity import entity_id, relation_id
-from lightrag_dagster.curation.rules.decisions import Decision, Placed, fingerprint
+from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError
 
@@ -180,10 +180,10 @@ def test_order_does_not_matter(decisions: list[dict[str, object]], shuffled: ran
         except DecisionError as error:
             return str(error)
 
-    first, key = outcome(), fingerprint(placed)
+    first, key = outcome(), version_of(placed)
     shuffled.shuffle(placed)
     assert outcome() == first
-    assert fingerprint(placed) == key
+    assert version_of(placed) == key
     if isinstance(first, Curation):
         for one in "abcdef":
             entity = first.joined.get(entity_id(one), entity_id(one))
@@ -192,4 +192,4 @@ def test_order_does_not_matter(decisions: list[dict[str, object]], shuffled: ran
 
 def test_no_decisions_are_nothing() -> None:
     assert resolve([]) == NO_DECISIONS
-    assert fingerprint([]) == ""
+    assert version_of([]) == ""

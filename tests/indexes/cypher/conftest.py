@@ -9,14 +9,14 @@ import pytest
 from lightrag_dagster.indexes.cypher.reader import CypherReader
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import GRAPH, Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_current
+from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 
 @pytest.fixture(scope="session")
 def graph(published_home: Path) -> Path:
     """The graph of the small snapshot. To be read only."""
     home = Home(published_home)
-    return Generation(home, require_current(home).snapshot_id).path(GRAPH)
+    return Generation(home, require_published(home).snapshot_id).path(GRAPH)
 
 
 @pytest.fixture(scope="session")

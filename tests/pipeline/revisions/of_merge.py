@@ -106,7 +106,7 @@ def status_report() -> dict[str, Any]:
     """Return what the report says of sources in every state."""
     loss = Loss("documents", {"failed": 1, "skipped": 0}, 5, ("office",), "select 1")
     states = [
-        SourceState("archive", published=True, documents={"processed": 4}, chunks={"ok": 9}, outdated={"chunks": 2}),
+        SourceState("archive", merged=True, documents={"processed": 4}, chunks={"ok": 9}, outdated={"chunks": 2}),
         SourceState("notes", ingest="raw_documents, never made"),
         SourceState(
             "office", rejected="1 of 5 documents\nfailed | <b>", documents={"processed": 4, "failed": 1}, losses=[loss]
@@ -115,7 +115,7 @@ def status_report() -> dict[str, Any]:
         SourceState("road", waiting={False: "run-1"}, warning="road: nothing of it is in the graph"),
         SourceState("sea", waiting={True: "run-2"}),
         SourceState("town"),
-        SourceState("weir", published=True, held=True),
+        SourceState("weir", merged=True, unreleased=True),
     ]
     found = Pending({one.source: one for one in states}, None, ["summaries"], None, True, ["a warning"])
     nothing = Pending({}, None, [], None, False)
@@ -131,7 +131,7 @@ def _add_contexts(home: Home, source: str) -> None:
             contexts = ["River > Levels" if at % 2 == 0 else None for at in range(len(rows))]
             rows = rows.set_column(rows.schema.get_field_index("context"), CHUNKS.field("context"), pa.array(contexts))
         inputs = {parent: versions[parent] for parent in before.inputs}
-        versions[name] = tables.write(name, source, rows, inputs=inputs, fingerprint="code").version
+        versions[name] = tables.write(name, source, rows, inputs=inputs, recipe="code").version
 
 
 def _weighted_generation(home: Home, source: str) -> Generation:

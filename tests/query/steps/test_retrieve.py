@@ -46,7 +46,7 @@ def reader(home: Home, table: str, similarities: dict[str, float]) -> VectorRead
     def vectors_of(changed: list[str]) -> Vectors:
         return np.array([towards(similarities[one]) for one in changed], dtype=np.float32)
 
-    wanted = pa.table({"id": ids, "embedding_fingerprint": ids})
+    wanted = pa.table({"id": ids, "embedding_key": ids})
     return open_vectors(home, bring_to(home, table, wanted, vectors_of, "gen-test", 2))
 
 

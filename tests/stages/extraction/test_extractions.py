@@ -20,7 +20,7 @@ from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction import extractions
-from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_fingerprint
+from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 from lightrag_dagster.stages.prompts.requests import extraction_request
@@ -421,18 +421,18 @@ def test_progress_counts_distinct_chunks() -> None:
     assert reports == [("extractions", 3, 5), ("extractions", 4, 5), ("extractions", 5, 5)]
 
 
-def test_the_fingerprint_covers_prompts_settings_and_model(tmp_path: Path) -> None:
+def test_the_recipe_covers_prompts_settings_and_model(tmp_path: Path) -> None:
     (tmp_path / "entity_types.md").write_text("- Ship")
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "answer_system.md").write_text("As $response_type")
     plain = ExtractionSettings()
-    base = extraction_fingerprint(PROMPTS, plain, "m")
+    base = extraction_recipe(PROMPTS, plain, "m")
     others = [
-        extraction_fingerprint(load_prompts(tmp_path), plain, "m"),
-        extraction_fingerprint(load_prompts(None, "French"), plain, "m"),
-        extraction_fingerprint(PROMPTS, ExtractionSettings(gleaning=0), "m"),
-        extraction_fingerprint(PROMPTS, ExtractionSettings(document_language=True), "m"),
-        extraction_fingerprint(PROMPTS, plain, "n"),
+        extraction_recipe(load_prompts(tmp_path), plain, "m"),
+        extraction_recipe(load_prompts(None, "French"), plain, "m"),
+        extraction_recipe(PROMPTS, ExtractionSettings(gleaning=0), "m"),
+        extraction_recipe(PROMPTS, ExtractionSettings(document_language=True), "m"),
+        extraction_recipe(PROMPTS, plain, "n"),
     ]
     assert len({base, *others}) == 6
-    assert extraction_fingerprint(load_prompts(tmp_path / "a"), ExtractionSettings(), "m") == base
+    assert extraction_recipe(load_prompts(tmp_path / "a"), ExtractionSettings(), "m") == base

@@ -17,7 +17,7 @@ Place = tuple[str, str, int]
 
 UNLIMITED = {"max_chunks": 1_000}
 LISTED = {"chunk_ids", "doc_ids", "file_paths", "description", "keywords", "capped", "summary_recipe"}
-HASHES = {"text_fingerprint", "embedding_fingerprint", "row_fingerprint"}
+HASHES = {"descriptions_hash", "embedding_key", "row_hash"}
 
 
 def merged(folder: Path, places: list[Place], bits: int = 0, **rules: Any) -> Tables:

@@ -293,16 +293,14 @@ def test_evidence_of_chunks_that_may_not_be_seen_is_left_out(tmp_path: Path) -> 
     assert found.select(["name", "description"]).to_pylist() == [{"name": "Marta", "description": "seen"}]
 
 
-def test_fingerprints_are_those_of_identity(tmp_path: Path) -> None:
+def test_keys_are_those_of_identity(tmp_path: Path) -> None:
     entities = [entity("a", "c1", 0, "Marta", "person", "walks")]
     merged = run(tmp_path, [chunk("a", "p", 0, "c1")], entities, [relation("a", "c1", 0, "Marta", "Öre", "k", "to")])
-    fingerprints = dict(
-        zip(merged.entities["name"].to_pylist(), merged.entities["embedding_fingerprint"].to_pylist(), strict=True)
-    )
-    assert fingerprints["Marta"] == identity.embedding_fingerprint("embedder", "Marta\nwalks")
+    keys = dict(zip(merged.entities["name"].to_pylist(), merged.entities["embedding_key"].to_pylist(), strict=True))
+    assert keys["Marta"] == identity.embedding_key("embedder", "Marta\nwalks")
     row = merged.relations.to_pylist()[0]
     text = f"k\t{row['src']}\n{row['tgt']}\nto"
-    assert row["embedding_fingerprint"] == identity.embedding_fingerprint("embedder", text)
+    assert row["embedding_key"] == identity.embedding_key("embedder", text)
 
 
 def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:

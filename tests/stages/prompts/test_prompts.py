@@ -39,7 +39,7 @@ def test_a_replacement_changes_its_own_group_alone(tmp_path: Path, name: str, te
     (tmp_path / "README.md").write_text("what these are, for $people")
     standard, replaced = load_prompts(None), load_prompts(tmp_path)
     assert replaced.texts[name] == text
-    changed = [each for each in GROUPS if standard.fingerprint(each) != replaced.fingerprint(each)]
+    changed = [each for each in GROUPS if standard.digest(each) != replaced.digest(each)]
     assert changed == [group]
 
 

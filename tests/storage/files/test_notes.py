@@ -20,7 +20,7 @@ FILES = {
     "tables/chunks/notes/current.json": "1",
     "generations/gen-1/generation.json": "made",
     "generations/gen-1/graph.kuzu": "graph",
-    "CURRENT": "gen-1",
+    "PUBLISHED": "gen-1",
 }
 
 
@@ -81,12 +81,12 @@ def test_what_is_written_then_is_uploaded(home: Home, change: Callable[[Home], H
     with changed.files.session():
         write(changed, "tables/chunks/notes/current.json", "2")
         write(changed, "generations/gen-1/graph.kuzu", "other")
-        (changed.root / "CURRENT").unlink()
+        (changed.root / "PUBLISHED").unlink()
     reader = replace(home, root=tmp_path / "reader" / "0")
     reader.files.take_over()
     use(reader)
     expected = FILES | {"tables/chunks/notes/current.json": "2", "generations/gen-1/graph.kuzu": "other"}
-    assert contents(reader) == {name: text for name, text in expected.items() if name != "CURRENT"}
+    assert contents(reader) == {name: text for name, text in expected.items() if name != "PUBLISHED"}
 
 
 def noted(folder: Path, name: str) -> Path:

@@ -69,14 +69,14 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return keys
 
 
-WRITTEN = ("CURRENT", "accepted/notes.json", "NEWEST", RECORD, TABLE, "generations/gen-1/generation.json", GRAPH)
+WRITTEN = ("PUBLISHED", "accepted/notes.json", "NEWEST", RECORD, TABLE, "generations/gen-1/generation.json", GRAPH)
 
 
 def test_what_a_pointer_leads_to_is_stored_before_it(machine: Machine, stored: list[str]) -> None:
     with machine("one").files.session():
         for name in WRITTEN:
             write(machine("one"), name, "written")
-    records = ("generations/gen-1/generation.json", RECORD, "accepted/notes.json", "NEWEST", "CURRENT")
+    records = ("generations/gen-1/generation.json", RECORD, "accepted/notes.json", "NEWEST", "PUBLISHED")
     assert set(stored[:2]) == {TABLE, f"{GRAPH}.zst"}
     assert stored[2:] == [f"records/{name}" for name in records]
 
@@ -93,10 +93,10 @@ def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, sto
 
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
     one = machine("one")
-    write(one, "CURRENT", "left by a killed process")
+    write(one, "PUBLISHED", "left by a killed process")
     one.files.push()
     one.files.take_over()
-    assert not one.current.exists()
+    assert not one.published.exists()
 
 
 def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it_wrote(machine: Machine) -> None:
@@ -114,7 +114,7 @@ def test_a_block_within_takes_over_what_other_ingestions_wrote_and_keeps_what_it
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("CURRENT", "another builder published"), (RECORD, "another ingestion wrote")]
+    ("name", "message"), [("PUBLISHED", "another builder published"), (RECORD, "another ingestion wrote")]
 )
 def test_the_slower_of_two_writers_is_told(machine: Machine, name: str, message: str) -> None:
     one, other = machine("one"), machine("other")

@@ -48,12 +48,12 @@ def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
     settings, (first, *_, last) = years(3)
     home = Home(settings.home)
     snapshots.pin(home, "audit", first)
-    with pytest.raises(StoreError, match=f"{first} is named audit"):
+    with pytest.raises(StoreError, match=f"{first} is pinned as audit"):
         snapshots.pin(home, "audit", last)
 
     garbage = collect_garbage(home, keep(1), dry_run=False)
 
-    assert garbage.retained[first] == "named audit"
+    assert garbage.kept[first] == "pinned as audit"
     assert len(garbage.generations) == 1
     with KnowledgeBase.open(settings.home, "audit", settings=settings) as knowledge:
         assert knowledge.snapshot_id == first
@@ -156,9 +156,9 @@ def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
     )
 
     # It was published long ago, but readers could open it until a moment ago.
-    assert collect_garbage(home, keep(1, days=7), dry_run=False).retained == {
-        first: "in its grace period",
-        second: "in its grace period",
+    assert collect_garbage(home, keep(1, days=7), dry_run=False).kept == {
+        first: "published lately",
+        second: "published lately",
         third: "published",
     }
     assert collect_garbage(home, keep(1), dry_run=False).generations == sorted([first, second])
@@ -167,14 +167,14 @@ def test_a_snapshot_stays_for_its_grace_period(years: Years) -> None:
 def test_a_snapshot_that_a_release_replaced_stays_for_its_grace_period(years: Years) -> None:
     settings, (first, _, third) = years(3)
     home = Home(settings.home)
-    pointer = home.current.read_text()
+    pointer = home.published.read_text()
     assert first in pointer
     snapshots.rollback(home, first)
-    before = snapshots.last_current(home, snapshots.read_manifest(home, third))
+    before = snapshots.last_published(home, snapshots.read_manifest(home, third))
     snapshots.release(home)
-    assert snapshots.current_snapshot(home) == snapshots.read_manifest(home, third)
-    assert snapshots.last_current(home, snapshots.read_manifest(home, first)) >= before
-    assert collect_garbage(home, keep(1, days=1), dry_run=True).retained[first] == "in its grace period"
+    assert snapshots.published_snapshot(home) == snapshots.read_manifest(home, third)
+    assert snapshots.last_published(home, snapshots.read_manifest(home, first)) >= before
+    assert collect_garbage(home, keep(1, days=1), dry_run=True).kept[first] == "published lately"
 
 
 def test_a_snapshot_stays_while_it_is_open_and_no_longer(years: Years) -> None:
@@ -184,10 +184,10 @@ def test_a_snapshot_stays_while_it_is_open_and_no_longer(years: Years) -> None:
         KnowledgeBase.open(settings.home, first, settings=settings) as knowledge,
         KnowledgeBase.open(settings.home, first, settings=settings),
     ):
-        assert collect_garbage(home, keep(1), dry_run=False).retained[first] == "open"
+        assert collect_garbage(home, keep(1), dry_run=False).kept[first] == "being read"
         assert knowledge.retrieve(QUESTION, mode="mix", filters=Filters(sources="notes")).chunks
         knowledge.close()
-        assert first in collect_garbage(home, keep(1), dry_run=False).retained
+        assert first in collect_garbage(home, keep(1), dry_run=False).kept
     assert collect_garbage(home, keep(1), dry_run=False).generations == [first]
 
 
@@ -203,7 +203,7 @@ mark = mark_read(Home(Path(sys.argv[1])), "{first}"); print("open", flush=True);
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
         assert reader.stdout
         assert reader.stdout.readline() == b"open\n"
-        assert collect_garbage(home, keep(1), dry_run=False).retained[first] == "open"
+        assert collect_garbage(home, keep(1), dry_run=False).kept[first] == "being read"
         reader.kill()
     assert collect_garbage(home, keep(1), dry_run=False).generations == [first]
 
@@ -232,7 +232,7 @@ def test_a_snapshot_that_is_removed_while_it_is_opened_is_named(years: Years, mo
         collect_garbage(home, keep(1), dry_run=False)
         return found
 
-    monkeypatch.setattr(snapshot, "require_current", collected_meanwhile)
+    monkeypatch.setattr(snapshot, "require_published", collected_meanwhile)
     with pytest.raises(StoreError, match=f"{first} was removed by `gc`"):
         open_snapshot(home, None)
 
@@ -256,7 +256,7 @@ def answers(text: str) -> pa.Table:
 def write(home: Home, source: str, *texts: str) -> None:
     """Write versions of a table, one after the other, which are old by now."""
     for text in texts:
-        SourceTables(home).write("answers", source, answers(text), inputs={}, fingerprint="")
+        SourceTables(home).write("answers", source, answers(text), inputs={}, recipe="")
     for path in home.root.rglob("*.parquet"):
         os.utime(path, (0, 0))
 
@@ -276,7 +276,7 @@ def test_the_files_of_a_running_ingestion_stay(any_home: Home, stored: str) -> N
             os.utime(path, (0, 0))
         planned = collect_garbage(any_home, keep(1), dry_run=True)
         done = collect_garbage(any_home, keep(1), dry_run=False)
-        run(lambda: tables.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+        run(lambda: tables.record("answers", "busy", [shard], inputs={}, recipe=""))
     assert (done.skipped, done.table_versions) == (planned.skipped, planned.table_versions) == (["busy"], 1)
     assert tables.read("answers", "busy")["answer"].to_pylist() == [stored]
     assert files_of(any_home, "quiet") == 1
@@ -294,7 +294,7 @@ def test_a_file_of_a_backfill_stays_while_it_runs(tmp_path: Path) -> None:
     with elsewhere(home, "busy") as run, building(home, 0):
         shard = run(lambda: candidate.store("answers", "busy", answers("first")))
         assert collect_garbage(home, keep(1), dry_run=False).skipped == ["busy"]
-        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, fingerprint=""))
+        run(lambda: candidate.record("answers", "busy", [shard], inputs={}, recipe=""))
     with building(home, 0):
         assert collect_garbage(home, keep(1), dry_run=False).table_versions == 0
     assert candidate.read("answers", "busy")["answer"].to_pylist() == ["first"]

@@ -14,7 +14,7 @@ from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import GenerationInputs
-from lightrag_dagster.storage.snapshots.generations import Generation, newest, remove_leftovers, set_newest
+from lightrag_dagster.storage.snapshots.generations import Generation, newest_generation, remove_leftovers, set_newest
 from tests.storage.corpus import OFFICE, RIVER, home_of, inputs_of, merge, rows, store_tables
 
 INPUTS = inputs_of(Home(Path("none"))).model_copy(update={"sources": {"river": {"chunks": "v1"}}})
@@ -31,10 +31,8 @@ def test_the_id_is_a_hash_of_inputs_and_rows(tmp_path: Path) -> None:
     first = stored(tmp_path, entities=[{"entity_id": "a"}])
     assert first.id.startswith("gen-")
     assert stored(tmp_path, INPUTS.model_copy(deep=True), entities=[{"entity_id": "a"}]) == first
-    others = [
-        stored(tmp_path, INPUTS.model_copy(update=update), entities=[{"entity_id": "a"}])
-        for update in ({"code": "other"}, {"left_out": {"office": "failed"}}, {"sources": {"river": {"chunks": "v2"}}})
-    ]
+    updates = {"revisions": "other"}, {"left_out": {"office": "failed"}}, {"sources": {"river": {"chunks": "v2"}}}
+    others = [stored(tmp_path, INPUTS.model_copy(update=update), entities=[{"entity_id": "a"}]) for update in updates]
     others.append(stored(tmp_path, entities=[{"entity_id": "a", "description": "another summary"}]))
     assert len({one.id for one in [first, *others]}) == 5
 
@@ -127,15 +125,15 @@ def test_no_source_at_all_is_empty_tables(tmp_path: Path, table: str) -> None:
 def test_newest(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     with pytest.raises(StoreError, match="nothing was merged in"):
-        newest(home)
+        newest_generation(home)
     first = stored(home.root)
     set_newest(home, first)
-    assert newest(home) == first
+    assert newest_generation(home) == first
     second = merge(home, "river")
     assert second != first
-    assert newest(home) == first
+    assert newest_generation(home) == first
     set_newest(home, second)
-    assert newest(home) == second
+    assert newest_generation(home) == second
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"id": 3}', '{"id": "gen-1", "more": 1}'])
@@ -143,9 +141,9 @@ def test_a_damaged_pointer_is_named_and_mended_by_the_next_run(tmp_path: Path, c
     home = Home(tmp_path)
     home.newest.write_text(content)
     with pytest.raises(StoreError, match="NEWEST is damaged; `lightrag-dagster run` writes it again"):
-        newest(home)
+        newest_generation(home)
     set_newest(home, Generation(home, "gen-1"))
-    assert newest(home).id == "gen-1"
+    assert newest_generation(home).id == "gen-1"
 
 
 def test_a_missing_record_is_named(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.repair import find_current_damage, repair_current
+from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
 
 
@@ -35,27 +35,27 @@ def generation(built: Generation, tmp_path: Path) -> Generation:
 @pytest.mark.parametrize("content", ["", '{"id": 3}'])
 def test_a_damaged_pointer_is_written_again(generation: Generation, content: str) -> None:
     home = generation.home
-    home.current.write_text(content)
+    home.published.write_text(content)
     home.newest.write_text(content)
-    with pytest.raises(StoreError, match="CURRENT is damaged; `lightrag-dagster run` writes it again"):
-        snapshots.current_snapshot(home)
-    assert [one.path.name for one in find_current_damage(home)] == ["CURRENT", "NEWEST"]
+    with pytest.raises(StoreError, match="PUBLISHED is damaged; `lightrag-dagster run` writes it again"):
+        snapshots.published_snapshot(home)
+    assert [one.path.name for one in find_published_damage(home)] == ["PUBLISHED", "NEWEST"]
 
-    assert [str(one) for one in repair_current(home)] == [f"{home.current} is damaged", f"{home.newest} is damaged"]
-    current = snapshots.current_snapshot(home)
+    assert [str(one) for one in repair_published(home)] == [f"{home.published} is damaged", f"{home.newest} is damaged"]
+    current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == generation.id
     assert not home.newest.exists()
-    assert find_current_damage(home) == []
+    assert find_published_damage(home) == []
 
 
 def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:
     home = generation.home
     first = snapshots.list_snapshots(home)[0].snapshot_id
     snapshots.rollback(home, first)
-    home.current.write_text("")
-    repair_current(home)
-    current = snapshots.current_snapshot(home)
+    home.published.write_text("")
+    repair_published(home)
+    current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == first
 
@@ -63,7 +63,7 @@ def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:
 def test_a_damaged_hold_says_what_deleting_it_means(generation: Generation) -> None:
     generation.home.held.write_text("{")
     with pytest.raises(StoreError, match="HELD is damaged; delete it; then no rollback holds a snapshot"):
-        snapshots.latest_snapshot(generation.home)
+        snapshots.newest_snapshot(generation.home)
 
 
 def test_a_file_is_no_home(tmp_path: Path) -> None:

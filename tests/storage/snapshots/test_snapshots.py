@@ -18,7 +18,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
-from lightrag_dagster.storage.snapshots.snapshots import current_snapshot, list_snapshots, read_manifest
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, read_manifest
 from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
 
@@ -45,7 +45,7 @@ def generation_of(home: Home, *sources: str) -> Generation:
 
 
 def test_nothing_is_published_in_a_new_home(tmp_path: Path) -> None:
-    assert current_snapshot(Home(tmp_path)) is None
+    assert published_snapshot(Home(tmp_path)) is None
     assert list_snapshots(Home(tmp_path)) == []
 
 
@@ -74,7 +74,7 @@ def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:
     }
     assert published.graph is not None
     assert published.graph.entities == 5
-    assert current_snapshot(home) == read_manifest(home, generation.id) == published
+    assert published_snapshot(home) == read_manifest(home, generation.id) == published
 
 
 def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation) -> None:
@@ -101,7 +101,7 @@ def test_a_broken_generation_is_not_published(first: Generation, second: Generat
     with pytest.raises(IntegrityError, match=rf"{bad.id} must not be published: .*; and \d+ more; delete") as refused:
         publish(bad)
     assert "\n" not in str(refused.value)
-    assert current_snapshot(home) == good
+    assert published_snapshot(home) == good
     assert not bad.has("manifest.json")
 
 
@@ -111,10 +111,10 @@ def test_a_builder_that_lost_its_lock_publishes_nothing(first: Generation, secon
         home.lock.unlink()
         with pytest.raises(BuilderLockedError, match="lock was lost"):
             snapshots.publish(home, second, [], lock)
-        assert current_snapshot(home) == good
+        assert published_snapshot(home) == good
     with building(home, 0) as lock:
         assert snapshots.publish(home, second, [], lock).snapshot_id == second.id
-    assert current_snapshot(home) != good
+    assert published_snapshot(home) != good
 
 
 @pytest.mark.long  # test_readers.py holds it too
@@ -144,7 +144,7 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
         second = publish(generation_of(home, "river", "office"))
         third = publish(generation_of(home, "river"))
         assert seen() == before
-    assert current_snapshot(home) == third
+    assert published_snapshot(home) == third
     newer = Generation(home, second.snapshot_id).path("graph.kuzu")
     assert graph_rows(newer, "MATCH (e:Entity {name: 'Oslo'}) RETURN e.name AS name") == [{"name": "Oslo"}]
     reopened = open_vectors(home, first.vectors.tables["entity_vectors"])
@@ -154,9 +154,9 @@ def test_readers_keep_the_snapshot_they_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "gen-1", '{"snapshot": "gen-1"}'])
 def test_a_damaged_pointer_is_named(tmp_path: Path, content: str) -> None:
     home = Home(tmp_path)
-    home.current.write_text(content)
-    with pytest.raises(StoreError, match="CURRENT is damaged; `lightrag-dagster run` writes it again") as refused:
-        current_snapshot(home)
+    home.published.write_text(content)
+    with pytest.raises(StoreError, match="PUBLISHED is damaged; `lightrag-dagster run` writes it again") as refused:
+        published_snapshot(home)
     assert "\n" not in str(refused.value)
 
 
@@ -166,12 +166,13 @@ def test_a_damaged_manifest_is_named(first: Generation) -> None:
     path = home.generation(published.snapshot_id) / "manifest.json"
     path.write_text(path.read_text()[:40])
     with pytest.raises(
-        StoreError, match=r"manifest\.json is damaged; `lightrag-dagster run` makes that of the current snapshot again"
+        StoreError,
+        match=r"manifest\.json is damaged; `lightrag-dagster run` makes that of the published snapshot again",
     ):
-        current_snapshot(home)
+        published_snapshot(home)
     path.unlink()
     with pytest.raises(StoreError, match=rf"there is no snapshot {published.snapshot_id} in"):
-        current_snapshot(home)
+        published_snapshot(home)
 
 
 def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -
     half.path("relations.parquet").unlink()
     for leftover in (".graph.kuzu.abc", ".views.duckdb.abc.tmp"):
         half.path(leftover).write_bytes(b"half")
-    (home.root / ".CURRENT.abc.tmp").write_text('{"id"')
+    (home.root / ".PUBLISHED.abc.tmp").write_text('{"id"')
     remove_leftovers(home)
     published = publish(generation_of(home, "river"))
     assert published.snapshot_id == half.id
@@ -219,10 +220,10 @@ def test_a_killed_run_is_repaired_by_the_next(tmp_path: Path) -> None:
         assert run.stdout.readline() == "go\n"
         time.sleep(0.3)
         run.kill()
-    seen = current_snapshot(home)
+    seen = published_snapshot(home)
     assert seen is not None
     second = publish(generation_of(home, "river", "office"))
     assert seen in (first, second)
-    assert current_snapshot(home) == second
+    assert published_snapshot(home) == second
     reader = open_vectors(home, second.vectors.tables["entity_vectors"])
     assert np.isfinite(np.stack(list(reader.vectors(reader.rows(["id"])["id"].to_pylist()).values()))).all()

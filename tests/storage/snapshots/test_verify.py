@@ -141,7 +141,7 @@ def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind
     flip(path)
     discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
 
-    assert snapshots.current_snapshot(home) is None
+    assert snapshots.published_snapshot(home) is None
     missing = SourceTables(home).current("chunks", "river") is None
     assert missing == (kind == "source table")
     for source, documents in {"river": RIVER, "office": OFFICE}.items():
@@ -171,7 +171,7 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     second.path("graph.kuzu").unlink()
     flip(third.path("entities.parquet"))
     discard_damaged(home, third.id, find_damage(home, third.id, verify=True))
-    current = snapshots.current_snapshot(home)
+    current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == second.id  # only its graph is damaged, and the next run builds that
 

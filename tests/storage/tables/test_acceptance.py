@@ -85,7 +85,7 @@ def test_a_source_without_documents_is_accepted(tmp_path: Path) -> None:
 def test_a_broken_lineage_is_not_accepted(tmp_path: Path, stale: str, made_from: str) -> None:
     home = home_of(tmp_path, river=RIVER)
     tables = SourceTables(home)
-    tables.write(stale, "river", tables.read(stale, "river"), inputs={made_from: "older"}, fingerprint="code")
+    tables.write(stale, "river", tables.read(stale, "river"), inputs={made_from: "older"}, recipe="code")
     outcome = accept(home, "river", 1.0)
     assert (outcome.accepted, outcome.whole) == (False, False)
     assert outcome.reason == (
@@ -137,7 +137,7 @@ def test_a_candidate_replaces_the_accepted_tables_when_it_is_whole(tmp_path: Pat
         assert not accept(home, "river", 0.2, candidate=True).accepted or table == "raw_documents"
         version = made.require(table, "river")
         rows = made.read(table, "river")
-        candidate.write(table, "river", rows, inputs=version.inputs, fingerprint="code")
+        candidate.write(table, "river", rows, inputs=version.inputs, recipe="code")
         assert tables.require(table, "river") == current
         assert accepted(home, "river") == before
         assert candidate.require(table, "river").version == version.version != current.version
@@ -155,9 +155,9 @@ def test_garbage_collection_keeps_a_candidate(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     candidate = SourceTables(home, candidate=True)
     rows = candidate.read("chunks", "river").slice(1)
-    unused = SourceTables(home).write("chunks", "river", rows.slice(1), inputs={}, fingerprint="")
-    SourceTables(home).write("chunks", "river", rows.slice(2), inputs={}, fingerprint="")
-    kept = candidate.write("chunks", "river", rows, inputs={}, fingerprint="")
+    unused = SourceTables(home).write("chunks", "river", rows.slice(1), inputs={}, recipe="")
+    SourceTables(home).write("chunks", "river", rows.slice(2), inputs={}, recipe="")
+    kept = candidate.write("chunks", "river", rows, inputs={}, recipe="")
     gc.collect_garbage(home, RetentionSettings(snapshots=1), dry_run=False)
     assert candidate.paths("chunks", "river", kept.version)[0].exists()
     assert not candidate.paths("chunks", "river", unused.version)[0].exists()
@@ -187,10 +187,10 @@ def answer(home: Home, *rejected: int, read: int = 10, new: int | None = None) -
         stored = tables.store(table, "river", made)
         inputs = {made_from: tables.require(made_from, "river").version}
         later = tables.store(table, "river", made.slice(since)).sums
-        tables.record(table, "river", [stored], inputs=inputs, fingerprint="code", new_sums=later)
+        tables.record(table, "river", [stored], inputs=inputs, recipe="code", new_sums=later)
     for table in ("entity_mentions", "relation_mentions"):
         inputs = {"extractions": tables.require("extractions", "river").version}
-        tables.write(table, "river", SOURCE_TABLES[table].empty_table(), inputs=inputs, fingerprint="code")
+        tables.write(table, "river", SOURCE_TABLES[table].empty_table(), inputs=inputs, recipe="code")
 
 
 def forget_parsed(home: Home) -> None:
@@ -237,7 +237,7 @@ def test_what_was_accepted_stays_accepted(tmp_path: Path, older: bool) -> None:
     tables = SourceTables(home)
     lost = rows(SOURCE_TABLES["parsed"], [{"chunk_id": "chunk-0", "relations": 1, "rejected_rows": 9, "reason": "r"}])
     inputs = {"extractions": tables.require("extractions", "river").version}
-    version = tables.write("parsed", "river", lost, inputs=inputs, fingerprint="code").version
+    version = tables.write("parsed", "river", lost, inputs=inputs, recipe="code").version
     outcome = accept(home, "river", 0.0, 0.1)
     assert (outcome.accepted, outcome.rejected_rows) == (True, 0.9)
     record = accepted(home, "river")

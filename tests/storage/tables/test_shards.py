@@ -38,7 +38,7 @@ def all_shards(count: int) -> list[Shard]:
 
 def write(tables: SourceTables, table: pa.Table, count: int) -> TableVersion:
     stored = [tables.store("extractions", "s", shard.of(table, "chunk_id")) for shard in all_shards(count)]
-    return tables.record("extractions", "s", stored, inputs={}, fingerprint="")
+    return tables.record("extractions", "s", stored, inputs={}, recipe="")
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def chunks(*places: tuple[str, int], text: str = "x") -> pa.Table:
     )
 
 
-def write(tables: SourceTables, table: pa.Table, fingerprint: str = "code", **inputs: str) -> TableVersion:
-    return tables.write("chunks", "s", table, inputs=inputs, fingerprint=fingerprint)
+def write(tables: SourceTables, table: pa.Table, recipe: str = "code", **inputs: str) -> TableVersion:
+    return tables.write("chunks", "s", table, inputs=inputs, recipe=recipe)
 
 
 def test_rows_come_back_sorted(tables: SourceTables) -> None:
@@ -50,12 +50,12 @@ def test_equal_rows_are_one_version_and_one_file(tables: SourceTables) -> None:
     first = write(tables, chunks(("a", 0), ("b", 0)))
     path = tables.paths("chunks", "s", first.version)[0]
     before = path.stat()
-    second = write(tables, chunks(("b", 0), ("a", 0)), fingerprint="other", raw_documents="v2")
+    second = write(tables, chunks(("b", 0), ("a", 0)), recipe="other", raw_documents="v2")
     assert second.version == first.version
     assert path.stat() == before
     current = tables.current("chunks", "s")
     assert current is not None
-    assert (current.fingerprint, current.inputs) == ("other", {"raw_documents": "v2"})
+    assert (current.recipe, current.inputs) == ("other", {"raw_documents": "v2"})
 
 
 def test_an_old_version_stays(tables: SourceTables) -> None:
@@ -70,7 +70,7 @@ def test_an_old_version_stays(tables: SourceTables) -> None:
 def test_sources_are_apart(tables: SourceTables) -> None:
     write(tables, chunks(("a", 0)))
     assert tables.current("chunks", "t") is None
-    tables.write("chunks", "t/u", chunks(("z", 0)), inputs={}, fingerprint="code")
+    tables.write("chunks", "t/u", chunks(("z", 0)), inputs={}, recipe="code")
     assert tables.read("chunks", "s")["path"].to_pylist() == ["a"]
     assert tables.read("chunks", "t/u")["path"].to_pylist() == ["z"]
 
@@ -103,7 +103,7 @@ def test_rows_of_other_recipes_are_counted() -> None:
         version="v",
         rows=6,
         inputs={},
-        fingerprint="code",
+        recipe="code",
         counts={"recipe": {"today": 1, "older": 2, "oldest": 3}, "status": {"older": 9}},
     )
     assert [version.outdated(one) for one in ("today", "older", "none")] == [5, 4, 6]

@@ -13,10 +13,10 @@ CREATE MACRO allowed_type(type) AS
     CASE WHEN len(getvariable('types_allowed')) = 0 OR list_contains(getvariable('types_allowed'), mapped_type(type))
          THEN mapped_type(type) ELSE 'other' END;
 
-CREATE MACRO text_fingerprint(descriptions, failed) AS
+CREATE MACRO descriptions_hash(descriptions, failed) AS
     text_digest(to_json([coalesce(descriptions, []), [failed]])::VARCHAR);
 
-CREATE MACRO row_fingerprint(complete) AS text_digest(to_json(complete)::VARCHAR);
+CREATE MACRO row_hash(complete) AS text_digest(to_json(complete)::VARCHAR);
 
 -- A token has at least one byte, so that most groups need no counting.
 CREATE MACRO may_be_long(number, bytes) AS

@@ -9,11 +9,11 @@ WHERE may_be_long(len(descriptions), list_sum(list_transform(descriptions, lambd
 
 CREATE TEMP TABLE kept_summary AS
 WITH row_before AS (
-    SELECT entity_id AS id, name, description, summary_recipe, text_fingerprint FROM entities_before
+    SELECT entity_id AS id, name, description, summary_recipe, descriptions_hash FROM entities_before
     UNION ALL
-    SELECT relation_id, src || ' — ' || tgt, description, summary_recipe, text_fingerprint FROM relations_before
+    SELECT relation_id, src || ' — ' || tgt, description, summary_recipe, descriptions_hash FROM relations_before
 )
 SELECT g.id, b.description AS summary, b.summary_recipe AS recipe
 FROM long_group g JOIN row_before b
-ON g.id = b.id AND g.name = b.name AND text_fingerprint(g.descriptions, NULL) = b.text_fingerprint
+ON g.id = b.id AND g.name = b.name AND descriptions_hash(g.descriptions, NULL) = b.descriptions_hash
 WHERE b.summary_recipe IS NOT NULL AND b.summary_recipe = coalesce(getvariable('recipe'), b.summary_recipe);
