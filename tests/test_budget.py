@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 1941,
-    "cli": 2840,  # +12: `status` names a take-over that did not end, and in JSON an error of the sources
+    "cli": 2841,
     "core": 1423,
     "curation.desk": 804,
     "curation.rules": 670,
@@ -42,7 +42,7 @@ CODE = {
     "settings": 881,
     "spending": 438,
     "stages": 4222,
-    "storage": 3656,
+    "storage": 3654,
     "testing": 200,
     "the package itself": 515,
 }
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_505,
+    "lines of code outside the rooms behind doors": 30_504,
     "files": 504,
     "settings": 132,
     "commands": 45,
