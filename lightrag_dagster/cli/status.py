@@ -24,9 +24,8 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.checking import check_databases
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
-from lightrag_dagster.storage.snapshots.repair import find_published_damage
+from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 

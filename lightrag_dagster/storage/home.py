@@ -8,7 +8,7 @@ NEWEST                                pointer to the newest generation
 HELD, pins.json                       snapshot that a rollback holds, and those with a name
 exports/<id>/<format>/                the exports of a snapshot; `exports/latest` is a link, not of a bucket
 exports.json                          the snapshot whose exports are whole, and their formats
-collected.json                        last garbage collection, and since when it removes by itself
+collected.json                        last garbage collection
 purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files

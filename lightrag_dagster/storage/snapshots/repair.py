@@ -1,10 +1,11 @@
-"""Repair of a damaged snapshot: remove what is damaged, so that the next run builds it again."""
+"""Damage of the published snapshot and of the databases, and repair: what is damaged is built again by the next run."""
 
 import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
@@ -16,6 +17,13 @@ from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
+
+
+def check_databases(home: Home) -> None:
+    """Open each database of a home that exists; raises StoreError for one that is damaged or cannot be reached."""
+    for address in {home.ledger, home.responses, home.vectors, home.batches, home.decisions}:
+        if not isinstance(address, Path) or address.exists():
+            Database(address, []).close()
 
 
 def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
