@@ -42,7 +42,7 @@ CODE = {
     "settings": 934,
     "spending": 444,
     "stages": 4265,
-    "storage": 3688,
+    "storage": 3686,
     "testing": 204,
     "the package itself": 515,
 }
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_900,
+    "lines of code outside the rooms behind doors": 30_898,
     "files": 503,
     "settings": 132,
     "commands": 45,

@@ -318,8 +318,8 @@ def _refuse_while_used(settings: Settings, snapshot: Manifest, source: str, path
     home, tables = Home.of(settings), SourceTables(Home.of(settings))
     used = snapshot.inputs.sources.get(source, {})
     if used and not paths:
-        let_go = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
-        raise StoreError(f"{source} is still in the published snapshot; {let_go}")
+        removed = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
+        raise StoreError(f"{source} is still in the published snapshot; {removed}")
     reason = None
     if paths and (current := tables.current("raw_documents", source)):
         record = accepted(home, source)
