@@ -89,7 +89,7 @@ EXTRACTIONS = pa.schema(
         _SOURCE,
         _CHUNK,
         _KEY,
-        column("model", pa.string(), "Identity of the model that answered."),
+        column("model", pa.string(), "Name of the model that answered, with its parameters."),
         column("responses", _TEXTS, "Raw responses: the first, then one a gleaning round."),
         column("rounds", pa.int32(), "Number of responses."),
         column("status", pa.string(), "ok, truncated or failed."),

@@ -156,14 +156,14 @@ def test_settings_can_be_changed_inside_a_section() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "let_go"), [("yes", {"wiki", "Büro"}), ("0", set()), ('["Bu\u0308ro"]', {"Büro"}), ("[]", set())]
+    ("written", "removed"), [("yes", {"wiki", "Büro"}), ("0", set()), ('["Bu\u0308ro"]', {"Büro"}), ("[]", set())]
 )
 def test_deletions_are_accepted_of_all_or_of_some(
-    monkeypatch: pytest.MonkeyPatch, written: str, let_go: set[str]
+    monkeypatch: pytest.MonkeyPatch, written: str, removed: set[str]
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_DOCUMENTS__ACCEPT_DELETES", written)
     documents = load_settings().documents
-    assert {source for source in ("wiki", "Büro") if documents.lets_go(source)} == let_go
+    assert {source for source in ("wiki", "Büro") if documents.accepts_deletes_of(source)} == removed
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.snapshots.exported import place_of
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import require_published, snapshot_by_name
+from lightrag_dagster.storage.snapshots.snapshots import require_published, snapshot_named
 
 
 def export(console: Console, form: ExportFormat, place: Path | None, snapshot: str | None) -> None:
@@ -30,8 +30,7 @@ def export(console: Console, form: ExportFormat, place: Path | None, snapshot: s
     home = Home.of(load_settings())
     _refuse_place_in_home(home, place)
     refresh(home)
-    manifest = snapshot_by_name(home, snapshot) if snapshot else require_published(home)
-    generation = Generation(home, manifest.snapshot_id)
+    generation = Generation(home, (snapshot_named(home, snapshot) if snapshot else require_published(home)).snapshot_id)
     if place:
         made, name, kept = export_to(generation, form, place), generation.id, str(place)
     else:

@@ -30,7 +30,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     published_snapshot,
     refresh_snapshot,
     require_published,
-    snapshot_by_name,
+    snapshot_named,
 )
 
 _SHOWN_ROWS = 100
@@ -124,7 +124,7 @@ def _bounded(size: int) -> Iterator[None]:
 def _tables(home: Home, snapshot: str | None) -> TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     refresh_snapshot(home, snapshot)
-    manifest = snapshot_by_name(home, snapshot) if snapshot else published_snapshot(home)
+    manifest = snapshot_named(home, snapshot) if snapshot else published_snapshot(home)
     if manifest is not None:
         return published_tables(Generation(home, manifest.snapshot_id))
     found = _newest_tables(home)
@@ -135,7 +135,7 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
 
 
 def _newest_tables(home: Home) -> TableFiles:
-    """Return the newest tables of each source; those of one that was let go are forgotten."""
+    """Return the newest tables of each source; those of one that was removed are not known any more."""
     refresh(home)
     found = unpublished_tables(home)
     if not found:

@@ -10,7 +10,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published, snapshot_by_name
+from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published, snapshot_named
 from lightrag_dagster.view_schemas import CHANGES
 
 
@@ -43,8 +43,8 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
         NoSnapshotError: nothing is published yet.
         StoreError: there is no such snapshot, or none before.
     """
-    last = snapshot_by_name(home, after) if after else require_published(home)
-    first = snapshot_by_name(home, before) if before else previous_snapshot(home, last.snapshot_id)
+    last = snapshot_named(home, after) if after else require_published(home)
+    first = snapshot_named(home, before) if before else previous_snapshot(home, last.snapshot_id)
     if first is None:
         raise StoreError(f"there is no snapshot before {last.snapshot_id}; `lightrag-dagster snapshots` lists them")
     return Generation(home, first.snapshot_id), Generation(home, last.snapshot_id)

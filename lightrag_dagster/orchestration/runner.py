@@ -138,7 +138,7 @@ def bring_up_to_date(
             )
         states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
-    looked_at += [name for name in absent if name in states.sources]  # else it was let go
+    looked_at += [name for name in absent if name in states.sources]  # else it was removed
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 
@@ -150,7 +150,7 @@ def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
-    """Discard damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
+    """Remove damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
     if not find_published_damage(home, verify=verify):
         return []
     with building(home, COMMAND_SECONDS) as lock:

@@ -25,7 +25,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
 def merged_before(home: Home, sources: Collection[str], newest: Manifest | None) -> set[str]:
     """Return the names of what is merged and is none of the `sources` now; raises StoreError.
 
-    A source that was let go has no accepted version any more, and one that went before it was merged leaves nothing.
+    A source that was removed has no accepted version any more, and one that went before it was merged leaves nothing.
     """
     absent = accepted_sources(home).difference(sources)
     return absent & newest.inputs.sources.keys() if newest else absent
@@ -34,9 +34,9 @@ def merged_before(home: Home, sources: Collection[str], newest: Manifest | None)
 def absent_sources(settings: Settings, home: Home, sources: Collection[str], newest: Manifest | None) -> dict[str, str]:
     """Return what is merged and is none of the `sources` now, and why it stays; raises StoreError.
 
-    A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` lets it go.
+    A disk that is not mounted looks like a folder that was deleted, so that only `documents.accept_deletes` removes it.
     """
-    names = [name for name in merged_before(home, sources, newest) if not settings.documents.lets_go(name)]
+    names = [name for name in merged_before(home, sources, newest) if not settings.documents.accepts_deletes_of(name)]
     records = {name: record.tables for name in names if (record := accepted(home, name))}
     return {
         name: f"source {name!r} is gone, with its {_counted_documents(rows)}. {unless_intended(name)}"

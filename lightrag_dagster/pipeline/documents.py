@@ -100,7 +100,7 @@ def read_source(
     """
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
-        _discard_damaged_state(tables, name)
+        _remove_damaged_state(tables, name)
         known, judge = read_before(tables, name, recipes.of_tables["raw_documents"]), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
@@ -129,7 +129,7 @@ def read_source(
                     originals = connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
                     stored = _mark_duplicates(step, stored, originals, engine)
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
-        losses_accepted = judge.accepted or recipes.settings.documents.lets_go(name)
+        losses_accepted = judge.accepted or recipes.settings.documents.accepts_deletes_of(name)
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(version, stored, kept, usage)), reading=about)
@@ -176,7 +176,7 @@ def _record(
     return version
 
 
-def _discard_damaged_state(tables: SourceTables, source: str) -> None:
+def _remove_damaged_state(tables: SourceTables, source: str) -> None:
     """Remove files that are kept beside the documents and whose ends are damaged: all documents are read again then."""
     for table in READING_STATE:
         current = tables.current(table, source)

@@ -34,7 +34,7 @@ from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, G
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
-from lightrag_dagster.storage.tables.acceptance import let_go
+from lightrag_dagster.storage.tables.acceptance import remove_gone_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         generations.remove_leftovers(home)
         situation = Situation.building(recipes, lock)
         inputs, decided = next_inputs(situation, backfill=backfill), situation.decided
-        let_go(home, inputs.sources)
+        remove_gone_sources(home, inputs.sources)
         last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
@@ -181,8 +181,8 @@ def _require_tables_of_absent(situation: Situation, inputs: GenerationInputs) ->
         versions = inputs.sources.get(name, {})
         if lost := [table for table, version in versions.items() if not tables.has(table, name, version)]:
             raise StoreError(
-                f"the table {lost[0]} of {name} has lost a file, and its source is gone; bring the source back, or let "
-                f"it go with `lightrag-dagster run --source {quote(name)} --accept-deletes`"
+                f"the table {lost[0]} of {name} has lost a file, and its source is gone; bring it back, or remove "
+                f"it by `lightrag-dagster run --source {quote(name)} --accept-deletes`"
             )
 
 

@@ -111,7 +111,7 @@ class Situation:
             StoreError: the home is damaged.
         """
         absent = merged_before(self.home, self.sources, self.newest) if names else set()
-        if names and self.newest:  # a run that was killed may have let them go
+        if names and self.newest:  # a run that was killed may have removed them
             absent |= self.newest.inputs.sources.keys() - self.sources.keys() - {CURATION}
         there = [
             n for n in names if stored_name(n, self.sources) in self.sources or stored_name(n, absent) not in absent

@@ -311,8 +311,8 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
     home, tables = situation.home, SourceTables(situation.home)
     used = situation.require_published().inputs.sources.get(source, {})
     if used and not paths:
-        let_go = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
-        raise StoreError(f"{source} is still in the published snapshot; {let_go}")
+        removed = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
+        raise StoreError(f"{source} is still in the published snapshot; {removed}")
     reason = None
     if paths and (current := tables.current("raw_documents", source)):
         record = situation.accepted.get(source)

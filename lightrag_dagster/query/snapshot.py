@@ -20,7 +20,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
-from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_by_name
+from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_named
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -142,7 +142,7 @@ def find_snapshot(home: Home, snapshot_id: str | None) -> Manifest:
     Raises NoSnapshotError and StoreError as `open_snapshot`.
     """
     refresh_snapshot(home, snapshot_id)
-    return require_published(home) if snapshot_id is None else snapshot_by_name(home, snapshot_id)
+    return require_published(home) if snapshot_id is None else snapshot_named(home, snapshot_id)
 
 
 def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:

@@ -89,7 +89,7 @@ class DocumentSettings(Section):
         except ValidationError:
             raise ValueError("it is true, false or a list of sources") from None
 
-    def lets_go(self, source: str) -> bool:
+    def accepts_deletes_of(self, source: str) -> bool:
         """Return whether a source may lose any number of documents, or be gone."""
         return self.accept_deletes if isinstance(self.accept_deletes, bool) else composed(source) in self.accept_deletes
 

@@ -10,7 +10,7 @@ ENTRIES = pa.schema(
         column("run", pa.string(), "The command, or the run of Dagster, that pays."),
         column("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
         column("purpose", pa.string(), "extract, summarise, embed, describe, keywords, answer and others."),
-        column("model", pa.string(), "Identity of the model."),
+        column("model", pa.string(), "Name of the model, with its parameters."),
         column("calls", pa.int64(), "Calls of the provider."),
         column("stored", pa.int64(), "Answers that were taken from the store instead."),
         column("input_tokens", pa.int64(), "What the calls took in. Tokens."),

@@ -29,7 +29,7 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import discard_graph, newest_generation
+from lightrag_dagster.storage.snapshots.generations import newest_generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
@@ -91,7 +91,7 @@ def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.Dagst
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings, graph=True)
     home = Home(settings.home)
-    discard_graph(newest_generation(home))
+    remove_graph(newest_generation(home))
     asked = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
     assert isinstance(asked, dg.RunRequest)
     assert asked.asset_selection == [dg.AssetKey("published_graph")]

@@ -73,7 +73,7 @@ LOSSES: Mapping[str, Files] = {
     "row of an answer unusable": files(", BAD-ROW"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
-    "source let go": files(),
+    "source removed": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
     "type not allowed": files(", of Hydrotec GmbH"),
@@ -97,7 +97,7 @@ DECISIONS = """
 - {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
 - {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
 """
-FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source let go", "decision without effect")
+FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source removed", "decision without effect")
 FEW_WITHHELD = ("source not listed", "source gone", "many chunks refused")
 
 
@@ -243,9 +243,9 @@ def test_what_is_lost_of_a_published_source_is_said(
             monkeypatch.setenv("LIGHTRAG_NAMED_SOURCES", json.dumps({row.source: {"uri": f"breaking:///{row.source}"}}))
         else:
             write(folder, row.source, LOSSES[row.fault])
-    earlier = ["--source", "file-unreadable-just-now", "--source", "source-let-go"]
+    earlier = ["--source", "file-unreadable-just-now", "--source", "source-removed"]
     assert command(capfd, monkeypatch, "run", *earlier)[0] == 0
-    shutil.rmtree(folder / "source-let-go")
+    shutil.rmtree(folder / "source-removed")
     system.pipe("/file-unreadable-just-now/alder.md", b"Other words.")
     monkeypatch.setattr(Breaking, "broken", "alder.md")
     code, output, errors = command(capfd, monkeypatch, "run", "--accept-deletes")

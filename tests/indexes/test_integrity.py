@@ -17,7 +17,7 @@ from lightrag_dagster.indexes.integrity import findings
 from lightrag_dagster.schemas import vector_schema
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.manifests import Vectors
-from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, discard_graph
+from lightrag_dagster.storage.snapshots.generations import ADJACENCY, GRAPH, GRAPH_RECORD, Generation, remove_graph
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, write_source
 
 
@@ -38,7 +38,7 @@ def test_a_sound_generation_has_no_findings(generation: Generation) -> None:
 
 
 def test_a_generation_without_a_graph_database_may_be_published(generation: Generation) -> None:
-    discard_graph(generation)
+    remove_graph(generation)
     assert findings(generation) == []
 
 
@@ -202,7 +202,7 @@ def test_arrays_that_are_cut_are_found(generation: Generation) -> None:
 
 
 def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
-    discard_graph(generation)
+    remove_graph(generation)
     run = graph_module._run
 
     def lose(writer: Child, statement: str) -> None:

@@ -47,7 +47,7 @@ def test_a_source_that_is_gone_is_withheld_until_that_is_accepted(tickets_gone: 
     assert pending(Situation.looking(tickets_gone)).rejected == {}
 
 
-def test_only_a_source_that_is_listed_is_let_go(tickets_gone: Settings) -> None:
+def test_only_a_source_that_is_listed_is_removed(tickets_gone: Settings) -> None:
     other = tickets_gone.changed(documents={"accept_deletes": ["notes"]})
     assert list(build(other).rejected) == ["tickets"]
     build(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}))
@@ -68,8 +68,8 @@ def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
     (plan,) = make_plan(tickets_gone, ["tickets"], backfill=True).sources
     assert str(plan.problem).startswith("source 'tickets' is gone")
     assert [one.source for one in make_plan(tickets_gone, ["notes"]).sources] == ["notes"]
-    let_go = run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
-    assert (let_go.rejected, list(published(tickets_gone).inputs.sources)) == ({}, ["notes"])
+    removed = run(tickets_gone.changed(documents={"accept_deletes": ["tickets"]}), "tickets")
+    assert (removed.rejected, list(published(tickets_gone).inputs.sources)) == ({}, ["notes"])
     with pytest.raises(SourceError, match="no such source: tickets"):
         run(tickets_gone, "tickets")
 
@@ -121,7 +121,7 @@ def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Set
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
-def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
+def test_a_source_that_was_removed_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
     build(tickets_gone.changed(documents={"accept_deletes": True}))
     damage(tickets_gone)
     outcome = run(tickets_gone)
@@ -129,7 +129,7 @@ def test_a_source_that_was_let_go_stays_gone_whatever_is_repaired(tickets_gone: 
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
-def test_a_source_that_was_let_go_and_comes_back_with_less_has_no_more_than_that(tickets_gone: Settings) -> None:
+def test_a_source_that_was_removed_and_comes_back_with_less_has_no_more_than_that(tickets_gone: Settings) -> None:
     away = tickets_gone.sources.parent / "away"
     (tickets_gone.sources / "tickets").mkdir()
     away.joinpath("river.md").rename(tickets_gone.sources / "tickets" / "river.md")
@@ -144,7 +144,7 @@ def test_a_source_that_was_let_go_and_comes_back_with_less_has_no_more_than_that
     assert published(tickets_gone).rows["raw_documents"] == 2
 
 
-def test_a_source_that_was_let_go_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
+def test_a_source_that_was_removed_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
     accepting = tickets_gone.changed(documents={"accept_deletes": True})
     assert pending(Situation.looking(accepting)).warnings == [
         "tickets is no longer a source: its 1 document leaves with the next run"

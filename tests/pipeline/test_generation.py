@@ -29,7 +29,7 @@ from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph, newest_generation, set_newest
+from lightrag_dagster.storage.snapshots.generations import Generation, newest_generation, remove_graph, set_newest
 from tests.conftest import pointing_to
 from tests.loopback import Loopback, Received, Reply
 from tests.models.models import offline_answer, role_of
@@ -384,5 +384,5 @@ def test_the_published_snapshot_can_be_checked_again(make: Make, request: pytest
     lost.rename(lost.with_name("moved"))
     assert check_published(Home(make().home)) == ["not finished: relations"]
     lost.with_name("moved").rename(lost)
-    discard_graph(generation)
+    remove_graph(generation)
     assert check_published(Home(make().home)) == []

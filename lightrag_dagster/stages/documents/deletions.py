@@ -63,7 +63,7 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
     found = connection.execute(read_sql(__package__, "sql/lost")).fetchall()[0]
     before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
     all_of_it = before > 0 and now == 0 and sum(losses) == before
-    if settings.lets_go(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
+    if settings.accepts_deletes_of(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
         return losses
     bound = "all it had" if all_of_it else f"more than documents.max_deleted_share = {settings.max_deleted_share:g}"
     lost = before if all_of_it else losses.lost

@@ -218,7 +218,7 @@ def _newest(home: Home) -> Pointer:
     return pointer
 
 
-def discard_graph(generation: Generation) -> None:
+def remove_graph(generation: Generation) -> None:
     """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
     generation.path(GRAPH_RECORD).unlink(missing_ok=True)
     generation.home.files.remove([generation.path(GRAPH)])

@@ -11,7 +11,7 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
 from lightrag_dagster.storage.records import Pointer, read_record
-from lightrag_dagster.storage.snapshots.generations import Generation, discard_graph
+from lightrag_dagster.storage.snapshots.generations import Generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
 from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -36,9 +36,9 @@ def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
 
 
 def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
-    """Discard what is damaged of the published snapshot, so that the next run builds it again; return the damage.
+    """Remove what is damaged of the published snapshot, so that the next run builds it again; return the damage.
 
-    Raises as `discard_damaged`, and is to be called as that is.
+    Raises as `remove_damaged`, and is to be called as that is.
     """
     damage = find_published_damage(home, verify=verify)
     pointers = [one for one in damage if one.path in (home.published, home.newest)]
@@ -49,11 +49,11 @@ def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = No
         _point_again(home, lock)
     published = read_record(home.published, Pointer)
     if published and not pointers and damage:
-        discard_damaged(home, published.id, damage, lock)
+        remove_damaged(home, published.id, damage, lock)
     return damage
 
 
-def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock: Lock | None = None) -> None:
+def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock: Lock | None = None) -> None:
     """Remove the damaged files of a snapshot, and its generation, so that the next run builds them again.
 
     The table of a source is made again from stored responses, a vector table from stored vectors. Until then readers
@@ -84,7 +84,7 @@ def discard_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock
         if one.path.is_relative_to(home.lance):
             home.files.remove_folder(home.lance / one.path.relative_to(home.lance).parts[0])
         elif one.path.is_relative_to(home.root / "tables"):
-            _discard_version(home, one.path)
+            _remove_version(home, one.path)
     home.files.remove_folder(home.generation(snapshot_id))
     newest, published = read_record(home.newest, Pointer), read_record(home.published, Pointer)
     if newest is not None and newest.id == snapshot_id:
@@ -111,7 +111,7 @@ def _is_whole(pointer: Path) -> bool:
     return True
 
 
-def _discard_version(home: Home, path: Path) -> None:
+def _remove_version(home: Home, path: Path) -> None:
     """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
     tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
     with ingesting(home, source, COMMAND_SECONDS):

@@ -91,7 +91,7 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     return found
 
 
-def snapshot_by_name(home: Home, name: str) -> Manifest:
+def snapshot_named(home: Home, name: str) -> Manifest:
     """Return a snapshot by its id or the name that it is pinned as; raises StoreError when there is none."""
     return read_manifest(home, pinned_snapshots(home).get(name, name))
 
@@ -201,7 +201,7 @@ def rollback(home: Home, name: str, lock: Lock | None = None) -> Manifest:
 
     Raises BuilderLockedError, and StoreError when there is no such snapshot or the disk refuses.
     """
-    wanted = snapshot_by_name(home, name)
+    wanted = snapshot_named(home, name)
     require_held(lock)
     atomic.write_text(home.held, Hold(id=wanted.snapshot_id).model_dump_json())
     set_published(home, wanted.snapshot_id, lock)

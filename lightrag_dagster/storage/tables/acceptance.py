@@ -132,18 +132,18 @@ def accepted(home: Home, source: str) -> Accepted | None:
 
 
 def accepted_sources(home: Home) -> set[str]:
-    """Return the sources of which a version was accepted, also those that are gone and were not let go."""
+    """Return the sources of which a version was accepted, also those that are gone and not removed."""
     return {unquote(path.stem) for path in home.root.glob("accepted/*.json")}
 
 
-def let_go(home: Home, merged: Collection[str]) -> None:
-    """Forget what was accepted of sources that are not merged any more, and which versions of their tables are current.
+def remove_gone_sources(home: Home, merged: Collection[str]) -> None:
+    """Remove what was accepted of sources that are not merged any more, and which versions of their tables are current.
 
     So no repair merges them again, and one that comes back is read like a new one: what it lost meanwhile stays lost.
     Call it under the builder's lock.
     """
     for source in accepted_sources(home).difference(merged):
-        SourceTables(home).forget(source)
+        SourceTables(home).remove_records(source)
         home.accepted(source).unlink(missing_ok=True)
 
 

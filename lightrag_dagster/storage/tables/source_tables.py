@@ -171,8 +171,8 @@ class SourceTables:
         """Say whether a backfill of the source was begun and is not accepted yet."""
         return any(self._pointer(table, source, candidate=True).exists() for table in SOURCE_TABLES)
 
-    def forget(self, source: str) -> None:
-        """Forget all records of the tables of a source; their files stay until they are collected."""
+    def remove_records(self, source: str) -> None:
+        """Remove all records of the tables of a source; their files stay until `gc` removes them."""
         for table in SOURCE_TABLES:
             for record in self.home.source_table(table, source).glob("*.json"):
                 record.unlink(missing_ok=True)

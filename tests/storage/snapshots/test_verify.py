@@ -17,7 +17,7 @@ from lightrag_dagster.storage.manifests import FileSum, PublishedFiles
 from lightrag_dagster.storage.snapshots import repair, snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
-from lightrag_dagster.storage.snapshots.repair import discard_damaged
+from lightrag_dagster.storage.snapshots.repair import remove_damaged
 from lightrag_dagster.storage.snapshots.verify import FILES, find_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -135,11 +135,11 @@ def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> Non
     "kind",
     ["source table", *(pytest.param(one, marks=pytest.mark.long) for one in ("merged table", "vectors", "manifest"))],
 )
-def test_the_next_build_replaces_what_was_discarded(generation: Generation, kind: str) -> None:
+def test_the_next_build_replaces_what_was_removed(generation: Generation, kind: str) -> None:
     home = generation.home
     path = recorded(generation, kind)
     flip(path)
-    discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+    remove_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
 
     assert snapshots.published_snapshot(home) is None
     missing = SourceTables(home).current("chunks", "river") is None
@@ -156,7 +156,7 @@ def test_a_missing_vector_table_is_written_again(generation: Generation) -> None
     home = generation.home
     (lance,) = home.lance.glob("relation_vectors-*.lance")
     shutil.rmtree(lance)
-    discard_damaged(home, generation.id, find_damage(home, generation.id))
+    remove_damaged(home, generation.id, find_damage(home, generation.id))
     publish(asyncio.run(build(merge(home, "river", "office"))))
     assert find_damage(home, generation.id, verify=True) == []
 
@@ -170,7 +170,7 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     publish(third)
     second.path("graph.kuzu").unlink()
     flip(third.path("entities.parquet"))
-    discard_damaged(home, third.id, find_damage(home, third.id, verify=True))
+    remove_damaged(home, third.id, find_damage(home, third.id, verify=True))
     current = snapshots.published_snapshot(home)
     assert current is not None
     assert current.snapshot_id == second.id  # only its graph is damaged, and the next run builds that
@@ -188,33 +188,33 @@ def test_a_damaged_table_of_a_running_ingestion_is_left_to_it(
         ingesting(generation.home, "river", 0),
         pytest.raises(BuilderLockedError, match="is ingesting source 'river'"),
     ):
-        thread.submit(discard_damaged, generation.home, generation.id, found).result()
+        thread.submit(remove_damaged, generation.home, generation.id, found).result()
     assert path.exists()
     assert path.with_name("current.json").exists()
-    discard_damaged(generation.home, generation.id, found)
+    remove_damaged(generation.home, generation.id, found)
     assert not path.exists()
 
 
-def test_a_held_snapshot_is_not_discarded(generation: Generation) -> None:
+def test_a_held_snapshot_is_not_removed(generation: Generation) -> None:
     home = generation.home
     snapshots.rollback(home, generation.id)
     path = recorded(generation, "merged table")
     flip(path)
     with pytest.raises(StoreError, match=r"entities\.parquet has other content .* a rollback holds .*release"):
-        discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+        remove_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
     assert path.exists()
 
 
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("name", [GRAPH, GRAPH_RECORD])
-def test_of_a_damaged_graph_nothing_else_is_discarded(generation: Generation, name: str, held: bool) -> None:
+def test_of_a_damaged_graph_nothing_else_is_removed(generation: Generation, name: str, held: bool) -> None:
     home = generation.home
     if held:
         snapshots.rollback(home, generation.id)
     generation.path(name).write_text("{")
     (found,) = find_damage(home, generation.id)
     assert found.path == generation.path(name)
-    discard_damaged(home, generation.id, [found])
+    remove_damaged(home, generation.id, [found])
 
     assert find_damage(home, generation.id, verify=True) == []
     assert [one.id for one in [snapshots.without_graph(home)] if one] == [generation.id]
@@ -227,7 +227,7 @@ def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:
     home = generation.home
     before = accepted(home, "river")
     flip(recorded(generation, "source table"))
-    discard_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
+    remove_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
     assert accepted(home, "river") == before
 
 
