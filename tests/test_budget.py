@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 1941,
-    "cli": 2841,
+    "cli": 2839,
     "core": 1423,
     "curation.desk": 804,
     "curation.rules": 670,
@@ -42,7 +42,7 @@ CODE = {
     "settings": 881,
     "spending": 438,
     "stages": 4222,
-    "storage": 3654,
+    "storage": 3652,
     "testing": 200,
     "the package itself": 515,
 }
@@ -52,8 +52,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 30_504,
-    "files": 504,
+    "lines of code outside the rooms behind doors": 30_500,
+    "files": 503,
     "settings": 132,
     "commands": 45,
     "private imports of Dagster": 6,
