@@ -78,7 +78,7 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
     for one in damage:
         _log.warning("%s; it is removed and built again", one)
     if of_graph:
-        discard_graph(Generation(home, snapshot_id))
+        remove_graph(Generation(home, snapshot_id))
         return
     for one in damage:
         if one.path.is_relative_to(home.lance):
