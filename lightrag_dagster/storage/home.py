@@ -82,7 +82,7 @@ class Home:
     format = _Below("FORMAT")  # number of the layout
     published = _Below("PUBLISHED")  # pointer to the published snapshot
     held = _Below("HELD")  # pointer to the snapshot that a rollback holds; missing when none is held
-    pins = _Below("pins.json")  # names of snapshots
+    pins = _Below("pins.json")  # names of pinned snapshots
     purging = _Below("purging.json")  # documents whose purge has begun and not ended; missing when there are none
     collected = _Below("collected.json")  # the last garbage collection; missing before the first one
     exports = _Below("exports")  # folder of the exports of snapshots

@@ -195,7 +195,7 @@ class PublishedFiles(Record):
 
 
 class Pins(Record):
-    """`pins.json`: names of snapshots."""
+    """`pins.json`: names of pinned snapshots."""
 
     mended_by = "delete it, and give the snapshots their names again"
 
