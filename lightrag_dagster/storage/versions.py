@@ -11,9 +11,10 @@ class TableVersion(BaseModel):
     `inputs` names what it was made from (table → version, or another fact → hash); `fingerprint` the code and
     settings that follow today's at once. So that nothing has to be read to judge the table, `counts` says of the
     columns status, error_kind, recipe and reason how many rows have each value, and under `error` how many of each
-    status have an error, and `sums` adds up entities, relations and rejected_rows; `new_sums` of the answers that the
-    accepted version did not have when this one was made. `reasons` are the first few reasons of failed rows. `shards`
-    is the number of shards it was made in. With `losses_accepted`, a person accepted what it lost of earlier versions.
+    status have an error, and `sums` adds up entities, relations, rejected_rows, file_words and lost_words; `new_sums`
+    of the answers that the accepted version did not have when this one was made. `reasons` are the first few reasons
+    of failed rows. `shards` is the number of shards it was made in. With `losses_accepted`, a person accepted what it
+    lost of earlier versions.
     """
 
     model_config = ConfigDict(frozen=True)
