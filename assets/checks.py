@@ -22,6 +22,9 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
+MAX_LOST_WORDS = 0.02
+"""Largest share of the words of a source's files that may be missing in their texts without a warning."""
+
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
     """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
@@ -147,6 +150,17 @@ def _few_rows_rejected(lightrag: LightRAG, source: str, backfill: bool) -> dg.As
     )
 
 
+def _few_words_lost(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    """Warn of files of which a reader lost words."""
+    sums = _tables(lightrag, backfill).require("raw_documents", source).sums
+    lost, words = (sums.get(column, 0) for column in ("lost_words", "file_words"))
+    return dg.AssetCheckResult(
+        passed=lost <= MAX_LOST_WORDS * words,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"lost_words": lost, "file_words": words, "allowed": MAX_LOST_WORDS},
+    )
+
+
 def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     version = _tables(lightrag, backfill).require(table, source)
     share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
@@ -213,6 +227,13 @@ SOURCE_CHECKS = [
         partial(_few_failed, "raw_documents"),
         "The share of documents that could not be read is at or under documents.max_failed_share; skipped ones, of "
         "types that cannot be read, do not count.",
+    ),
+    SourceCheck(
+        "raw_documents",
+        "words_read",
+        _few_words_lost,
+        f"Of the words that the files hold, counted apart from their readers, at most {MAX_LOST_WORDS:.0%} are missing "
+        "in the texts. Formats that are handed through unchanged are not counted.",
     ),
     SourceCheck(
         "extractions",

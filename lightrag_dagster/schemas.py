@@ -54,6 +54,13 @@ RAW_DOCUMENTS = pa.schema(
             "Why it has no text or is stale, or what of it is doubtful or missing.",
             nullable=True,
         ),
+        column(
+            "file_words", pa.int64(), "Words that the file holds; null if they are not counted apart.", nullable=True
+        ),
+        column(
+            "lost_words", pa.int64(), "Words of the file that `content` lacks; null as `file_words`.", nullable=True
+        ),
+        column("lost_example", pa.string(), "The first words that `content` lacks.", nullable=True),
         column("recipe", pa.string(), "Model and prompt that its images were described by; a hash.", nullable=True),
         column("modified_at", pa.timestamp("us", "UTC"), "When the file was last modified."),
     ]

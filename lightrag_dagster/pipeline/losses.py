@@ -42,6 +42,12 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
         counts["read in part"] = documents.count("error", "processed")
         query = "select source, path, status, error from raw_documents where status = 'empty' or error is not null"
         found.append(_loss(source, "documents", counts, documents.rows, query))
+        words = {"lost words": documents.sums.get("lost_words", 0)}
+        query = (
+            "select source, path, lost_words, file_words, lost_example from raw_documents where lost_words > 0 "
+            "order by lost_words desc"
+        )
+        found.append(_loss(source, "words of files", words, documents.sums.get("file_words", 0), query))
     if extractions := tables.get("extractions"):
         counts = {status: extractions.count("status", status) for status in ("failed", "truncated")}
         counts["without the last round"] = extractions.count("error", "ok") + extractions.count("error", "truncated")

@@ -55,7 +55,8 @@ class Content:
     """The text of a file, or the texts of its pages, slides or sheets, and its properties.
 
     `why_empty` is the reason for an empty text, if it needs one; `note` names doubtful or missing parts. `drawn`
-    are the pages, from 0, whose text is in images, if any.
+    are the pages, from 0, whose text is in images, if any. `left_out` is text of the file that is not content, such
+    as menus, deleted words and headers that repeat; its words do not count as lost.
     """
 
     text: str | list[str]
@@ -63,6 +64,7 @@ class Content:
     why_empty: str | None = None
     drawn: tuple[int, ...] = ()
     note: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 class Figure(NamedTuple):

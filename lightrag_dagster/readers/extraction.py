@@ -1,7 +1,8 @@
 """The text of a file, by the reader of its format, with text recognised in its images."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lightrag_dagster.core.text.markdown import find_title
@@ -9,6 +10,8 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Properties, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.formats import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import whole_words
+from lightrag_dagster.readers.losses import Losses, find_losses
 
 _PAGE_BREAK = "\n\n"
 _USUAL = ReadingOptions()
@@ -19,7 +22,8 @@ class ExtractedText:
     """The result of reading a file: a one-line title, never empty; the sanitised text; its media type; its properties.
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
-    is the reason for an empty text; `note` names doubtful or missing parts.
+    is the reason for an empty text; `note` names doubtful or missing parts. `losses` counts the words of the file that
+    the text lacks; None for a format without this check, and for a file that it cannot read.
     """
 
     title: str
@@ -30,6 +34,7 @@ class ExtractedText:
     why_empty: str | None = None
     figures: tuple[Figure, ...] = ()
     note: str | None = None
+    losses: Losses | None = None
 
 
 def extract_text(
@@ -55,6 +60,8 @@ def extract_text(
         content = found.read(data, *([figures] if figures else []), **without)
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
+    if found.has_headings:
+        content = replace(content, text=_each(whole_words, content.text))
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
     title = content.properties.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
@@ -66,7 +73,27 @@ def extract_text(
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
         content.note,
+        _losses(found, data, content),
     )
+
+
+def _losses(found: FileFormat, data: bytes, content: Content) -> Losses | None:
+    """Return what the text of a file lacks; None if its words cannot be found apart from its reader."""
+    if found.words is None:
+        return None
+    said = content.properties
+    beside = (*content.left_out, said.title or "", said.author or "", *said.tags)
+    with suppress(Exception):  # parsers raise many kinds; the text is there
+        return find_losses(found.words(data), (*_parts(content.text), *beside))
+    return None
+
+
+def _each(change: Callable[[str], str], text: str | list[str]) -> str | list[str]:
+    return change(text) if isinstance(text, str) else list(map(change, text))
+
+
+def _parts(text: str | list[str]) -> Sequence[str]:
+    return [text] if isinstance(text, str) else text
 
 
 def _figures() -> Figures:

@@ -1,6 +1,6 @@
 """The readable file formats: our own in `FORMATS`, and those of other installed packages."""
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -47,7 +47,8 @@ class FileFormat:
     `read` takes the bytes of a file, and raises ValueError with a reason. `has_headings` is set if the text is
     Markdown. An `isolated` format is read in a process of its own, since a file can make its parser hang or crash.
     `drawn_by` is the module whose `draw` renders its pages. With figures, `read` also takes the `Figures` that its
-    images are put into. With attachments, `attachments=False` leaves them out.
+    images are put into. With attachments, `attachments=False` leaves them out. `words` yields all text that a file
+    holds, to compare what was read with; without it, the text is the file's own.
     """
 
     media_type: str
@@ -57,6 +58,7 @@ class FileFormat:
     drawn_by: str | None = None
     has_figures: bool = False
     has_attachments: bool = False
+    words: Callable[[bytes], Iterable[str]] | None = None
 
     @property
     def is_image(self) -> bool:
@@ -73,6 +75,16 @@ def _by(module: str) -> Callable[..., Content]:
         return content
 
     return read
+
+
+def _words_by(module: str, name: str) -> Callable[[bytes], Iterable[str]]:
+    """Return a function of a module of this package, which is imported with the first file."""
+
+    def words(data: bytes) -> Iterable[str]:
+        found: Iterable[str] = getattr(module_of(module), name)(data)
+        return found
+
+    return words
 
 
 def module_of(name: str) -> Any:
@@ -118,7 +130,12 @@ FORMATS = {
     ".rst": FileFormat("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
     ".pdf": FileFormat("application/pdf", _by("pdf.text"), drawn_by="pdf.text", has_figures=True),
-    ".docx": FileFormat(f"{_OFFICE}.wordprocessingml.document", _by("office.docx"), has_figures=True),
+    ".docx": FileFormat(
+        f"{_OFFICE}.wordprocessingml.document",
+        _by("office.docx"),
+        has_figures=True,
+        words=_words_by("office.words", "docx"),
+    ),
     ".pptx": FileFormat(f"{_OFFICE}.presentationml.presentation", _by("office.pptx"), has_figures=True),
     ".xlsx": FileFormat(f"{_OFFICE}.spreadsheetml.sheet", _by("office.xlsx"), has_figures=True),
     ".odt": FileFormat("application/vnd.oasis.opendocument.text", _by("office.odt"), has_figures=True),

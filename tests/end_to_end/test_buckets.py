@@ -228,7 +228,16 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
     )
     evaluations = alone.execute_in_process(instance=instance, partition_key="notes").get_asset_check_evaluations()
     assert {one.check_name: one.passed for one in evaluations} == dict.fromkeys(
-        ("accepted", "failed_chunks", "failed_documents", "names_found", "names_grounded", "rejected_rows"), True
+        (
+            "accepted",
+            "failed_chunks",
+            "failed_documents",
+            "names_found",
+            "names_grounded",
+            "rejected_rows",
+            "words_read",
+        ),
+        True,
     )
 
 

@@ -20,6 +20,7 @@ def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
 
 
 PARSED = version("parsed", 383).model_copy(update={"sums": {"entities": 3000, "relations": 1892, "rejected_rows": 312}})
+WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 1500, "lost_words": 31}})
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ PARSED = version("parsed", 383).model_copy(update={"sums": {"entities": 3000, "r
             ["chunks: 2 failed, 1 truncated, 1 without the last round of 8 (wiki)"],
         ),
         ([PARSED], ["rows of answers: 312 rejected of 5,204 (wiki)"]),
+        ([WORDS], ["words of files: 31 lost words of 1,500 (wiki)"]),
     ],
 )
 def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], lines: list[str]) -> None:

@@ -179,7 +179,7 @@ def _earlier_row(listed: ListedFile, previous: pa.Table | None) -> dict[str, Any
 def _new_row(
     source: str, listed: ListedFile, extracted: ExtractedText, *, status: str, error: str | None = None
 ) -> dict[str, Any]:
-    text, said = extracted.text, extracted.properties
+    text, said, losses = extracted.text, extracted.properties, extracted.losses
     return {
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
@@ -199,6 +199,9 @@ def _new_row(
         "status": status,
         "duplicate_of": None,
         "error": error,
+        "file_words": losses.words if losses else None,
+        "lost_words": losses.lost if losses else None,
+        "lost_example": (losses.example or None) if losses else None,
         "recipe": None,
         "modified_at": listed.modified_at,
     }

@@ -39,7 +39,7 @@ FIRST_ROWS = 5
 _SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
 _SORT_KEYS = SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
 _COUNTED = ("status", "error_kind", "recipe", "reason")
-_SUMMED = ("entities", "relations", "rejected_rows")
+_SUMMED = ("entities", "relations", "rejected_rows", "file_words", "lost_words")
 
 
 class StoredShard(NamedTuple):

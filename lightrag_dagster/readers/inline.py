@@ -1,0 +1,57 @@
+"""Marks inside a line: one decision for all readers.
+
+A mark inside a word hides it from searches and splits names, so a word has none. A raised number keeps its meaning:
+`10^6` behind a digit, `m²` behind anything else. What is lowered stays on the line, as in `H2O`.
+"""
+
+import re
+
+_NUMBER = re.compile(r"[+\-−–]?\d+")
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
+_CODE_OR_MARKED = re.compile(
+    r"(?P<code>^(?P<fence> {0,3}(?:```+|~~~+)).*?^(?P=fence).*?$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?<![\\*])(?P<mark>\*{1,3})(?=[^\s*])(?P<text>[^*\n`]+?)(?<=[^\s*\\])(?P=mark)(?!\*)",
+    re.MULTILINE | re.DOTALL,
+)
+_LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
+_LETTERS_AFTER = re.compile(r"[^\W\d_]+")
+
+
+def raised(before: str, text: str) -> str:
+    """Return a superscript as it follows `before`: a number keeps being one, any other text stays as it is."""
+    number = text.strip()
+    if not _NUMBER.fullmatch(number):
+        return text
+    return f"^{number}" if before[-1:].isdigit() or before[-1:] == ")" else number.translate(_RAISED)
+
+
+def alternative_text(text: str) -> str:
+    """Return what is said in place of an image, on one line; "" for the name of a file, which says nothing."""
+    line = " ".join(text.split())
+    return "" if _FILE_NAME.fullmatch(line) else line
+
+
+def check_box(checked: bool) -> str:
+    """Return a check box as Markdown writes it."""
+    return "[x]" if checked else "[ ]"
+
+
+def whole_words(markdown: str) -> str:
+    """Return Markdown without the marks of emphasis that begin or end inside a word; code stays as it is."""
+    return _CODE_OR_MARKED.sub(_unmarked, markdown) if "*" in markdown else markdown
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    if found["code"]:
+        return found[0]
+    text = found["text"]
+    before = _LETTERS_BEFORE.search(found.string[max(0, found.start() - 64) : found.start()])
+    after = _LETTERS_AFTER.match(found.string, found.end())
+    joined = _is_word(before, _LETTERS_AFTER.match(text)) or _is_word(_LETTERS_BEFORE.search(text), after)
+    return text if joined else found[0]
+
+
+def _is_word(first: re.Match[str] | None, second: re.Match[str] | None) -> bool:
+    """Return True if two runs of letters are a word together; `a*b*c` is a product."""
+    return first is not None and second is not None and len(first[0]) + len(second[0]) > 2
