@@ -60,8 +60,10 @@ def _say(soup: Any, image: Any) -> None:
         paragraph.said = True
         last.insert_after(paragraph)
         text = ""
-    apart = _before(image)[-1:].isspace() or _after(image)[:1].isspace()
-    image.replace_with(f" {text} " if text else "" if apart else " ")
+    if not text and (_before(image)[-1:].isspace() or _after(image)[:1].isspace()):
+        image.extract()  # the library takes an empty text for the end of a line
+    else:
+        image.replace_with(f" {text} " if text else " ")
 
 
 def _begins_line(text: Any) -> bool:

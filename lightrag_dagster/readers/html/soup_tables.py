@@ -76,7 +76,9 @@ def _tidy(soup: Any, table: Any, rows: list[list[Any]]) -> None:
     if any(_span(cell, name) > 1 for row in rows for cell in row for name in ("colspan", "rowspan")):
         grid = _grid(rows)
         width = 1 + max(place for _, place in grid)
-        while len(rows) > 1 and width > 1 and _span(rows[0][0], "colspan") >= width and _span(rows[0][0], "rowspan") == 1:
+        while (
+            len(rows) > 1 and width > 1 and _span(rows[0][0], "colspan") >= width and _span(rows[0][0], "rowspan") == 1
+        ):
             _move_up(table, rows.pop(0)[0])
             grid = _grid(rows)
         _fill(soup, rows, grid, width)

@@ -53,7 +53,9 @@ def is_on(element: etree._Element | None, path: str) -> bool | None:
 
 def text_of(element: etree._Element) -> str:
     """Return the text of all runs in an element; of several paragraphs, with blanks between."""
-    texts = [(" " if one.tag != f"{W}t" else one.text or "") for one in element.iter(f"{W}t", f"{W}tab", f"{W}br", f"{W}p")]
+    texts = [
+        (" " if one.tag != f"{W}t" else one.text or "") for one in element.iter(f"{W}t", f"{W}tab", f"{W}br", f"{W}p")
+    ]
     return " ".join("".join(texts).split())
 
 
