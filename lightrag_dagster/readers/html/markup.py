@@ -33,10 +33,14 @@ class _Converter(MarkdownConverter):
     def convert_li(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Begin an item with the number that it has in the document."""
         number, rest = split_label(text.strip())
-        if not number:
-            return str(super().convert_li(element, text, parent_tags))
-        indent = " " * (len(number) + 1)
-        return f"{number} {_LINE.sub(indent, rest.strip()).lstrip()}\n"
+        if not rest.strip():
+            return "\n"
+        if not number and element.parent.name == "ol":
+            start = str(element.parent.get("start") or "1")
+            before = len(element.find_previous_siblings("li"))
+            number = f"{(int(start) if start.isdecimal() and len(start) < 10 else 1) + before}."
+        number = number or "-"
+        return f"{number} {_LINE.sub(' ' * (len(number) + 1), rest.strip()).lstrip()}\n"
 
     def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Escape bars and line breaks in the cell."""

@@ -1,9 +1,9 @@
-"""What stands inside the lines of a parsed page: raised numbers, check boxes, images that are only said, line starts."""
+"""What stands inside the lines of a parsed page: raised numbers, check boxes, texts of images, beginnings of lines."""
 
 import re
 from typing import Any
 
-from bs4 import NavigableString
+from bs4.element import NavigableString
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
 from lightrag_dagster.readers.inline import alternative_text, check_box, raised

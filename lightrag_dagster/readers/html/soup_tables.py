@@ -76,9 +76,7 @@ def _tidy(soup: Any, table: Any, rows: list[list[Any]]) -> None:
     if any(_span(cell, name) > 1 for row in rows for cell in row for name in ("colspan", "rowspan")):
         grid = _grid(rows)
         width = 1 + max(place for _, place in grid)
-        while (
-            len(rows) > 1 and width > 1 and _span(rows[0][0], "colspan") >= width and _span(rows[0][0], "rowspan") == 1
-        ):
+        while len(rows) > 1 and _is_title(rows[0][0], width):
             _move_up(table, rows.pop(0)[0])
             grid = _grid(rows)
         _fill(soup, rows, grid, width)
@@ -117,7 +115,7 @@ def _fill(soup: Any, rows: Sequence[Sequence[Any]], grid: Mapping[tuple[int, int
     """
     cells = [cell for row in rows for cell in row]
     is_form = sum(_span(cell, "colspan") > 1 for cell in cells) * 2 > len(cells)
-    owners = {id(cell): place for place, cell in reversed(grid.items())}
+    owners = {id(cell): place for place, cell in reversed(list(grid.items()))}
     filled: dict[int, list[Any]] = {number: [] for number in range(len(rows))}
     for (number, place), cell in sorted(grid.items(), key=lambda one: one[0]):
         is_right = place > owners[id(cell)][1]
@@ -142,6 +140,11 @@ def _copy(soup: Any, cell: Any) -> Any:
     for image in other("img"):
         image.decompose()
     return other
+
+
+def _is_title(cell: Any, width: int) -> bool:
+    """Return True for a cell that is as wide as its table, and no higher than its row."""
+    return width > 1 and _span(cell, "colspan") >= width and _span(cell, "rowspan") == 1
 
 
 def _move_up(table: Any, title: Any) -> None:

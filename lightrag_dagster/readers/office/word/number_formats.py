@@ -1,6 +1,6 @@
 """Numbers of lists as Word writes them: letters, Roman and Chinese numerals, words and others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 _ROMAN = tuple(
     zip(
@@ -11,8 +11,8 @@ _ROMAN = tuple(
 )
 _LATIN, _RUSSIAN = "abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщыэюя"
 _CHINESE = "〇一二三四五六七八九"
-_WORDS = ("one two three four five six seven eight nine ten eleven twelve").split()
-_ORDINALS = ("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth").split()
+_WORDS = ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+_ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth")
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _MOST_ROMAN, _MOST_REPEATED = 4000, 20
 
@@ -56,8 +56,8 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def _word(words: list[str]) -> Callable[[int], str]:
-    return lambda number: words[number - 1].capitalize() if number <= len(words) else ""
+def _word(words: Sequence[str]) -> Callable[[int], str]:
+    return lambda number: words[number - 1] if number <= len(words) else ""
 
 
 def _circled(number: int) -> str:
@@ -78,9 +78,6 @@ _WRITERS: dict[str, Callable[[int], str]] = {
     "decimalEnclosedCircle": _circled,
     "decimalEnclosedCircleChinese": _circled,
     "ideographDigital": lambda number: "".join(_CHINESE[int(digit)] for digit in str(number)),
-    **dict.fromkeys(
-        ("chineseCounting", "chineseCountingThousand", "japaneseCounting", "taiwaneseCounting")
-        + ("taiwaneseCountingThousand", "koreanCounting"),
-        _chinese,
-    ),
+    **dict.fromkeys(("chineseCounting", "japaneseCounting", "koreanCounting", "taiwaneseCounting"), _chinese),
+    **dict.fromkeys(("chineseCountingThousand", "taiwaneseCountingThousand"), _chinese),
 }

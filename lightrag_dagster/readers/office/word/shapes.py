@@ -1,4 +1,4 @@
-"""Drawings of a Word part: text boxes, pictures in groups, charts and diagrams; one of several versions of a drawing."""
+"""Drawings of a Word part: text boxes, pictures in groups, charts, diagrams; one of the versions of a drawing."""
 
 from collections.abc import Callable
 

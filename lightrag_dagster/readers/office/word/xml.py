@@ -17,11 +17,14 @@ _OFF = ("0", "false", "off")
 
 
 def parse(data: bytes) -> etree._Element:
-    """Parse a part, with the names of strict files as those of usual ones; entities are not resolved."""
+    """Parse a part, with the names of strict files as those of usual ones, and without entities."""
     if b"purl.oclc.org" in data:
         for strict, usual in _STRICT:
             data = data.replace(strict, usual)
-    return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+    root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False))
+    if b"<!DOCTYPE" in data:
+        etree.strip_tags(root, etree.Entity)
+    return root
 
 
 def name_of(element: etree._Element) -> str:
