@@ -10,6 +10,7 @@ from lightrag_dagster.readers.office.archive import open_archive, parse_part
 _DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?main|footnotes|endnotes|comments)\+xml$")
 _BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab")
 _NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
+_NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 
 
 def docx(data: bytes) -> Iterator[str]:
@@ -31,15 +32,24 @@ def docx(data: bytes) -> Iterator[str]:
 
 
 def _texts(paragraph: etree._Element) -> Iterable[str]:
-    """Yield the text of a paragraph's runs; paragraphs inside it, as of text boxes, have their own."""
+    """Yield the text of a paragraph's runs; paragraphs inside it, as of text boxes, have their own.
+
+    A number that is raised, or has a style that may raise it, is a word apart from one before it: 10 and 6 are no 106.
+    """
     for element in paragraph:
         kind = etree.QName(element).localname if isinstance(element.tag, str) else ""
         if kind == "t":
-            yield element.text or ""
+            text = element.text or ""
+            yield f" {text} " if _NUMBER.fullmatch(text) and _may_be_raised(paragraph) else text
         elif kind in _BREAKS:
             yield " "
         elif kind not in _NO_TEXT and not (kind == "Fallback" and _is_second(element)):
             yield from _texts(element)
+
+
+def _may_be_raised(run: etree._Element) -> bool:
+    shift = run.find("{*}rPr/{*}vertAlign")
+    return run.find("{*}rPr/{*}rStyle") is not None if shift is None else "superscript" in shift.attrib.values()
 
 
 def _is_copy(paragraph: etree._Element) -> bool:
