@@ -8,7 +8,7 @@ from lxml import etree
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?main|footnotes|endnotes|comments)\+xml$")
-_BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab")
+_BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab", "inline")  # the last is a picture on the line
 _NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
 _NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 
