@@ -71,7 +71,7 @@ def write_outline(root: etree._Element, styles: Styles, numbering: Numbering) ->
         for name in ("numPr", *(["pStyle"] if level is not None else [])):
             for old in properties.findall(f"{W}{name}"):
                 properties.remove(old)
-        if level is not None and level >= 0:
+        if level is not None and level >= 0 and text_of(paragraph):
             properties.insert(0, new("pStyle", val=f"Heading{min(level, 5) + 1}"))
         if found is not None:
             _write_number(paragraph, properties, found, depth if is_item else None)

@@ -27,6 +27,7 @@ STYLES = """
     ],
 )
 def test_headings_are_those_of_the_outline(properties: str, text: str) -> None:
+    assert read(paragraph(" ", properties), parts={"styles.xml": STYLES}).text == ""
     assert read(paragraph("Weirs", properties), parts={"styles.xml": STYLES}).text == text
 
 
