@@ -25,7 +25,6 @@ LIBRARIES = (
     "markdownify",
     "odfdo",
     "pypdfium2",
-    "python-calamine",
     "python-pptx",
     "trafilatura",
 )
@@ -137,7 +136,12 @@ FORMATS = {
         words=_words_by("office.words", "docx"),
     ),
     ".pptx": FileFormat(f"{_OFFICE}.presentationml.presentation", _by("office.pptx"), has_figures=True),
-    ".xlsx": FileFormat(f"{_OFFICE}.spreadsheetml.sheet", _by("office.xlsx"), has_figures=True),
+    ".xlsx": FileFormat(
+        f"{_OFFICE}.spreadsheetml.sheet",
+        _by("office.xlsx"),
+        has_figures=True,
+        words=_words_by("office.words_sheets", "xlsx"),
+    ),
     ".odt": FileFormat("application/vnd.oasis.opendocument.text", _by("office.odt"), has_figures=True),
     ".rtf": FileFormat("application/rtf", _by("rtf.reader"), has_figures=True),
     ".epub": FileFormat("application/epub+zip", _by("epub"), has_figures=True),
