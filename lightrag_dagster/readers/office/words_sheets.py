@@ -1,4 +1,4 @@
-"""All text of workbooks, apart from their reader: of numbers, only those without a format, which are shown as stored."""
+"""All text of workbooks, apart from their reader; of numbers only those without a format, shown as they are stored."""
 
 import re
 import zipfile

@@ -5,8 +5,10 @@ from datetime import date, timedelta
 
 from lightrag_dagster.readers.office.sheets.format_codes import Section, Token
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
-_MONTHS += ("November", "December")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _LAST_DAY, _DAY = 2_958_465, 86_400  # 31 December 9999; seconds
 
 

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from lightrag_dagster.readers.office.sheets.cells import Sheet
+from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
 _NUMBER = re.compile(r"[\W_]*\d")
 _HIDDEN = "(hidden)"
@@ -37,6 +37,14 @@ def to_markdown(sheet: Sheet) -> list[str]:
             texts += [f"{text}{hidden}" for text in sheet.rows[number].values()]
         texts.append(_table(sheet, part.table))
     return [text for text in texts if text]
+
+
+def joined_table(rows: dict[int, dict[int, str]], joined: list[Area]) -> str:
+    """Return the cells of a table of a text or slide, by row and column, with the values of joined ones repeated."""
+    sheet = Sheet(rows, joined)
+    numbers = sorted(rows)
+    _repeat(sheet, numbers)
+    return _table(sheet, numbers)
 
 
 def _repeat(sheet: Sheet, numbers: Sequence[int]) -> None:

@@ -1,0 +1,38 @@
+"""All text of books in EPUB, by their markup, apart from their reader."""
+
+import html
+import posixpath
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from lightrag_dagster.readers.office.archive import open_archive, parse_part
+
+_CONTAINER = "META-INF/container.xml"
+_NO_TEXT = re.compile(
+    r"<!--.*?-->|<(head|script|style|(?:\w+:)?math)\b[^>]*(?<!/)>.*?</\1\s*>", re.DOTALL | re.IGNORECASE
+)
+_INLINE = re.compile(
+    r"</?(?:a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|tt|u|var)\b[^>]*>", re.I
+)
+_RAISED = re.compile(r"(?<=\d)<sup\b[^>]*>(?=\d)", re.IGNORECASE)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_TAG = re.compile(r"<[/!?a-zA-Z][^>]*>")
+
+
+def epub(data: bytes) -> Iterator[str]:
+    """Yield the text of each part in the reading order of a book, without its table of contents."""
+    with open_archive(data, _CONTAINER) as archive:
+        package = str(parse_part(archive, _CONTAINER).xpath("//@full-path")[0])
+        root = parse_part(archive, package)
+        items = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}
+        for reference in root.iterfind(".//{*}spine/{*}itemref"):
+            item = items.get(reference.get("idref"))
+            if item is None or "nav" in (item.get("properties") or "").split():
+                continue
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(item.get("href") or "")))
+            if name in archive.namelist():
+                page = archive.read(name)
+                text = page.decode("utf-16" if page.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", "replace")
+                text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
+                yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))
