@@ -9,30 +9,43 @@ from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
 from lightrag_dagster.core.text.figures import mark_of
+from lightrag_dagster.readers.html.soup_inline import tidy_inline
+from lightrag_dagster.readers.html.soup_tables import tidy_soup_tables
 from lightrag_dagster.readers.office.formulas import as_text
+from lightrag_dagster.readers.office.word.marks import split_label, write_labels
 
 _FORMULA = re.compile(r"^(?:\w+:)?math$")
+_LINE = re.compile(r"^(?=.)", re.MULTILINE)
 
 
 class _Converter(MarkdownConverter):
-    """A converter to readable Markdown: images, except figures, are their captions; only bars in cells are escaped."""
+    """A converter to readable Markdown: images are figures; items have their own numbers; only bars are escaped."""
 
     def convert_img(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Keep the caption of an image, and the name of a figure."""
-        caption, name = str(element.get("alt") or ""), str(element.get("src") or "")
-        return mark_of(caption, name) if name.startswith("figure-") else caption
+        """Keep the name of a figure with its caption; other images are texts already."""
+        return mark_of(str(element.get("alt") or ""), str(element.get("src") or ""))
 
     def convert_a(self, element: Any, text: str, parent_tags: set[str]) -> str:
         """Keep links that lead out of the document."""
         leads_out = str(element.get("href") or "").startswith(("http:", "https:", "mailto:"))
         return f"[{text.strip()}]({element['href']})" if leads_out and text.strip() else text
 
+    def convert_li(self, element: Any, text: str, parent_tags: set[str]) -> str:
+        """Begin an item with the number that it has in the document."""
+        number, rest = split_label(text.strip())
+        if not rest.strip():
+            return "\n"
+        if not number and element.parent.name == "ol":
+            start = str(element.parent.get("start") or "1")
+            before = len(element.find_previous_siblings("li"))
+            number = f"{(int(start) if start.isdecimal() and len(start) < 10 else 1) + before}."
+        number = number or "-"
+        return f"{number} {_LINE.sub(' ' * (len(number) + 1), rest.strip()).lstrip()}\n"
+
     def convert_td(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Escape bars and line breaks in the cell, and fill the columns that it spans."""
-        columns = str(element.get("colspan") or "1")
-        empty = "  |" * (min(int(columns), 1000) - 1 if columns.isdecimal() else 0)
-        cell = " ".join(text.split()).replace("|", r"\|")
-        return f" {cell} |{empty}"
+        """Escape bars and line breaks in the cell."""
+        cell = " ".join(write_labels(text).split()).replace("|", r"\|")
+        return f" {cell} |"
 
     convert_th = convert_td
 
@@ -49,7 +62,9 @@ def to_markdown(
         formula.replace_with(as_text(etree.fromstring(str(formula), recovering)))
     for image in soup("img"):
         image["src"] = figure_of(str(image.get("src") or "")) or ""
+    tidy_inline(soup)
+    tidy_soup_tables(soup)
     converter = _Converter(
         heading_style=ATX, bullets="-", escape_asterisks=False, escape_underscores=False, table_infer_header=True
     )
-    return str(converter.convert_soup(soup))
+    return write_labels(str(converter.convert_soup(soup)))

@@ -1,4 +1,4 @@
-"""Word documents, by mammoth: headings, lists, tables, notes and text boxes, without page headers and footers."""
+"""Word documents, by mammoth: headings, lists, tables, notes, text boxes and comments, without headers and footers."""
 
 import io
 from functools import partial
@@ -6,24 +6,46 @@ from typing import Any
 
 import mammoth
 
-from lightrag_dagster.readers.content import Content
+from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import open_archive, read_properties
-from lightrag_dagster.readers.office.office_formulas import in_office
+from lightrag_dagster.readers.office.word.marks import fill_places
+from lightrag_dagster.readers.office.word.package import CONTENT_TYPES, relations
+from lightrag_dagster.readers.office.word.prepare import prepare
 
-_WITH_TEXT = r"word/(document|footnotes|endnotes)\.xml"
-_STYLES = "p[style-name='Title'] => h1:fresh"
+_STYLES = "\n".join(
+    (
+        "p[style-name='Title'] => h1:fresh",
+        # mammoth's own rules end at the fifth level of a list
+        *(
+            f"p:{kind}-list({level}) => {'ul|ol > li > ' * (level - 1)}{tag} > li:fresh"
+            for level in range(6, 10)
+            for kind, tag in (("unordered", "ul"), ("ordered", "ol"))
+        ),
+    )
+)
+_MOST_IMPORTED = 3  # documents in each other
 
 
-def read(data: bytes, figures: Figures | None = None) -> Content:
+def read(data: bytes, figures: Figures | None = None, _imported: int = 0) -> Content:
     """Read a .docx file; its images are put into `figures`, or else become captions."""
-    with open_archive(data, "word/document.xml") as archive:
-        properties = read_properties(archive, "docProps/core.xml")
+    if _imported > _MOST_IMPORTED:
+        raise UnreadableError("too many documents in each other")
+    with open_archive(data, CONTENT_TYPES) as archive:
+        core = relations(archive, "").by_type.get("core-properties", "docProps/core.xml")
+        properties = read_properties(archive, core)
+        prepared = prepare(archive, partial(read, _imported=_imported + 1))
         images = mammoth.images.img_element(partial(_image, figures))
-        file = io.BytesIO(in_office(archive, data, _WITH_TEXT))
-        page = mammoth.convert_to_html(file, style_map=_STYLES, convert_image=images).value
-    return Content(to_markdown(page), properties)
+        page = mammoth.convert_to_html(io.BytesIO(prepared.data), style_map=_STYLES, convert_image=images).value
+    text = fill_places(to_markdown(page), prepared.texts)
+    hidden = [f"hidden text is left out: {prepared.hidden} words"] if prepared.hidden else []
+    return Content(
+        "\n\n".join(filter(None, (text.strip(), prepared.comments))),
+        properties,
+        note="; ".join((*hidden, *prepared.notes)) or None,
+        left_out=tuple(prepared.left_out),
+    )
 
 
 def _image(figures: Figures | None, image: Any) -> dict[str, str]:

@@ -28,7 +28,7 @@ def in_office(archive: zipfile.ZipFile, data: bytes, parts: str) -> bytes:
         parts: A regular expression of the names of the parts that may have some.
     """
     names = filter(re.compile(parts).fullmatch, archive.namelist())
-    return _changed(archive, data, [name for name in names if b"oMath" in archive.read(name)], _write_runs)
+    return _changed(archive, data, [name for name in names if b"oMath" in archive.read(name)], write_runs)
 
 
 def in_open_document(archive: zipfile.ZipFile, data: bytes) -> bytes:
@@ -58,7 +58,8 @@ def _changed(
     return with_parts(archive, parts) if parts else data
 
 
-def _write_runs(root: etree._Element) -> None:
+def write_runs(root: etree._Element) -> None:
+    """Replace the formulas of a part by runs of text."""
     for alternatives in list(root.iter(f"{_ALTERNATIVES}AlternateContent")):
         chosen = alternatives.find(f"{_ALTERNATIVES}Choice")
         if chosen is not None and next(chosen.iter(_FORMULA), None) is not None:

@@ -7,16 +7,27 @@ from lxml import etree
 
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
-_DOCX_PARTS = re.compile(r"word/(?:document|footnotes|endnotes|comments)\d*\.xml")
+_DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?main|footnotes|endnotes|comments)\+xml$")
 _BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab")
+_NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
 
 
 def docx(data: bytes) -> Iterator[str]:
     """Yield the paragraphs of a Word document with its notes and comments, without formulas and deleted text."""
-    with open_archive(data, "word/document.xml") as archive:
-        for name in filter(_DOCX_PARTS.fullmatch, archive.namelist()):
+    with open_archive(data, "[Content_Types].xml") as archive:
+        types = parse_part(archive, "[Content_Types].xml").iter("{*}Override")
+        named = {one.get("PartName", "")[1:] for one in types if _DOCX_PARTS.search(one.get("ContentType", ""))}
+        named.add("word/document.xml")
+        for name in sorted(named & set(archive.namelist())):
+            text = ""
             for paragraph in parse_part(archive, name).iter("{*}p"):
-                yield "".join(_texts(paragraph))
+                if _is_copy(paragraph):
+                    continue
+                text += "".join(_texts(paragraph))
+                if not _goes_on(paragraph):
+                    yield text
+                    text = ""
+            yield text
 
 
 def _texts(paragraph: etree._Element) -> Iterable[str]:
@@ -27,5 +38,27 @@ def _texts(paragraph: etree._Element) -> Iterable[str]:
             yield element.text or ""
         elif kind in _BREAKS:
             yield " "
-        elif kind not in ("p", "oMath", "oMathPara", "instrText", "delText", "Fallback"):
+        elif kind not in _NO_TEXT and not (kind == "Fallback" and _is_second(element)):
             yield from _texts(element)
+
+
+def _is_copy(paragraph: etree._Element) -> bool:
+    """Return True for a paragraph of a text box that stands there twice, for older programs too, or a moved one."""
+    return any(
+        etree.QName(one).localname == "moveFrom" or _is_second(one)
+        for one in paragraph.iterancestors("{*}Fallback", "{*}moveFrom")
+    )
+
+
+def _is_second(fallback: etree._Element) -> bool:
+    choice = fallback.getparent().find("{*}Choice")
+    return choice is not None and next(choice.iter("{*}t"), None) is not None
+
+
+def _goes_on(paragraph: etree._Element) -> bool:
+    """Return True for a paragraph whose end was deleted, or a large first letter."""
+    if any(paragraph.find(f"{{*}}pPr/{{*}}rPr/{{*}}{name}") is not None for name in ("del", "moveFrom")):
+        return True
+    frame = paragraph.find("{*}pPr/{*}framePr")
+    kind = {} if frame is None else {etree.QName(key).localname: one for key, one in frame.attrib.items()}
+    return kind.get("dropCap") in ("drop", "margin")

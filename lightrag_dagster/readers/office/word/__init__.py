@@ -1,0 +1,1 @@
+"""What mammoth does not read in Word files, put into their XML before it reads them."""

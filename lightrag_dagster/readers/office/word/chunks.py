@@ -1,0 +1,44 @@
+"""Documents imported into a Word file, which Word takes over when it opens it: HTML, RTF, Word and plain text."""
+
+import re
+from collections.abc import Callable
+from email import message_from_bytes, policy
+
+from lightrag_dagster.readers.content import Content
+from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.html.markup import to_markdown
+from lightrag_dagster.readers.rtf import reader as rtf
+
+_PAGE = re.compile(rb"<(?:!doctype html|html|head|body|p|div|table|h\d|ul|ol|span|meta)\b", re.IGNORECASE)
+_MAIL = re.compile(rb"^(?:MIME-Version|Content-Type|From):", re.IGNORECASE | re.MULTILINE)
+_WITHIN = 2048  # bytes
+
+
+def read_chunk(data: bytes, read_word: Callable[[bytes], Content]) -> Content:
+    """Read an imported document as what it is; raises ValueError with a reason.
+
+    Args:
+        data: The document.
+        read_word: The reader of Word files.
+    """
+    beginning = data[:_WITHIN].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if beginning.startswith(b"PK"):
+        return read_word(data)
+    if beginning.startswith(b"{\\rtf"):
+        return rtf.read(data)
+    if _MAIL.search(beginning) and not beginning.startswith(b"<"):
+        return _read_web_archive(data)
+    if _PAGE.search(data[:_WITHIN].replace(b"\0", b"")):
+        return Content(to_markdown(data).strip())
+    text, note = decode(data)
+    return Content(text.strip(), note=note)
+
+
+def _read_web_archive(data: bytes) -> Content:
+    """Read the page in a file of Internet Explorer and Word, which is a mail of its parts."""
+    message = message_from_bytes(data, policy=policy.default)
+    body = message.get_body(("html", "plain"))
+    if body is None:
+        return Content("")
+    text = body.get_content()
+    return Content(to_markdown(text).strip() if body.get_content_subtype() == "html" else text.strip())

@@ -1,0 +1,148 @@
+"""A Word file as mammoth reads all of it: numbers, fields and choices as text, headings, text boxes, one version each.
+
+mammoth knows the layout of usual documents; this puts the rest into that form, in one pass over the parts with text.
+"""
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from lxml import etree
+
+from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.office.archive import with_parts
+from lightrag_dagster.readers.office.charts import chart_text, diagram_text
+from lightrag_dagster.readers.office.office_formulas import write_runs
+from lightrag_dagster.readers.office.word import paragraphs, runs, shapes
+from lightrag_dagster.readers.office.word.chunks import read_chunk
+from lightrag_dagster.readers.office.word.comments import write_comments
+from lightrag_dagster.readers.office.word.marks import place
+from lightrag_dagster.readers.office.word.numbering import Numbering
+from lightrag_dagster.readers.office.word.package import Relations, main_part, relations
+from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, new_paragraph, parse, remove, replace
+
+
+@dataclass
+class Prepared:
+    """A file for mammoth, and what goes past it: texts for places in its Markdown, comments, what was left out."""
+
+    data: bytes = b""
+    texts: list[str] = field(default_factory=list)
+    comments: str = ""
+    left_out: list[str] = field(default_factory=list)
+    hidden: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> Prepared:
+    """Return a Word file in the form that mammoth reads.
+
+    Args:
+        archive: The file.
+        read_word: The reader of Word files that are imported into this one.
+
+    Raises:
+        UnreadableError: there is no document in it.
+    """
+    main = main_part(archive)
+    document = _part(archive, main)
+    if document is None or document.tag != f"{W}document":
+        raise UnreadableError("not what its suffix says: an archive without a Word document; give it its own suffix")
+    names = relations(archive, main).by_type
+    named = {kind: _name(archive, names, kind) for kind in ("styles", "numbering", "footnotes", "endnotes", "comments")}
+    styles = Styles(_part(archive, named["styles"]))
+    roots = {main: document} | {
+        named[kind]: root for kind in ("footnotes", "endnotes") if (root := _part(archive, named[kind])) is not None
+    }
+    notes = {key for root in roots.values() for key in runs.note_keys(root)}
+    prepared, parts = Prepared(), dict[str, bytes]()
+    comments = _part(archive, named["comments"])
+    for name, root in roots.items():
+        shapes.choose_alternatives(root)
+        runs.drop_deleted(root)
+        if name == main:
+            prepared.comments = _comments(comments, root, styles)
+        _prepare(archive, name, root, styles, notes, prepared, read_word)
+        paragraphs.write_outline(root, styles, Numbering(_part(archive, named["numbering"]), styles))
+        parts[name] = etree.tostring(root, encoding="UTF-8")
+    parts |= {named["styles"]: styles.names(), named["numbering"]: paragraphs.lists()}
+    prepared.data = with_parts(archive, parts)
+    return prepared
+
+
+def _prepare(
+    archive: zipfile.ZipFile,
+    name: str,
+    root: etree._Element,
+    styles: Styles,
+    notes: set[tuple[str, str]],
+    prepared: Prepared,
+    read_word: Callable[[bytes], Content],
+) -> None:
+    related = relations(archive, name)
+    runs.drop_broken_references(root, related.by_id.keys(), notes)
+    hidden = runs.drop_hidden(root, styles)
+    prepared.hidden += sum(len(text.split()) for text in hidden)
+    prepared.left_out += [*hidden, *runs.tidy_runs(root)]
+    paragraphs.join_paragraphs(root)
+    paragraphs.fill_rows(root)
+    shapes.place_drawings(root, partial(_drawn, archive, related, prepared))
+    write_runs(root)
+    _import_chunks(archive, related, root, prepared, read_word)
+
+
+def _comments(comments: etree._Element | None, document: etree._Element, styles: Styles) -> str:
+    if comments is not None:
+        runs.drop_deleted(comments)
+        runs.drop_hidden(comments, styles)
+        runs.tidy_runs(comments)
+    return write_comments(comments, document)
+
+
+def _drawn(archive: zipfile.ZipFile, related: Relations, prepared: Prepared, kind: str, relation: str) -> str:
+    """Return the place of the text of a chart or diagram; "" if it has none, or none in the file."""
+    part = related.by_id.get(relation, "")
+    try:
+        root = _part(archive, part)
+    except etree.XMLSyntaxError:  # a broken chart costs only itself
+        root = None
+    text = "" if root is None else (chart_text if kind == "chart" else diagram_text)(root)
+    return _place(prepared, text) if text else ""
+
+
+def _import_chunks(
+    archive: zipfile.ZipFile,
+    related: Relations,
+    root: etree._Element,
+    prepared: Prepared,
+    read_word: Callable[[bytes], Content],
+) -> None:
+    for chunk in all_of(root, "altChunk"):
+        part = related.by_id.get(chunk.get(f"{R}id") or "", "")
+        try:
+            if part not in archive.namelist():
+                raise UnreadableError("it is not in the file")
+            content = read_chunk(archive.read(part), read_word)
+        except (ValueError, LookupError, etree.LxmlError) as error:
+            prepared.notes.append(f"an imported document, {part.rpartition('/')[2] or 'unnamed'}, is left out: {error}")
+            remove(chunk)
+            continue
+        text = content.text if isinstance(content.text, str) else "\n\n".join(content.text)
+        prepared.left_out += content.left_out
+        replace(chunk, [new_paragraph(_place(prepared, text))])
+
+
+def _place(prepared: Prepared, text: str) -> str:
+    prepared.texts.append(text)
+    return place(len(prepared.texts) - 1)
+
+
+def _name(archive: zipfile.ZipFile, names: dict[str, str], kind: str) -> str:
+    """Return the name of a part, which is the usual one unless the file says another, as mammoth has it."""
+    return name if (name := names.get(kind, "")) in archive.namelist() else f"word/{kind}.xml"
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> etree._Element | None:
+    return parse(archive.read(name)) if name in archive.namelist() else None

@@ -1,0 +1,140 @@
+"""Runs of a Word part that mammoth drops or garbles: fields, symbols, ruby, hidden text."""
+
+import re
+from collections.abc import Iterator, Set
+
+from lxml import etree
+from mammoth.docx.dingbats import dingbats
+
+from lightrag_dagster.readers.office.word.marks import without_marks
+from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, find, name_of, new, number, remove, replace, value
+
+_WRAPPERS = ("fldSimple", "bdo", "dir")
+_HYPERLINK = re.compile(r'(\s*HYPERLINK\s+(?:\\l\s+)?"[^"]*").*', re.DOTALL)
+_PRIVATE = re.compile("[\uf020-\uf0ff]")
+_DRAWN = 0xF000  # where fonts of symbols have their characters
+
+
+def tidy_runs(root: etree._Element) -> list[str]:
+    """Make usual runs of what mammoth does not know, and return what is left out: the reading beside ruby."""
+    left_out = []
+    for text in all_of(root, "t"):
+        text.text = without_marks(text.text or "")
+        if _PRIVATE.search(text.text):
+            text.text = _PRIVATE.sub(_sign_of(text.getparent()), text.text)
+    for wrapper in all_of(root, *_WRAPPERS):
+        replace(wrapper, wrapper)
+    for ruby in all_of(root, "ruby"):
+        left_out += ["".join(one.itertext()) for one in ruby.iterfind(f"{W}rt")]
+        replace(ruby, [run for base in ruby.iterfind(f"{W}rubyBase") for run in base])
+    for symbol in all_of(root, "sym"):
+        _write_symbol(symbol)
+    for hyphen in all_of(root, "noBreakHyphen"):
+        replace(hyphen, new("r", "-"))
+    for line in all_of(root, "cr"):
+        line.tag = f"{W}br"
+    for tab in all_of(root, "ptab"):
+        tab.tag = f"{W}tab"
+    for instruction in all_of(root, "instrText"):
+        instruction.text = _HYPERLINK.sub(r"\1", instruction.text or "")  # mammoth takes its options for the address
+    for begin in all_of(root, "fldChar"):
+        _write_choice(begin)
+    return left_out
+
+
+def _write_symbol(symbol: etree._Element) -> None:
+    """Keep a symbol that mammoth has a sign for; one of a usual font is its character."""
+    font, code = symbol.get(f"{W}font"), symbol.get(f"{W}char") or ""
+    place = int(code, 16) if re.fullmatch("[0-9A-Fa-f]{1,5}", code) else 0
+    if (font, place) in dingbats or (font, place - _DRAWN) in dingbats:
+        return
+    is_character = place >= 0x20 and not _DRAWN <= place <= 0xF8FF
+    replace(symbol, [new("r", chr(place))] if is_character else [])
+
+
+def _sign_of(run: etree._Element | None) -> "_Signs":
+    fonts = find(run, "rPr/rFonts")
+    return _Signs(fonts.get(f"{W}ascii") if fonts is not None else None)
+
+
+class _Signs:
+    """The signs for the characters of a font of symbols."""
+
+    def __init__(self, font: str | None) -> None:
+        self._font = font
+
+    def __call__(self, found: re.Match[str]) -> str:
+        sign = dingbats.get((self._font, ord(found[0]) - _DRAWN))
+        return found[0] if sign is None else chr(sign)
+
+
+def _write_choice(begin: etree._Element) -> None:
+    """Write what a drop-down field of a form shows: Word keeps only its number."""
+    choices = find(begin, "ffData/ddList")
+    run = begin.getparent()
+    if choices is None or run is None or _has_result(run):
+        return
+    entries = [one.get(f"{W}val") or "" for one in choices.iterfind(f"{W}listEntry")]
+    chosen = number(value(choices, "result") or value(choices, "default")) or 0
+    if chosen < len(entries):
+        run.addprevious(new("r", entries[chosen]))
+
+
+def _has_result(run: etree._Element) -> bool:
+    """Return True if a field that begins in a run has text up to its end."""
+    for following in run.itersiblings(f"{W}r"):
+        if find(following, "t") is not None:
+            return True
+        if any(one.get(f"{W}fldCharType") == "end" for one in following.iterfind(f"{W}fldChar")):
+            return False
+    return False
+
+
+def drop_deleted(root: etree._Element) -> None:
+    """Remove deleted and moved text and rows, marks of places, and references to what is not in the file."""
+    for element in all_of(root, "del", "moveFrom"):
+        parent = element.getparent()
+        kind = name_of(parent) if parent is not None else ""
+        if kind == "trPr":
+            remove(parent.getparent())
+        elif kind not in ("rPr", "numPr"):  # there they concern the end of a paragraph, and its number
+            remove(element)
+    for mark in all_of(root, "bookmarkStart", "bookmarkEnd", "proofErr"):
+        remove(mark)  # between rows of a table, mammoth would no longer see its joined cells
+
+
+def drop_hidden(root: etree._Element, styles: Styles) -> list[str]:
+    """Remove text that is not shown, also rows, and return it."""
+    hidden = [row for row in all_of(root, "tr") if find(row, "trPr/hidden") is not None]
+    if styles.has_hidden() or next(root.iter(f"{W}vanish"), None) is not None:
+        for run in all_of(root, "r"):
+            if styles.is_hidden(run, next(run.iterancestors(f"{W}p"), None)):
+                hidden.append(run)
+    texts = ["".join(one.text or "" for one in element.iter(f"{W}t")) for element in hidden]
+    for element in hidden:
+        remove(element)
+    return list(filter(None, texts))
+
+
+def drop_broken_references(root: etree._Element, known: Set[str], notes: Set[tuple[str, str]]) -> None:
+    """Remove references to what is not in the file, on which mammoth would give up the whole file.
+
+    Args:
+        root: The root of a part.
+        known: The identifiers of its relationships.
+        notes: The kind and number of the notes that there are.
+    """
+    for element in root.iter(f"{W}hyperlink", "{*}blip", "{*}imagedata", "{*}hlinkClick"):
+        for name in ("id", "embed", "link"):
+            if element.get(f"{R}{name}") is not None and element.get(f"{R}{name}") not in known:
+                del element.attrib[f"{R}{name}"]
+    for reference in all_of(root, "footnoteReference", "endnoteReference"):
+        if (name_of(reference).removesuffix("Reference"), reference.get(f"{W}id") or "") not in notes:
+            remove(reference)
+
+
+def note_keys(root: etree._Element) -> Iterator[tuple[str, str]]:
+    """Yield the kind and number of the notes in a part."""
+    for note in root.iter(f"{W}footnote", f"{W}endnote"):
+        yield name_of(note), note.get(f"{W}id") or ""
