@@ -23,7 +23,6 @@ LIBRARIES = (
     "lxml",
     "mammoth",
     "markdownify",
-    "odfdo",
     "pypdfium2",
     "python-pptx",
     "trafilatura",

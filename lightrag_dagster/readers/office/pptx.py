@@ -12,21 +12,19 @@ from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import alternative_text
 from lightrag_dagster.readers.office.archive import open_archive, read_properties
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
-from lightrag_dagster.readers.office.office_formulas import in_office
 from lightrag_dagster.readers.office.slides.order import Box, reading_order
 from lightrag_dagster.readers.office.slides.running import RunningTexts
-from lightrag_dagster.readers.office.slides.texts import choose_alternatives, comments, lines, table_text, text_of
+from lightrag_dagster.readers.office.slides.texts import comments, lines, prepare, table_text, text_of
 
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _DATA = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
-_WITH_TEXT = r"ppt/(slides|notesSlides)/[^/]+\.xml"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the slides of a .pptx file; their pictures are put into `figures`."""
     with open_archive(data, "ppt/presentation.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
-        slides = list(Presentation(io.BytesIO(in_office(archive, data, _WITH_TEXT))).slides)
+        slides = list(Presentation(io.BytesIO(data)).slides)
         running = RunningTexts(slides)
         texts = [_slide(number, slide, running, figures) for number, slide in enumerate(slides, start=1)]
         return Content(texts, properties, left_out=tuple(running.left_out))
@@ -75,7 +73,7 @@ def _notes(slide: Any, running: RunningTexts) -> Iterator[str]:
     page = slide.notes_slide if slide.has_notes_slide else None
     if page is None:
         return
-    choose_alternatives(page._element)
+    prepare(page._element)
     notes = page.notes_placeholder
     others = [one for one in running.without(page.shapes) if notes is None or one.shape_id != notes.shape_id]
     said = text_of(notes) if notes is not None else ""

@@ -7,7 +7,6 @@ from lxml import etree
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _NO_CONTENT = ("tracked-changes", "forms", "creator", "date", "sender-initials", "note-citation", "math")
-_INSIDE = ("a", "span", "ruby", "ruby-base", "meta", "meta-field")
 
 
 def odt(data: bytes) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pptx.enum.shapes import PP_PLACEHOLDER
 
-from lightrag_dagster.readers.office.slides.texts import choose_alternatives, text_of
+from lightrag_dagster.readers.office.slides.texts import prepare, text_of
 
 _RUNNING = (PP_PLACEHOLDER.DATE, PP_PLACEHOLDER.FOOTER, PP_PLACEHOLDER.HEADER)
 _FEWEST = 3  # slides, of which more than half have the same text at the same place
@@ -16,11 +16,11 @@ class RunningTexts:
     """The running texts of a deck; `left_out` has those that its slides were read without."""
 
     def __init__(self, slides: Sequence[Any]) -> None:
-        """Find the texts that repeat; shapes that python-pptx does not know are made known to it."""
+        """Find the texts that repeat, and make elements known that python-pptx passes over."""
         self.left_out: list[str] = []
         self._slides = len(slides)
         for slide in slides:
-            choose_alternatives(slide._element)
+            prepare(slide._element)
         self._times = Counter(key for slide in slides for key in {_key(shape) for shape in slide.shapes})
 
     def without(self, shapes: Iterable[Any]) -> Iterator[Any]:

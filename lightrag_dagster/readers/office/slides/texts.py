@@ -6,16 +6,17 @@ from typing import Any
 from lxml import etree
 
 from lightrag_dagster.readers.inline import raised
+from lightrag_dagster.readers.office.office_formulas import write_runs
 from lightrag_dagster.readers.office.sheets.cells import Area
 from lightrag_dagster.readers.office.sheets.tables import joined_table
 
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
-def choose_alternatives(tree: etree._Element) -> None:
-    """Replace each choice between newer and older elements, both of which python-pptx passes over, by one of the two.
+def prepare(tree: etree._Element) -> None:
+    """Replace what python-pptx passes over: formulas, and choices between newer and older elements.
 
-    These are the newer ones, unless the older ones alone have text.
+    Of a choice the newer elements stay, unless the older ones alone have text.
     """
     for choice in list(tree.iter(f"{_COMPATIBILITY}AlternateContent")):
         options = list(choice.iterchildren(f"{_COMPATIBILITY}Choice", f"{_COMPATIBILITY}Fallback"))
@@ -23,6 +24,7 @@ def choose_alternatives(tree: etree._Element) -> None:
         for child in next(with_text, options[0]) if options else ():
             choice.addprevious(child)
         choice.getparent().remove(choice)
+    write_runs(tree)
 
 
 def lines(text_body: Any) -> Iterator[tuple[int, str]]:
