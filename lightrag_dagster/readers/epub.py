@@ -5,6 +5,7 @@ import zipfile
 from functools import partial
 from urllib.parse import unquote
 
+from lightrag_dagster.readers.chapter import Chapter
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
@@ -24,11 +25,15 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
                 raise UnreadableError("protected by rights management (DRM); get a copy without it")
         if not chapters:
             raise UnreadableError(DAMAGED)
-        texts = [
-            to_markdown(archive.read(chapter), xml=True, figure_of=partial(_figure, archive, chapter, figures)).strip()
-            for chapter in chapters
-        ]
-        return Content("\n\n".join(filter(None, texts)), read_properties(archive, places[0]))
+        texts, left_out = list[str](), list[str]()
+        for name in chapters:
+            chapter = Chapter(archive.read(name))
+            texts.append(
+                to_markdown(chapter.markup, xml=True, figure_of=partial(_figure, archive, name, figures)).strip()
+            )
+            left_out += chapter.left_out
+        text = "\n\n".join(filter(None, texts))
+        return Content(text, read_properties(archive, places[0]), left_out=tuple(left_out))
 
 
 def _figure(archive: zipfile.ZipFile, chapter: str, figures: Figures | None, place: str) -> str | None:

@@ -1,46 +1,43 @@
-"""OpenDocument texts, by odfdo."""
+"""OpenDocument texts: headings, lists, tables, notes and comments, without page headers and footers."""
 
-import io
-import re
 import zipfile
 from functools import partial
 
-from odfdo import Document
-
 from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.office.archive import open_archive, parse_part, read_properties
-from lightrag_dagster.readers.office.office_formulas import in_open_document
+from lightrag_dagster.readers.office.archive import DAMAGED, open_archive, parse_part, read_properties
+from lightrag_dagster.readers.office.open_document.drawings import Drawings
+from lightrag_dagster.readers.office.open_document.forms import form_values
+from lightrag_dagster.readers.office.open_document.page import Page
+from lightrag_dagster.readers.office.open_document.styles import Styles
 
-_ESCAPE = re.compile(r"\\([-_*.#+!\[\](){}<>`~])")
-# Images as the library writes them; text that only looks like one has escapes.
-_IMAGE = re.compile(r"!\[([^\n]*?)\]\(([^()\n]*)\)")
-_PADDING = re.compile(r" {2,}|-{4,}")
+_CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read an .odt file; its images are put into `figures`, or else become captions."""
-    with open_archive(data, "content.xml") as archive:
-        manifest = "META-INF/manifest.xml"
-        if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
+    with open_archive(data, _CONTENT) as archive:
+        if _MANIFEST in archive.namelist() and b"encryption-data" in archive.read(_MANIFEST):
             raise UnreadableError("protected by a password; save a copy without it")
         properties = read_properties(archive, "meta.xml")
-        parse_part(archive, "content.xml")  # reports a damaged file, which the library would ignore
-        document = Document(io.BytesIO(in_open_document(archive, data)))
-        markdown = _IMAGE.sub(partial(_image, archive, figures), str(document.to_markdown()))
-        return Content(_tidy(markdown), properties)
+        content = parse_part(archive, _CONTENT)
+        body = content.find("{*}body")
+        if body is None:
+            raise UnreadableError(DAMAGED)
+        shared = [parse_part(archive, _STYLES)] if _STYLES in archive.namelist() else []
+        page = Page(Styles([*shared, content]), Drawings(archive, form_values(body)))
+        text = to_markdown(page.write(body), figure_of=partial(_figure, archive, figures))
+        hidden = len(page.hidden)
+        return Content(
+            text.strip(),
+            properties,
+            why_empty="all of its text is hidden" if hidden else None,
+            note=f"hidden text is left out: {hidden} words" if hidden else None,
+            left_out=tuple(page.left_out),
+        )
 
 
-def _image(archive: zipfile.ZipFile, figures: Figures | None, image: re.Match[str]) -> str:
-    caption, part = "" if image[1] == "image" else image[1], image[2]  # "image" is the library's default caption
-    return figures.mark(archive.read(part), caption) if figures and part in archive.namelist() else caption
-
-
-def _tidy(markdown: str) -> str:
-    """Undo escapes of characters that spoil names, and the padding of tables, which costs tokens."""
-    lines = (_PADDING.sub(_narrow, line) if line.startswith("|") else line for line in markdown.splitlines())
-    return _ESCAPE.sub(r"\1", "\n".join(lines))
-
-
-def _narrow(padding: re.Match[str]) -> str:
-    return " " if padding[0].isspace() else "---"
+def _figure(archive: zipfile.ZipFile, figures: Figures | None, place: str) -> str | None:
+    """Return the name of the figure for a part of the archive."""
+    return figures.name_of(archive.read(place)) if figures and place in archive.namelist() else None

@@ -9,50 +9,76 @@ from pptx import Presentation
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import alternative_text
 from lightrag_dagster.readers.office.archive import open_archive, read_properties
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
-from lightrag_dagster.readers.office.office_formulas import in_office
-from lightrag_dagster.readers.plain.tables import markdown_table
+from lightrag_dagster.readers.office.slides.order import Box, reading_order
+from lightrag_dagster.readers.office.slides.running import RunningTexts
+from lightrag_dagster.readers.office.slides.texts import comments, lines, prepare, table_text, text_of
 
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
 _DATA = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
-_WITH_TEXT = r"ppt/(slides|notesSlides)/[^/]+\.xml"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
     """Read the slides of a .pptx file; their pictures are put into `figures`."""
     with open_archive(data, "ppt/presentation.xml") as archive:
         properties = read_properties(archive, "docProps/core.xml")
-        slides = Presentation(io.BytesIO(in_office(archive, data, _WITH_TEXT))).slides
-        texts = [_slide(number, slide, figures) for number, slide in enumerate(slides, start=1)]
-        return Content(texts, properties)
+        slides = list(Presentation(io.BytesIO(data)).slides)
+        running = RunningTexts(slides)
+        texts = [_slide(number, slide, running, figures) for number, slide in enumerate(slides, start=1)]
+        return Content(texts, properties, left_out=tuple(running.left_out))
 
 
-def _slide(number: int, slide: Any, figures: Figures | None) -> str:
+def _slide(number: int, slide: Any, running: RunningTexts, figures: Figures | None) -> str:
     title = slide.shapes.title
-    heading = " ".join(title.text_frame.text.split()) if title is not None else ""
-    parts = list(_texts(slide.shapes, figures, leave_out=title.shape_id if title is not None else None))
-    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if notes is not None and notes.text.strip():
-        parts.append(f"Notes: {notes.text.strip()}")
+    heading = text_of(title, " ") if title is not None else ""
+    shapes = [shape for shape in running.without(slide.shapes) if title is None or shape.shape_id != title.shape_id]
+    parts = [*_texts(shapes, figures), *_notes(slide, running), *(f"Comment: {text}" for text in comments(slide))]
+    if not heading and not parts:
+        return ""
+    hidden = " (hidden)" if slide._element.get("show") in ("0", "false") else ""
     # A slide without a title would be under that of the slide before.
-    return "\n\n".join([f"## {heading or f'Slide {number}'}", *parts]) if heading or parts else ""
+    return "\n\n".join([f"## {heading or f'Slide {number}'}{hidden}", *parts])
 
 
-def _texts(shapes: Iterable[Any], figures: Figures | None, leave_out: int | None = None) -> Iterator[str]:
-    for shape in shapes:
-        if shape.shape_id == leave_out:
-            continue
-        if hasattr(shape, "shapes"):
-            yield from _texts(shape.shapes, figures)
-        elif figures is not None and (image := _image(shape)):
-            yield figures.mark(image, shape._element._nvXxPr.cNvPr.get("descr") or "")
-        elif shape.has_table:
-            yield markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)
-        elif drawn := _chart_or_diagram(shape):
-            yield drawn
-        elif shape.has_text_frame and shape.text_frame.text.strip():
-            yield _paragraphs(shape)
+def _texts(shapes: Iterable[Any], figures: Figures | None) -> list[str]:
+    """Return the texts of shapes in reading order."""
+    found = [(_box(shape), text) for shape in shapes if (text := _shape(shape, figures))]
+    return [found[number][1] for number in reading_order([box for box, _ in found])]
+
+
+def _box(shape: Any) -> Box | None:
+    """Return the place of a shape; None for a placeholder that its layout places."""
+    if shape.is_placeholder and shape._element.x is None:
+        return None
+    return Box(shape.left or 0, shape.top or 0, shape.width or 0, shape.height or 0)
+
+
+def _shape(shape: Any, figures: Figures | None) -> str:
+    if hasattr(shape, "shapes"):
+        return "\n\n".join(_texts(shape.shapes, figures))
+    if image := _image(shape):
+        caption = alternative_text(shape._element._nvXxPr.cNvPr.get("descr") or "")
+        return figures.mark(image, caption) if figures else caption
+    if shape.has_table:
+        return table_text(shape.table)
+    if drawn := _chart_or_diagram(shape):
+        return drawn
+    return _paragraphs(shape) if shape.has_text_frame else ""
+
+
+def _notes(slide: Any, running: RunningTexts) -> Iterator[str]:
+    """Yield the speaker's notes, and the texts of other shapes that stand on their page."""
+    page = slide.notes_slide if slide.has_notes_slide else None
+    if page is None:
+        return
+    prepare(page._element)
+    notes = page.notes_placeholder
+    others = [one for one in running.without(page.shapes) if notes is None or one.shape_id != notes.shape_id]
+    said = text_of(notes) if notes is not None else ""
+    if text := "\n\n".join(filter(None, [said, *_texts(others, None)])):
+        yield f"Notes: {text}"
 
 
 def _image(shape: Any) -> bytes | None:
@@ -80,8 +106,5 @@ def _chart_or_diagram(shape: Any) -> str:
 def _paragraphs(shape: Any) -> str:
     """Return the paragraphs of a shape, as a list if they are the points of a slide."""
     is_list = shape.is_placeholder and len(shape.text_frame.paragraphs) > 1
-    lines = []
-    for paragraph in shape.text_frame.paragraphs:
-        if text := " ".join(paragraph.text.split()):
-            lines.append(f"{'  ' * paragraph.level}- {text}" if is_list else text)
-    return "\n".join(lines)
+    found = lines(shape.text_frame)
+    return "\n".join(f"{'  ' * level}- {text}" if is_list else text for level, text in found)

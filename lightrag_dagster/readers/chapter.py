@@ -1,0 +1,92 @@
+"""A chapter of a book: XHTML as books have it, with names of characters, bare ampersands and markup that is no XML."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from lightrag_dagster.readers.decoding import decode
+
+_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
+_MARK = re.compile(rb"&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])")
+_OF_XML = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#38;", b"&#60;")
+_NO_CHARACTERS = bytes.maketrans(bytes({*range(0x20)} - {*b"\t\n\r"}), b" " * 29)
+_CLOSED = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([A-Za-z][\w:-]*)([^<>]*)/>"
+)
+_NOTE = ("noteref", "doc-noteref")
+_IN_BRACKETS = re.compile(r"\s*[\[(].*[\])]\s*", re.DOTALL)
+
+
+class Chapter:
+    """A chapter as well-formed markup; `left_out` has how characters are read, and what is hidden."""
+
+    def __init__(self, data: bytes) -> None:
+        self._root = _parse(data)
+        self.left_out = tuple(filter(None, self._leave_out()))
+        for link in self._root.iter("{*}a"):
+            self._mark_note(link)
+        self.markup = etree.tostring(self._root, encoding="unicode").replace("\xa0", " ")
+
+    def _leave_out(self) -> Iterator[str]:
+        elements = list(self._root.iter("{*}rt", "{*}rp"))
+        elements += [one for one in self._root.iter(etree.Element) if "hidden" in one.attrib]
+        for element in elements:
+            yield " ".join("".join(map(str, element.itertext())).split())
+            _remove(element)
+
+    def _mark_note(self, link: etree._Element) -> None:
+        """Set the number of a note in brackets, if nothing else sets it apart from the word before it."""
+        kinds = [str(value) for name, value in link.items() if name.rpartition("}")[2] in ("type", "epub:type", "role")]
+        raised = link.getparent() is not None and str(link.getparent().tag).endswith("sup")
+        text = "".join(map(str, link.itertext()))
+        if not any(kind in _NOTE for kind in kinds) or raised or link.find("{*}sup") is not None:
+            return
+        if text.strip() and not _IN_BRACKETS.fullmatch(text):
+            for child in list(link):
+                link.remove(child)
+            link.text = f"[{text.strip()}]"
+
+
+def _parse(data: bytes) -> etree._Element:
+    """Return the tree of a chapter; as HTML, if it is no XML."""
+    if data.startswith(_WIDE):
+        text, _ = decode(data, "utf-16")
+        data = re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", text).encode()
+    data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
+    root = etree.fromstring(data, parser) if data.strip() else None
+    if root is not None and all(error.domain_name == "NAMESPACE" for error in parser.error_log):
+        return root
+    declared = _DECLARED.search(data, 0, 200)
+    text, _ = decode(data, declared[1].decode("ascii") if declared else None)
+    page = _CLOSED.sub(r"<\1\2></\1>", re.sub(r"<\?xml[^>]*\?>", "", text)).strip()
+    return lxml_html.document_fromstring(page or "<p></p>")
+
+
+def _written(found: re.Match[bytes]) -> bytes:
+    """Return a mark as every parser reads it: characters by their numbers, bare marks escaped."""
+    text = found[0]
+    if text == b"<":
+        return b"&lt;"
+    if text in _OF_XML:
+        return text
+    characters = unescape(text.decode())
+    if characters.startswith("&"):
+        return b"&amp;" + text[1:]
+    return "".join(f"&#{ord(one)};" for one in characters).encode()
+
+
+def _remove(element: etree._Element) -> None:
+    """Remove an element, and keep the text that follows it."""
+    parent, before = element.getparent(), element.getprevious()
+    if parent is None:
+        return
+    if before is not None:
+        before.tail = (before.tail or "") + (element.tail or "")
+    else:
+        parent.text = (parent.text or "") + (element.tail or "")
+    parent.remove(element)

@@ -1,0 +1,1 @@
+"""Spreadsheets: their cells as they are shown, and the tables among them."""

@@ -1,0 +1,72 @@
+"""What stands beside the cells of a worksheet: comments, text boxes, titles of charts, and images."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+
+from lxml import etree
+
+from lightrag_dagster.core.text.figures import mark_of
+from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import alternative_text
+from lightrag_dagster.readers.office.archive import parse_part
+from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
+from lightrag_dagster.readers.office.sheets.workbook import named, related, text_of
+
+_COPY_OF_THREAD = "[Threaded comment]"
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+def put_comments(archive: zipfile.ZipFile, part: str, sheet: Sheet) -> None:
+    """Write each comment of a worksheet into its cell, behind the value."""
+    for place, text in comments(archive, part):
+        area = area_of(place)
+        if area is not None and text:
+            row = sheet.rows.setdefault(area.row, {})
+            row[area.column] = f"{row.get(area.column, '')} (comment: {text})".strip()
+
+
+def comments(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
+    """Yield the cell and the text of each comment, with the answers to it, each of which is a comment too."""
+    for one in related(archive, part).values():
+        if one.kind == "comments":
+            for comment in parse_part(archive, one.part).iterfind("{*}commentList/{*}comment"):
+                text = comment.find("{*}text")
+                said = one_line(text_of(text)) if text is not None else ""
+                if not said.startswith(_COPY_OF_THREAD):  # for programs that do not know threads
+                    yield comment.get("ref", ""), said
+        elif one.kind == "threadedComment":
+            for comment in parse_part(archive, one.part).iterfind("{*}threadedComment"):
+                yield comment.get("ref", ""), one_line(comment.findtext("{*}text") or "")
+
+
+def drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iterator[str]:
+    """Yield the texts of boxes and the titles of charts on a worksheet, and a placeholder for each image kept."""
+    for one in related(archive, part).values():
+        if one.kind == "drawing":
+            with suppress(etree.XMLSyntaxError):  # the values do not need it
+                yield from _drawn(archive, one.part, figures)
+
+
+def _drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iterator[str]:
+    parts = related(archive, part)
+    for element in parse_part(archive, part).iter("{*}sp", "{*}pic", "{*}chart"):
+        kind = etree.QName(element).localname
+        if kind == "sp":
+            yield "\n".join(_paragraphs(element))
+        elif kind == "chart":
+            chart = parts.get(named(element, "id"))
+            titles = parse_part(archive, chart.part).iterfind("{*}chart/{*}title") if chart else []
+            yield from (" ".join(_paragraphs(title)) for title in titles)
+        elif figures is not None:
+            about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
+            image = parts.get(named(shown, "embed")) if shown is not None else None
+            if image and (name := figures.name_of(archive.read(image.part))):
+                yield mark_of(alternative_text(about.get("descr", "")) if about is not None else "", name)
+
+
+def _paragraphs(element: etree._Element) -> Iterator[str]:
+    for paragraph in element.iter(f"{_DRAWING}p"):
+        text = " ".join("".join(run.text or "" for run in paragraph.iter(f"{_DRAWING}t")).split())
+        if text:
+            yield text

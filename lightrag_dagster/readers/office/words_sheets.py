@@ -1,0 +1,61 @@
+"""All text of workbooks, apart from their reader; of numbers only those without a format, shown as they are stored."""
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+
+from lxml import etree
+
+from lightrag_dagster.readers.office.archive import open_archive, parse_part
+
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_BESIDE = re.compile(r"xl/(?:comments|threadedComments|drawings)(?:/[^/]+|\d+)\.xml")
+_SHARED = re.compile(rb'<(?:\w+:)?c\s[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>\s*(\d+)')
+_PLAIN = re.compile(rb'<(?:\w+:)?c(?: r="\w+")?(?: s="0")?(?: t="n")?>\s*<(?:\w+:)?v>([\d.+-]{1,15})</')
+_COPY_OF_THREAD = "[Threaded comment]"
+
+
+def xlsx(data: bytes) -> Iterator[str]:
+    """Yield the texts of cells, comments and text boxes, and the plain numbers of a workbook."""
+    with open_archive(data, "xl/workbook.xml") as archive:
+        used = Counter[int]()
+        for name in filter(_SHEET.fullmatch, archive.namelist()):
+            part = archive.read(name)
+            used.update(map(int, _SHARED.findall(part)))
+            yield from (number.decode() for number in _PLAIN.findall(part))
+            if b"inlineStr" in part or b't="str"' in part:
+                yield from _inline(archive, name)
+        yield from _shared(archive, used)
+        for name in filter(_BESIDE.fullmatch, archive.namelist()):
+            yield from _beside(archive, name)
+
+
+def _shared(archive: zipfile.ZipFile, used: Counter[int]) -> Iterator[str]:
+    if used:
+        strings = list(parse_part(archive, "xl/sharedStrings.xml").iterfind("{*}si"))
+        for place, times in used.items():
+            yield " ".join([_text(strings[place], "t")] * times)
+
+
+def _inline(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
+    for cell in parse_part(archive, name).iter("{*}c"):
+        if cell.get("t") in ("inlineStr", "str"):
+            yield _text(cell, "t", "v")
+
+
+def _beside(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
+    for element in parse_part(archive, name).iter("{*}comment", "{*}threadedComment", "{*}txBody"):
+        text = _text(element, "t", "text")
+        if not text.startswith(_COPY_OF_THREAD):
+            yield text
+
+
+def _text(element: etree._Element, *names: str) -> str:
+    """Return the text of elements with a name, without the readings of characters, paragraphs apart."""
+    texts = []
+    for one in element.iter(*(f"{{*}}{name}" for name in names), "{*}p"):
+        if one.getparent().tag.endswith("}rPh"):
+            continue
+        texts.append(" " if one.tag.endswith("}p") else one.text or "")
+    return "".join(texts)

@@ -1,0 +1,42 @@
+"""All text of books in EPUB, by their markup, apart from their reader."""
+
+import html
+import posixpath
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.office.archive import open_archive, parse_part
+
+_CONTAINER = "META-INF/container.xml"
+_NO_TEXT = re.compile(
+    r"<!--.*?-->|<(head|script|style|(?:\w+:)?math)\b[^>]*(?<!/)>.*?</\1\s*>", re.DOTALL | re.IGNORECASE
+)
+_INLINE = re.compile(
+    r"</?(?:a|abbr|b|big|cite|code|del|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|tt|u|var|\w+:\w+)\b[^>]*>",
+    re.I,
+)
+_RAISED = re.compile(r"(?<=\d)<sup\b[^>]*>(?=\d)", re.IGNORECASE)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
+_TAG = re.compile(r"<[/!?a-zA-Z][^>]*>")
+
+
+def epub(data: bytes) -> Iterator[str]:
+    """Yield the text of each part in the reading order of a book, without its table of contents."""
+    with open_archive(data, _CONTAINER) as archive:
+        package = str(parse_part(archive, _CONTAINER).xpath("//@full-path")[0])
+        root = parse_part(archive, package)
+        items = {one.get("id"): one for one in root.iterfind(".//{*}manifest/{*}item")}
+        for reference in root.iterfind(".//{*}spine/{*}itemref"):
+            item = items.get(reference.get("idref"))
+            if item is None or "nav" in (item.get("properties") or "").split():
+                continue
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(item.get("href") or "")))
+            if name in archive.namelist():
+                page = archive.read(name)
+                declared = _DECLARED.search(page, 0, 200)
+                text, _ = decode(page, declared[1].decode("ascii") if declared else None)
+                text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
+                yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))
