@@ -1,7 +1,8 @@
 """Rejected rows: parts of an answer that are meant as a record and yield none, with their reasons.
 
 These are counted, in the answers of all rounds:
-- a row with too few or too many fields, without a usable name, type, description or end, or of an entity with itself;
+- a row with too few or too many fields, without a usable name, type, description or end, with a name that is too long,
+  or of an entity with itself;
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
 - an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired.
@@ -25,6 +26,7 @@ class Rejected(NamedTuple):
 NO_RECORD_WORD = Rejected("row without entity or relation")
 NO_DELIMITERS = Rejected("row without field delimiters")
 NO_ENTITY_NAME = Rejected("entity without a name")
+LONG_NAME = Rejected("name of more than 256 characters")
 NO_TYPE = Rejected("entity without a type")
 NO_ENTITY_DESCRIPTION = Rejected("entity without a description")
 NO_END = Rejected("relation without an end")

@@ -170,7 +170,7 @@ def test_where_lightrag_errs(text: str, expected: list[str]) -> None:
         ("entity<|#|><|#|>Person<|#|>One.", []),
         ("entity<|#|>12<|#|>Person<|#|>One.", []),
         ("entity<|#|>Alice<|#|><|#|>One.", []),
-        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", []),
+        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", ["Alice (person): One."]),
         ("entity<|#|>Alice<|#|>Person<|#|>", []),
         ("entity<|#|>Alice<|#|>Person", []),
         ("relation<|#|>A<|#|><|#|>k<|#|>d", []),

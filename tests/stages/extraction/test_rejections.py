@@ -39,7 +39,7 @@ def reasons(text: str, *, truncated: bool = False) -> list[str]:
         # a field that cannot be used
         ("entity<|#|><|#|>Person<|#|>One.", ["entity without a name"]),
         ("entity<|#|>12<|#|>Person<|#|>One.", ["entity without a name"]),
-        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", ["entity without a type"]),
+        ("entity<|#|>Alice<|#|>Person's<|#|>One.", ["entity without a type"]),
         ("entity<|#|>Alice<|#|>Person<|#|>", ["entity without a description"]),
         ("relation<|#|>A<|#|><|#|>k<|#|>d", ["relation without an end"]),
         ("relation<|#|>A<|#|>B<|#|>k<|#|>", ["relation without a description"]),
