@@ -5,7 +5,8 @@ These are counted, in the answers of all rounds:
   or of an entity with itself;
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
-- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired.
+- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired;
+- a record beyond four times as many as the prompt allows, and the rest of an answer that is far too long.
 
 Not counted, since nothing is lost: blank lines, prose, fences, the completion marker and all after it, templates of
 the prompt that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which
@@ -33,6 +34,8 @@ NO_END = Rejected("relation without an end")
 NO_RELATION_DESCRIPTION = Rejected("relation without a description")
 SELF_LOOP = Rejected("relation of an entity with itself")
 NO_OBJECT = Rejected("JSON item that is no object")
+TOO_MANY = Rejected("row beyond the most that an answer may have")
+TOO_LONG = Rejected("rest of an answer of more than four million characters")
 BROKEN_ITEM = Rejected("JSON item that cannot be repaired")
 
 

@@ -1,5 +1,7 @@
 """Very short and very long fields, at every limit."""
 
+import json
+
 import pytest
 
 from lightrag_dagster.stages.extraction.parsing import parse_response
@@ -210,4 +212,35 @@ def test_many_rows() -> None:
     count = 1_000
     rows = [f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(count)]
     for line_break in ("\n", "\r\n", "\r", " ", "##", r"\n"):
-        assert [one.name for one in parse_response(line_break.join(rows)).entities] == [f"E{n}" for n in range(count)]
+        found = parse_response(line_break.join(rows), most_rows=None)
+        assert [one.name for one in found.entities] == [f"E{n}" for n in range(count)]
+
+
+RELATIONS = [f"relation<|#|>E{number}<|#|>Acme<|#|>k<|#|>d" for number in range(450)]
+ENTITIES = [f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(450)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "rejected"),
+    [
+        (ENTITIES[:400], (400, 0), 0),
+        (ENTITIES, (400, 0), 50),
+        ([*ENTITIES[:100], *RELATIONS], (100, 300), 150),
+        ([*RELATIONS, *ENTITIES], (400, 0), 500),
+        ([ENTITIES[0]] * 5_000, (1, 0), 0),
+        ([*ENTITIES, "entity<|#|>"], (400, 0), 51),
+    ],
+)
+def test_an_answer_has_four_times_as_many_rows_as_the_prompt_allows(
+    rows: list[str], kept: tuple[int, int], rejected: int
+) -> None:
+    found = parse_response("\n".join(rows))
+    assert (len(found.entities), len(found.relations), len(found.rejected)) == (*kept, rejected)
+    items = [{"name": row.split("<|#|>")[1], "type": "t", "description": "d"} for row in rows if row.startswith("e")]
+    assert len(parse_response(json.dumps(items)).entities) <= 400
+
+
+def test_the_rest_of_an_answer_of_millions_of_characters_is_counted() -> None:
+    found = parse_response(f"{ENTITIES[0]}\n{'x' * 4_000_000}")
+    assert [entity.name for entity in found.entities] == ["E0"]
+    assert found.rejected == ("rest of an answer of more than four million characters",)
