@@ -81,9 +81,10 @@ _TYPE_LABEL = _label(r"(?:(?:entity|node)[ _-]?)?(?:types?|category|class|kind)"
 _KEYWORDS_LABEL = _label(r"(?:relation(?:ship)?[ _-]?)?(?:keywords?|types?)")
 _DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?:ription)?")
 
-# `**Corley**`, `*Homo sapiens*`, code in backticks; underscores where the inner text is no identifier, such as `__init__`.
+# `**Corley**`, `*Homo sapiens*`, code in backticks; underscores unless the text is an identifier, such as `__init__`.
 _EMPHASIS = re.compile(
-    r"(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<starred>[^*]+)(?<=\S)(?P=star)(?![\w*])|(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
+    r"(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<starred>[^*]+)(?<=\S)(?P=star)(?![\w*])"
+    r"|(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
     r"|(?<!\w)(?P<under>_{1,2})(?P<lined>[^\W_][^_]* [^_]*[^\s_]|[A-Z][a-z]+)(?P=under)(?!\w)"
 )
 _HEADING_OR_LINK = re.compile(r"\A#{1,6}\s+|!?\[(?P<shown>[^\[\]]+)\]\((?:https?:|[/#.])[^()\s]*\)")

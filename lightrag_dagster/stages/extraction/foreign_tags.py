@@ -25,16 +25,16 @@ def with_our_tags(text: str) -> str:
         if rows := read_rows(FIELD.join(fields)):
             read |= {row.kind for row in rows}
         elif len(fields) > _FEWEST_DELIMITERS:
-            tag = _TAG.fullmatch(fields[0])
-            found.setdefault(tag[1].casefold() if tag else "", []).append(fields)
+            word = _TAG.fullmatch(fields[0])
+            found.setdefault(word[1].casefold() if word else "", []).append(fields)
     kinds = {tag: kind for tag, rows in found.items() if (kind := _kind(tag, rows))}
     if not kinds or len(found) > len(_KINDS) or len(set(kinds.values())) < len(found):
         return text
     agreed = bool(read) and read.isdisjoint(kinds.values())
     if not (agreed or any(len(found[tag]) > 1 or not tag.isascii() or _LIKE_OURS.match(tag) for tag in kinds)):
         return text
-    for tag, rows in found.items():
-        for fields in rows:
+    for tag, of_tag in found.items():
+        for fields in of_tag:
             fields[0] = kinds[tag]
     return "\n".join(map(FIELD.join, lines))
 

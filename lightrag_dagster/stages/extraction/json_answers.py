@@ -95,25 +95,38 @@ def _decoded(text: str, start: int = 0) -> tuple[object, int | None]:
 def _collect(value: object, kind: Kind | None, items: list[tuple[Kind, object]]) -> bool:
     """Add the items in a value, which a list of this kind may hold; return True if it is of records, even of none."""
     if isinstance(value, list):
-        return any([_collect(one, kind, items) for one in value]) or kind is not None
-    if not isinstance(value, dict):
+        inner = [(kind, one) for one in value]
+    elif not isinstance(value, dict):
+        inner = []
         items += [(kind, value)] if kind else []
-        return kind is not None
-    entity = _fields("entity", value).keys()
-    ends = {"source", "target"} <= _fields("relation", value).keys()
-    if ends and (kind == "relation" or len(entity) < len(_ENTITY)):  # an event may have all of its own, from and to
-        items.append(("relation", value))
-    elif "name" in entity and (kind == "entity" or (kind is None and len(entity) > 1)):
-        items.append(("entity", value))
-    elif kind and value and all(isinstance(one, dict) for one in value.values()):  # name → item
-        return all([_collect({"name": name} | one, kind, items) for name, one in value.items()])
-    elif kind:
-        items.append((kind, value))
+    elif found := _kind_of(value, kind):
+        items.append((found, value))
+        return True
+    elif kind:  # name → item
+        inner = [(kind, {"name": name} | one if isinstance(one, dict) else one) for name, one in value.items()]
     else:
-        found = [(key, _LIST_KEY.fullmatch(key), one) for key, one in value.items()]
-        inner = [(("entity" if of_list["entity"] else "relation") if of_list else None, one) for _, of_list, one in found]
-        return any([_collect(one, of, items) if one else of is not None for of, one in inner])
-    return True
+        inner = [(_kind_of_list(key), one) for key, one in value.items()]
+    of_records = kind is not None
+    for own, one in inner:
+        of_records |= _collect(one, own, items) if one else own is not None
+    return of_records
+
+
+def _kind_of(item: dict[str, object], of_list: Kind | None) -> Kind | None:
+    """Return what an object in a list is, or None if it has others inside."""
+    entity = _fields("entity", item).keys()
+    ends = {"source", "target"} <= _fields("relation", item).keys()
+    if ends and (of_list == "relation" or len(entity) < len(_ENTITY)):  # an event may have all of its own, from and to
+        return "relation"
+    if "name" in entity and (of_list == "entity" or (of_list is None and len(entity) > 1)):
+        return "entity"
+    inside = bool(item) and all(isinstance(one, dict) for one in item.values())
+    return None if inside else of_list
+
+
+def _kind_of_list(key: str) -> Kind | None:
+    found = _LIST_KEY.fullmatch(key)
+    return found and ("entity" if found["entity"] else "relation")
 
 
 def _repaired(text: str, *, truncated: bool) -> tuple[list[dict[str, object]], int]:
@@ -142,8 +155,11 @@ def _record(kind: Kind, item: object) -> EntityRecord | RelationRecord | Rejecte
     if not isinstance(item, dict):
         return NO_OBJECT
     fields = _fields(kind, item)
-    made = [_text(fields.get(name)) for name in (_ENTITY if kind == "entity" else _RELATION)]
-    return make_entity(*made) if kind == "entity" else make_relation(*made)
+    if kind == "entity":
+        name, of_type, description = (_text(fields.get(one)) for one in _ENTITY)
+        return make_entity(name, of_type, description)
+    source, target, keywords, description = (_text(fields.get(one)) for one in _RELATION)
+    return make_relation(source, target, keywords, description)
 
 
 def _fields(kind: Kind, item: dict[str, object]) -> dict[str, object]:

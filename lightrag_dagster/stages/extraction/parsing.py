@@ -41,9 +41,9 @@ def parse_response(
 
     Rows come first; an answer whose rows hold no record is read as JSON. Text after the completion marker is not read;
     the later of two markers counts only if there are only rows between them, since some models close every row or every
-    section. `complete` is set if there was a marker, or complete JSON. In a `truncated` answer without a marker the last
-    row or item is left out, unless a line break ends it. Records that are there before are left out, and those beyond
-    `most_rows` rejected. `rejected` has the reason of each row that is meant as a record and yields none; see
+    section. `complete` is set if there was a marker, or complete JSON. Of a `truncated` answer without a marker the
+    last row or item is left out, unless a line break ends it. Equal records count once, and those beyond `most_rows`
+    are rejected. `rejected` has the reason of each row that is meant as a record and yields none; see
     `rejections`. `passage` is the text of the chunk, empty if it is not known.
     """
     long, text = len(text) > _MOST_CHARACTERS, text[:_MOST_CHARACTERS]
@@ -115,7 +115,7 @@ def _rows(sections: Sequence[str], passage: str, *, cut_off: bool) -> tuple[list
 
 
 def _goes_on(line: str, row: Row, passage: str) -> bool:
-    """Return True if a line goes on with the description of the row before it; a remark shares no word with the text."""
+    """Return True if a line goes on with the description of the row before it; a remark has no word of the text."""
     line = line.strip()
     if FIELD in line or not line[:1].isalnum() or line.endswith((":", "：")):
         return False

@@ -75,6 +75,11 @@ class Records:
     complete: bool
     rejected: tuple[str, ...] = ()
 
+    def adds_nothing_to(self, shorter: "Records") -> bool:
+        """Return True if another answer has some records, and these are all of those that are here."""
+        known = {*shorter.entities, *shorter.relations}
+        return bool(known) and known >= {*self.entities, *self.relations}
+
     @property
     def usable(self) -> bool:
         """True for an answer with a record, and for a complete one without rejected rows."""

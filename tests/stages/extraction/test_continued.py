@@ -40,7 +40,17 @@ def test_a_description_that_begins_in_the_next_line() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("", "   ", "```", "---", "--- Relations ---", "**Relations**", "### Relations", "Relations:", "Relationships"),
+        *(
+            "",
+            "   ",
+            "```",
+            "---",
+            "--- Relations ---",
+            "**Relations**",
+            "### Relations",
+            "Relations:",
+            "Relationships",
+        ),
         *("Now the relations:", "Next, all relations", "1. Relations", "以下是关系：", "| a | b | c |", "{if} so"),
         *("I hope this helps.", "Here is the rest.", "Note that the crew is small.", "Let me know!", "Done."),
     ],
@@ -63,6 +73,8 @@ def test_the_line_that_was_cut_off_is_left_out() -> None:
     assert descriptions(answer, "", truncated=True) == ["Ida leads the crew. The crew is small."]
 
 
-@pytest.mark.parametrize("line", ["x" * 200_000, "x " * 100_000, "x " * 100_000 + ":", "relation " * 20_000, "i" * 99_999])
+@pytest.mark.parametrize(
+    "line", ["x" * 200_000, "x " * 100_000, "x " * 100_000 + ":", "relation " * 20_000, "i" * 99_999]
+)
 def test_long_lines_take_no_long(line: str) -> None:
     assert descriptions(f"{FIRST}{line}\n{NEXT}", PASSAGE)[-1] == "She works there."

@@ -79,7 +79,8 @@ def test_what_is_no_such_object_is_refused(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ['{"entities": [], "relationships": []}', "[]", "```json\n[]\n```", '{"entities": null, "relations": null}']
+    "answer",
+    ['{"entities": [], "relationships": []}', "[]", "```json\n[]\n```", '{"entities": null, "relations": null}'],
 )
 def test_an_empty_list_is_an_answer(answer: str) -> None:
     assert read_json(answer, truncated=False) == JsonAnswer([], [], whole=True)

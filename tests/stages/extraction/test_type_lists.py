@@ -129,7 +129,12 @@ def test_types() -> None:
 
 
 def test_a_list_in_json() -> None:
-    lists = {'["Person", "Author"]': "person", '["人物"]': "人物", '["", "Person"]': "person", '["Person/Author"]': "person"}
+    lists = {
+        '["Person", "Author"]': "person",
+        '["人物"]': "人物",
+        '["", "Person"]': "person",
+        '["Person/Author"]': "person",
+    }
     expected = {kinds: [f"Alice ¦ {kind} ¦ d"] if kind else [] for kinds, kind in lists.items()}
     answer = '{{"entities": [{{"name": "Alice", "type": {}, "description": "d"}}]}}'
     assert differences(expected, lambda kinds: read(answer.format(kinds))) == {}
