@@ -8,6 +8,8 @@ import time
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Any
 
 import httpx2
 import openai
@@ -33,14 +35,38 @@ class Target:
 
 
 class FailedCallError(Exception):
-    """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help."""
+    """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help.
 
-    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None) -> None:
+    `said` is what a model answered, if that was of no use: when it says the same again, no retry helps.
+    """
+
+    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "") -> None:
         super().__init__(str(error))
         self.error = error
         self.retry = retry
         self.wait = wait
+        self.said = said
 
+
+FORBIDDEN_TEXT, TOO_MANY_TOKENS = "forbidden_text", "too_many_tokens"
+"""Signs of an error about this text alone, and of one about the number of output tokens."""
+
+# What servers say where they have no code for it; the first that is found counts. For a chat model alone, the first.
+_SAID = {
+    TOO_MANY_TOKENS: r"max_(?:\w+_)?tokens|tokens for the completion|in the (?:completion|output)",
+    "context_length_exceeded": r"context (?:length|size|window)|(?:input|prompt) (?:is |length )?(?:too long|exceeds)"
+    r"|(?:input|maximum) (?:token count|number of tokens|input length)|reduce the length"
+    r"|must have less than \d+ tokens",
+    "key_refused": r"api key (?:not valid|invalid|expired)|(?:invalid|incorrect) api key",
+    "model_is_gone": r"model (?:has )?(?:crashed|unloaded|is loading)|no models? loaded|failed to load",
+}
+_WORDS_OF_STATUS = {
+    429: "rate.?limit|exhausted|overloaded|too.?many",
+    402: "quota|credit|billing|payment|balance",
+    401: "auth|api.?key",
+}
+_LENGTHS = frozenset({400, 413, 422, 500})
+"""Statuses of which the words say more."""
 
 # Status, error codes or error types; our error; its message. The first match counts.
 _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
@@ -49,7 +75,12 @@ _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
         ProviderAccessError,
         "the quota at {who} is used up; add credit, then run again: what has arrived is kept",
     ),
-    ({401, 403}, ProviderAccessError, "access refused by {who}; check OPENAI_API_KEY and its permissions"),
+    ({FORBIDDEN_TEXT}, PermanentProviderError, "text forbidden by {who}, or by a gateway; change or remove the text"),
+    (
+        {401, 403, "key_refused"},
+        ProviderAccessError,
+        "access refused by {who}; check OPENAI_API_KEY and its permissions",
+    ),
     (
         {404, "unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"},
         ProviderAccessError,
@@ -65,11 +96,20 @@ _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
         TransientProviderError,
         "too many requests for {who}; run again later, or lower {settings}MAX_CONCURRENCY",
     ),
-    ({408, 409, 425, *range(500, 600)}, TransientProviderError, "temporary failure of {who}; run again later"),
+    (
+        {TOO_MANY_TOKENS},
+        PermanentProviderError,
+        "more output tokens asked for than {who} has room for; lower {settings}MAX_OUTPUT_TOKENS",
+    ),
     (
         {413, "context_length_exceeded"},
         PermanentProviderError,
         "text too long for {who}; lower {length_setting} or choose another {settings}MODEL",
+    ),
+    (
+        {408, 409, 425, "model_is_gone", *range(500, 600)},
+        TransientProviderError,
+        "temporary failure of {who}; run again later",
     ),
     (
         {"content_filter", "content_policy_violation"},
@@ -86,10 +126,10 @@ _RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
 _UNEXPECTED = (TransientProviderError, "unexpected reply of {who}{details}; check OPENAI_BASE_URL, then run again")
 
 
-def unusable(target: Target, problem: str) -> FailedCallError:
-    """Return the failure of an answer that arrived and cannot be used for this problem."""
+def unusable(target: Target, problem: str, said: str = "", remedy: str = "check OPENAI_BASE_URL") -> FailedCallError:
+    """Return the failure of an answer that arrived and cannot be used for this problem; `said` by a model."""
     message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
-    return _transient(f"{message}; check OPENAI_BASE_URL, then run again")
+    return FailedCallError(TransientProviderError(f"{message}; {remedy}, then run again"), retry=True, said=said)
 
 
 def timed_out(target: Target) -> FailedCallError:
@@ -103,10 +143,10 @@ def _transient(message: str) -> FailedCallError:
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
-def explain(error: openai.OpenAIError, target: Target) -> FailedCallError:
-    """Translate an error of the SDK, raised by a call to `target`."""
+def explain(error: openai.OpenAIError, target: Target, *signs: str) -> FailedCallError:
+    """Translate an error of the SDK, raised by a call to `target`; `signs` are what the caller knows of it."""
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, target)
+        return _explain_status(error, target, *signs)
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
@@ -117,13 +157,47 @@ def explain(error: openai.OpenAIError, target: Target) -> FailedCallError:
         return timed_out(target)
     if isinstance(error, openai.APIConnectionError):
         return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
-    return unusable(target, NOT_JSON)
+    told = error_inside({"error": error.body}, target) if isinstance(error, openai.APIError) else None
+    return told or unusable(target, NOT_JSON)
 
 
-def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallError:
-    signs = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
-    if "context length" in error.message.lower():
-        signs.add("context_length_exceeded")
+def error_inside(body: Any, target: Target) -> FailedCallError | None:
+    """Return the failure that a reply tells which is none by its status, or None if it tells of none."""
+    one = body[0] if isinstance(body, list) and body else body
+    choices = one.get("choices") if isinstance(one, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    error = next((at["error"] for at in (one, choice) if isinstance(at, dict) and at.get("error")), None)
+    if error is None and isinstance(one, dict) and one.get("object") == "error":
+        error = one
+    if error is None:
+        return None
+    details = error if isinstance(error, dict) else {"message": error}
+    words = " ".join(str(details.get(name)) for name in ("code", "type", "status"))
+    found = next((status for status, said in _WORDS_OF_STATUS.items() if re.search(said, words, re.IGNORECASE)), 500)
+    code = str(details.get("code") or details.get("status"))
+    return explain_told(int(code) if re.fullmatch("[45][0-9][0-9]", code) else found, details, target)
+
+
+def explain_told(status: int, details: object, target: Target) -> FailedCallError:
+    """Translate an error of which a status and the details arrived in another reply or file."""
+    said = details.get("message") if isinstance(details, dict) else details
+    reply = httpx2.Response(status, request=httpx2.Request("POST", "http://reply"))
+    return explain(openai.APIStatusError(said if isinstance(said, str) else "", response=reply, body=details), target)
+
+
+def signs_of(error: openai.APIStatusError, target: Target) -> set[int | str]:
+    """Return status, code and type of an error, and what its words say beyond these."""
+    signs: set[int | str] = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
+    if error.status_code not in _LENGTHS or signs & {"unsupported_parameter", "unsupported_value"}:
+        return signs
+    text = f"{error.param} {error.message} {error.body}".lower().replace("`", "").replace("'", "")
+    chat = target.settings == "LIGHTRAG_LLM__"
+    said = (sign for sign, words in _SAID.items() if (chat or sign != TOO_MANY_TOKENS) and re.search(words, text))
+    return signs | set(islice(said, 1))
+
+
+def _explain_status(error: openai.APIStatusError, target: Target, *more: str) -> FailedCallError:
+    signs = signs_of(error, target) | set(more)
     kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _UNEXPECTED)
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
     transient = issubclass(kind, TransientProviderError)

@@ -6,8 +6,8 @@ from typing import Any
 
 from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
-# `<think>`, `[THINK]`, `<reasoning>`, `◁think▷`, `<seed:think>`, `<|begin_of_thought|>`, and the channels of gpt-oss, in
-# whose place some servers leave their words.
+# `<think>`, `[THINK]`, `<reasoning>`, `◁think▷`, `<seed:think>`, `<|begin_of_thought|>`, channels of gpt-oss, of
+# which some servers leave the words alone.
 _WORD = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad|inner_monologue)"
 _SAID = rf"(?:\w{{1,12}}:)?{_WORD}"
 _OPEN = (
