@@ -21,7 +21,7 @@ from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
-from lightrag_dagster.models.openai_errors import TOO_MANY_TOKENS, explain, signs_of, unusable
+from lightrag_dagster.models.openai_errors import explain, has_no_room, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
@@ -140,7 +140,7 @@ class OpenAIChatModel:
                 posted = await post(body)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 fewer = body.get(name, 0) // 2
-                if not usual or fewer < _LEAST_OUTPUT or TOO_MANY_TOKENS not in signs_of(error, self._endpoint.target):
+                if not usual or fewer < _LEAST_OUTPUT or not has_no_room(error, self._endpoint.target):
                     raise
                 body[name] = fewer
                 continue

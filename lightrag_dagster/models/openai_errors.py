@@ -5,10 +5,11 @@ Messages never quote the server: its text may hold the key or a request id.
 
 import re
 import time
-from collections.abc import Set as AbstractSet
+import tomllib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from itertools import islice
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import httpx2
@@ -48,82 +49,15 @@ class FailedCallError(Exception):
         self.said = said
 
 
-FORBIDDEN_TEXT, TOO_MANY_TOKENS = "forbidden_text", "too_many_tokens"
-"""Signs of an error about this text alone, and of one about the number of output tokens."""
+FORBIDDEN_TEXT = "forbidden_text"
+"""The code of an error about one text alone, as the caller finds out."""
 
-# What servers say where they have no code for it; the first that is found counts. For a chat model alone, the first.
-_SAID = {
-    TOO_MANY_TOKENS: r"max_(?:\w+_)?tokens|tokens for the completion|in the (?:completion|output)",
-    "context_length_exceeded": r"context (?:length|size|window)|(?:input|prompt) (?:is |length )?(?:too long|exceeds)"
-    r"|(?:input|maximum) (?:token count|number of tokens|input length)|reduce the length"
-    r"|must have less than \d+ tokens",
-    "key_refused": r"api key (?:not valid|invalid|expired)|(?:invalid|incorrect) api key",
-    "model_is_gone": r"model (?:has )?(?:crashed|unloaded|is loading)|no models? loaded|failed to load",
+_KINDS: dict[str, type[ProviderError]] = {
+    "access": ProviderAccessError,
+    "permanent": PermanentProviderError,
+    "transient": TransientProviderError,
 }
-_WORDS_OF_STATUS = {
-    429: "rate.?limit|exhausted|overloaded|too.?many",
-    402: "quota|credit|billing|payment|balance",
-    401: "auth|api.?key",
-}
-_LENGTHS = frozenset({400, 413, 422, 500})
-"""Statuses of which the words say more."""
-
-# Status, error codes or error types; our error; its message. The first match counts.
-_RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
-    (
-        {402, "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"},
-        ProviderAccessError,
-        "the quota at {who} is used up; add credit, then run again: what has arrived is kept",
-    ),
-    ({FORBIDDEN_TEXT}, PermanentProviderError, "text forbidden by {who}, or by a gateway; change or remove the text"),
-    (
-        {401, 403, "key_refused"},
-        ProviderAccessError,
-        "access refused by {who}; check OPENAI_API_KEY and its permissions",
-    ),
-    (
-        {404, "unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"},
-        ProviderAccessError,
-        "model or parameters unknown to {who}{details}; check {settings}MODEL and OPENAI_BASE_URL",
-    ),
-    (
-        {*range(300, 400)},
-        ProviderAccessError,
-        "{who} redirects to another address; set OPENAI_BASE_URL to that one, then run again: what has arrived is kept",
-    ),
-    (
-        {429},
-        TransientProviderError,
-        "too many requests for {who}; run again later, or lower {settings}MAX_CONCURRENCY",
-    ),
-    (
-        {TOO_MANY_TOKENS},
-        PermanentProviderError,
-        "more output tokens asked for than {who} has room for; lower {settings}MAX_OUTPUT_TOKENS",
-    ),
-    (
-        {413, "context_length_exceeded"},
-        PermanentProviderError,
-        "text too long for {who}; lower {length_setting} or choose another {settings}MODEL",
-    ),
-    (
-        {408, 409, 425, "model_is_gone", *range(500, 600)},
-        TransientProviderError,
-        "temporary failure of {who}; run again later",
-    ),
-    (
-        {"content_filter", "content_policy_violation"},
-        PermanentProviderError,
-        "text rejected by the content filter of {who}; change or remove the text",
-    ),
-    (
-        {400, 422},
-        PermanentProviderError,
-        "request refused by {who}{details}; check {settings}MODEL and the text",
-    ),
-)
-# No word about the text: a proxy or another kind of server, as likely as not.
-_UNEXPECTED = (TransientProviderError, "unexpected reply of {who}{details}; check OPENAI_BASE_URL, then run again")
+_TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
 
 
 def unusable(target: Target, problem: str, said: str = "", remedy: str = "check OPENAI_BASE_URL") -> FailedCallError:
@@ -143,10 +77,10 @@ def _transient(message: str) -> FailedCallError:
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
-def explain(error: openai.OpenAIError, target: Target, *signs: str) -> FailedCallError:
-    """Translate an error of the SDK, raised by a call to `target`; `signs` are what the caller knows of it."""
+def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCallError:
+    """Translate an error of the SDK, raised by a call to `target`; `codes` are what the caller knows of it."""
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, target, *signs)
+        return _explain_status(error, target, *codes)
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
@@ -166,53 +100,59 @@ def error_inside(body: Any, target: Target) -> FailedCallError | None:
     one = body[0] if isinstance(body, list) and body else body
     choices = one.get("choices") if isinstance(one, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
-    error = next((at["error"] for at in (one, choice) if isinstance(at, dict) and at.get("error")), None)
-    if error is None and isinstance(one, dict) and one.get("object") == "error":
-        error = one
-    if error is None:
+    told = [at["error"] for at in (one, choice) if isinstance(at, dict) and at.get("error")]
+    told += [one] if isinstance(one, dict) and one.get("object") == "error" else []
+    if not told:
         return None
-    details = error if isinstance(error, dict) else {"message": error}
-    words = " ".join(str(details.get(name)) for name in ("code", "type", "status"))
-    found = next((status for status, said in _WORDS_OF_STATUS.items() if re.search(said, words, re.IGNORECASE)), 500)
-    code = str(details.get("code") or details.get("status"))
-    return explain_told(int(code) if re.fullmatch("[45][0-9][0-9]", code) else found, details, target)
+    code = str(told[0].get("code")) if isinstance(told[0], dict) else ""
+    return explain_told(int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500, told[0], target)
 
 
 def explain_told(status: int, details: object, target: Target) -> FailedCallError:
     """Translate an error of which a status and the details arrived in another reply or file."""
-    said = details.get("message") if isinstance(details, dict) else details
     reply = httpx2.Response(status, request=httpx2.Request("POST", "http://reply"))
-    return explain(openai.APIStatusError(said if isinstance(said, str) else "", response=reply, body=details), target)
+    return explain(openai.APIStatusError("", response=reply, body=details), target)
 
 
-def signs_of(error: openai.APIStatusError, target: Target) -> set[int | str]:
-    """Return status, code and type of an error, and what its words say beyond these."""
-    signs: set[int | str] = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
-    if error.status_code not in _LENGTHS or signs & {"unsupported_parameter", "unsupported_value"}:
-        return signs
-    text = f"{error.param} {error.message} {error.body}".lower().replace("`", "").replace("'", "")
-    chat = target.settings == "LIGHTRAG_LLM__"
-    said = (sign for sign, words in _SAID.items() if (chat or sign != TOO_MANY_TOKENS) and re.search(words, text))
-    return signs | set(islice(said, 1))
+def has_no_room(error: openai.APIStatusError, target: Target) -> bool:
+    """Return True for an error that says that fewer output tokens may be asked for."""
+    return "name" in _rule(error, target)
 
 
-def _explain_status(error: openai.APIStatusError, target: Target, *more: str) -> FailedCallError:
-    signs = signs_of(error, target) | set(more)
-    kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _UNEXPECTED)
+@cache
+def _rules() -> list[dict[str, str]]:
+    text = resources.files(__package__).joinpath("openai_errors.toml").read_text("utf-8")
+    return list(tomllib.loads(text)["rule"])
+
+
+def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str, str]:
+    """Return the first rule that fits an error, to which the caller adds codes."""
+    known = {error.code, error.type, *codes}
+    told = f"{error.param} {error.message} {error.body}".lower() if error.status_code in _TOLD_IN_WORDS else ""
+    told = told.replace("`", "").replace("'", "")
+    return next(
+        rule
+        for rule in _rules()
+        if rule.get("of", target.settings) == target.settings
+        and (
+            re.fullmatch(rule.get("statuses", ""), str(error.status_code))
+            or not known.isdisjoint(rule.get("codes", "").split())
+            or ("words" in rule and re.search(rule["words"], told))
+        )
+    )
+
+
+def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:
+    rule = _rule(error, target, *codes)
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
-    transient = issubclass(kind, TransientProviderError)
+    transient = rule["kind"] == "transient"
     wait = _retry_after(error.response.headers) if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(ProviderAccessError(message), retry=False)
-    chat = target.settings == "LIGHTRAG_LLM__"
-    told = message.format(
-        who=who,
-        details=_details(error),
-        settings=target.settings,
-        length_setting="LIGHTRAG_CHUNKING__SIZE" if chat else f"{target.settings}MAX_INPUT_TOKENS",
-    )
-    return FailedCallError(kind(told), retry=transient, wait=wait)
+    length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
+    told = rule["message"].format(who=who, details=_details(error), settings=target.settings, length=length)
+    return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
 
 
 def _details(error: openai.APIStatusError) -> str:
