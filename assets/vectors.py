@@ -39,6 +39,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
                 "deleted": entry.deleted,
                 "dimensions": entry.dimensions,
                 "cut_texts": usage.cut_texts,
+                "refused_texts": usage.refused_texts,
                 "calls": usage.calls,
                 "stored_vectors": usage.stored,
                 "input_tokens": usage.input_tokens,

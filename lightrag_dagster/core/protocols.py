@@ -163,6 +163,7 @@ class Usage:
     cost_usd: float = 0.0
     failures: dict[str, int] = field(default_factory=dict)
     cut_texts: int = 0
+    refused_texts: int = 0
 
     def add(self, response: ChatResponse, *, stored: bool) -> None:
         """Count one response."""

@@ -58,6 +58,8 @@ _ROWS_PER_BLOCK = 16_384
 _ROWS_COUNTED = 512
 # Counts of more chunks may be rounded, and then differ from those of a clean build.
 _EXACT_ROWS = 1 << 24
+# Characters by which a refused text is named.
+_NAMED = 60
 _NO_IDS = pa.schema([("id", pa.string())]).empty_table()
 
 
@@ -139,11 +141,23 @@ async def embed_changed(
             report(name, done, entry.upserted)
 
         for rows in _distinct(connection.sql(_TO_EMBED).to_arrow_reader(_ROWS_PER_BLOCK)):
-            yield rows, await embedding.vectors_of(rows["text"].to_pylist(), count)
+            vectors = await embedding.vectors_of(rows["text"].to_pylist(), count)
+            if embedding.settings.provider != "offline":  # whose rules give a text without words the zero vector
+                _name_refused(name, rows, vectors)
+            yield rows, vectors
 
     if entry.upserted:
         await add_vectors(handle, entry, blocks())
     return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
+
+
+def _name_refused(name: str, rows: pa.Table, vectors: Vectors) -> None:
+    """Say which texts a model refused: their vector is zero, and so near nothing."""
+    refused = rows.filter(pa.array(~vectors.any(axis=1)))
+    if refused.num_rows:
+        texts = "; ".join(f"{one['id']} ({one['text'][:_NAMED]!r})" for one in refused.slice(0, 3).to_pylist())
+        told = "%s: the model refuses %d texts; words find them, their meaning does not: %s"
+        _log.warning(told, name, refused.num_rows, texts)
 
 
 def texts_to_embed(

@@ -199,7 +199,8 @@ class StoredEmbedder:
             reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
         self.usage.calls += 1
         bought = dict(zip(texts, vectors, strict=True))
-        self._store.put_many(bought)
+        # A text that was refused has the zero vector, and another run may ask for it again.
+        self._store.put_many({key: vector for key, vector in bought.items() if vector.any()})
         return bought
 
     def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:

@@ -6,6 +6,7 @@ answer, except for a count of tokens: one that is none is 0, as if it was not re
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +17,21 @@ from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import ChatResponse, token_count
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
-from lightrag_dagster.models.openai_errors import NOT_JSON, FailedCallError, Target, unusable
+from lightrag_dagster.models.openai_errors import NOT_JSON, FailedCallError, Target, error_inside, unusable
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
 
 SHAPELESS = "it is not shaped like a chat completion"
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+_ENDS = {
+    "length": re.compile("(?:max|model|context|token).*(?:tokens|length|limit|window|reached|exceeded)"),
+    "content_filter": re.compile(
+        "contentfilter|safety|imagesafety|recitation|prohibited|blocklist|spii|guardrail|sensitive|refusal"
+    ),
+    "error": re.compile(".*error|abort|malformed|cancel"),
+}
 
 
 def read_completion(content: bytes, target: Target) -> ChatResponse:
@@ -40,14 +50,18 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
 
 def chat_response(completion: Any, target: Target) -> ChatResponse:
     """Return the answer in a completion, read from JSON; raises as `read_completion`."""
+    if failed := error_inside(completion, target):
+        raise failed
+    said = ""
     try:
         choice = completion["choices"][0]
-        message, reason = choice["message"], _text(choice.get("finish_reason")) or "stop"
-        text, refusal = _text(message.get("content")), message.get("refusal")
+        said = json.dumps(choice)
+        message, reason = choice["message"], _reason(_text(choice.get("finish_reason")) or "stop")
+        text, refusal = _content(message.get("content")), message.get("refusal")
         if not reason.isprintable():
             raise ValueError("not every database can hold the finish reason")
     except MALFORMED:
-        raise unusable(target, SHAPELESS) from None
+        raise unusable(target, SHAPELESS, said) from None
     who = f"model {target.model} at {target.host}"
     if reason == "content_filter":
         raise _final(f"the content filter of {who} stopped the answer; change or remove the text")
@@ -57,7 +71,13 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
             raise FailedCallError(OutputLimitError(told), retry=False)
         if refusal and isinstance(refusal, str):
             raise _final(f"{who} refused to answer; change or remove the text")
-        raise unusable(target, "it is empty")
+        if isinstance(message.get("content"), list) or any(message.get(name) for name in _REASONING):
+            off = """{"reasoning_effort": "none"} or {"chat_template_kwargs": {"enable_thinking": false}}"""
+            remedy = f"switch that off, as by {target.settings}EXTRA_BODY={off}, or raise {target.settings}"
+            raise unusable(target, "the model only reasoned", said, f"{remedy}MAX_OUTPUT_TOKENS")
+        raise unusable(target, "it is empty", said)
+    if reason == "error":
+        raise unusable(target, "it was broken off by an error", said, "try another provider")
     usage = completion.get("usage")
     taken = _count(usage, "prompt_tokens")
     # No more than were taken in, else they would cost less than nothing.
@@ -67,7 +87,7 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
 
 def piece_text(piece: ChatCompletionChunk) -> str:
     """Return the text in a piece of a stream, "" if it has none; raises one of MALFORMED."""
-    return _text(piece.choices[0].delta.content) if piece.choices else ""
+    return _content(piece.choices[0].delta.content) if piece.choices else ""
 
 
 def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:
@@ -78,6 +98,8 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
     """
     try:
         answer = from_json(content)
+        if failed := error_inside(answer, target):
+            raise failed
         rows = [_numbers(item["embedding"]) for item in _ordered(answer["data"])]
     except MALFORMED:
         raise unusable(target, "it holds no embeddings") from None
@@ -92,14 +114,32 @@ def _ordered(items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(items, key=lambda item: item.get("index") or 0)
 
 
-def _numbers(embedding: str | list[float]) -> npt.NDArray[np.float64]:
-    """Read one vector, in base64 or as a list: a server may ignore the requested encoding."""
+def _numbers(embedding: str | list[float | str | None]) -> npt.NDArray[np.float64]:
+    """Read one vector, in base64, as a list or as its text: a server may ignore the requested encoding.
+
+    Its numbers may be texts too, and those that are none null.
+    """
     if isinstance(embedding, str):
-        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
-    row = np.array(list(embedding))
-    if row.ndim != 1 or row.dtype.kind not in "fiu":
+        if not embedding.lstrip().startswith("["):
+            return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
+        embedding = from_json(embedding)
+    if not isinstance(embedding, list) or any(isinstance(number, bool | list) for number in embedding[:2]):
         raise ValueError("an embedding is a list of numbers")
-    return row.astype(np.float64)
+    return np.array(embedding, dtype=np.float64)
+
+
+def _content(value: str | list[Any] | None) -> str:
+    """Return the text of a message; of one in parts, those of text, without thoughts and pictures."""
+    if not isinstance(value, list):
+        return _text(value)
+    parts = ({"text": part} if isinstance(part, str) else part for part in value)
+    return "".join(_text(part["text"]) for part in parts if part.get("type", "text") in ("text", "output_text"))
+
+
+def _reason(told: str) -> str:
+    """Return why an answer ended, in the words of OpenAI where others have their own for it."""
+    plain = "".join(filter(str.isalpha, told.lower())).removeprefix("finishreason")
+    return next((ours for ours, theirs in _ENDS.items() if theirs.match(plain)), told)
 
 
 def _text(value: str | None) -> str:

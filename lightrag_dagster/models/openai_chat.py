@@ -3,11 +3,12 @@
 `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the environment and never stored.
 """
 
+import logging
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import openai
@@ -20,7 +21,7 @@ from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
-from lightrag_dagster.models.openai_errors import explain, unusable
+from lightrag_dagster.models.openai_errors import explain, has_no_room, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
@@ -28,6 +29,11 @@ from lightrag_dagster.settings import LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
+_LEAST_OUTPUT = 256
+
+Posted = TypeVar("Posted")
+
+_log = logging.getLogger(__name__)
 
 
 class OpenAIChatModel:
@@ -40,6 +46,7 @@ class OpenAIChatModel:
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
+        self._room = 0
 
     @property
     def identity(self) -> str:
@@ -62,11 +69,16 @@ class OpenAIChatModel:
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[str]:
         """Yield an answer in pieces; raises as `complete`. It is retried only before its first piece."""
-        body = request_body(self._settings, request) | {"stream": True}
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
-            kind = AsyncStream[ChatCompletionChunk]
-            return await client.post(_PATH, cast_to=ChatCompletionChunk, body=body, stream=True, stream_cls=kind)
+            async def post(body: dict[str, Any]) -> AsyncStream[ChatCompletionChunk]:
+                kind = AsyncStream[ChatCompletionChunk]
+                streamed = body | {"stream": True}
+                return await client.post(
+                    _PATH, cast_to=ChatCompletionChunk, body=streamed, stream=True, stream_cls=kind
+                )
+
+            return await self._within_room(request, post)
 
         pieces = await self._endpoint.call(begin, rough_tokens(request))
         failed = None
@@ -100,7 +112,10 @@ class OpenAIChatModel:
         return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
-        response = await client.post(_PATH, cast_to=httpx2.Response, body=request_body(self._settings, request))
+        async def post(body: dict[str, Any]) -> httpx2.Response:
+            return await client.post(_PATH, cast_to=httpx2.Response, body=body)
+
+        response = await self._within_room(request, post)
         answered = read_completion(response.content, self._endpoint.target)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
@@ -109,6 +124,34 @@ class OpenAIChatModel:
             input_tokens=answered.input_tokens or rough_tokens(request),
             output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
         )
+
+    async def _within_room(self, request: ChatRequest, post: Callable[[dict[str, Any]], Awaitable[Posted]]) -> Posted:
+        """Post a request; where its output tokens have no room in the model's context, again with half as many.
+
+        A request for more tokens than usual is refused: there is an answer with the usual number.
+        """
+        body = request_body(self._settings, request)
+        name = next((one for one in ("max_completion_tokens", "max_tokens") if one in body), "")
+        wanted, usual = body.get(name, 0), request.max_output_tokens is None
+        if self._room and usual:
+            body[name] = min(wanted, self._room)
+        while True:
+            try:
+                posted = await post(body)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                fewer = body.get(name, 0) // 2
+                if not usual or fewer < _LEAST_OUTPUT or not has_no_room(error, self._endpoint.target):
+                    raise
+                body[name] = fewer
+                continue
+            if self._room < body.get(name, 0) < wanted:
+                self._room = body[name]
+                prefix, model = self._endpoint.target.settings, self._settings.model
+                _log.warning(
+                    "model %s has no room for %d output tokens; it is asked for %d: lower %sMAX_OUTPUT_TOKENS",
+                    *(model, wanted, self._room, prefix),
+                )
+            return posted
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:

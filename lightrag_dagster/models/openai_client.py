@@ -13,15 +13,14 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
-    retry_if_exception,
     stop_after_attempt,
     wait_exponential,
     wait_random,
 )
 
 from lightrag_dagster.core.progress import note
-from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain, timed_out
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
+from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -30,6 +29,8 @@ _JITTER = wait_random(0, 0.5)
 _BACKOFF = wait_exponential(multiplier=0.5, max=30) + _JITTER
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
 _SILENCE_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+_MOST_FORBIDDEN = 20
 
 Answer = TypeVar("Answer")
 
@@ -61,6 +62,7 @@ class Endpoint:
             name=f"{self.target.host} {settings.model}",
             reserve_time=reserve_time,
         )
+        self._passed, self._forbidden, self._untold = False, 0, 0
         self._silence = _Silence(self.target.host, 1 + settings.max_retries)
 
     async def call(self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], tokens: int) -> Answer:
@@ -71,11 +73,17 @@ class Endpoint:
         Raises:
             ProviderError: the last attempt failed; the error has no cause or context, which might hold the key.
         """
-        client = self._connected()
+        client, said = self._connected(), [""]
+
+        def again(state: RetryCallState) -> bool:
+            error = state.outcome.exception() if state.outcome else None
+            said.append(error.said if isinstance(error, FailedCallError) else "")
+            return isinstance(error, FailedCallError) and error.retry and not _is_said_again(said)
+
         retrying = AsyncRetrying(
             stop=stop_after_attempt(1 + self._settings.max_retries),
             wait=_wait,
-            retry=retry_if_exception(lambda error: isinstance(error, FailedCallError) and error.retry),
+            retry=again,
             before_sleep=lambda state: self._silence.say(state.attempt_number + 1),
             reraise=True,
         )
@@ -86,6 +94,8 @@ class Endpoint:
                 return await retrying(self._attempt, send, client, tokens)
             except FailedCallError as failed:
                 error = failed.error
+                if _is_said_again(said):
+                    error = PermanentProviderError(f"{error}; it said so twice")
             finally:
                 self._silence.count(-1)
         raise error
@@ -102,12 +112,29 @@ class Endpoint:
         try:
             # The SDK's own timeout starts again with every byte that arrives.
             async with asyncio.timeout(self._settings.timeout):
-                return await send(client)
+                answer = await send(client)
+            self._passed, self._forbidden = True, 0
+            return answer
         except TimeoutError:
             failed = timed_out(self.target)
+        except openai.PermissionDeniedError as error:
+            failed = explain(error, self.target, *([FORBIDDEN_TEXT] if await self._is_about_text(error) else []))
         except openai.OpenAIError as error:
             failed = explain(error, self.target)
         raise failed
+
+    async def _is_about_text(self, error: openai.PermissionDeniedError) -> bool:
+        """Return True if a server or a gateway before it that lets other calls pass forbids this one.
+
+        The calls in flight tell, if none has ended. A page of a gateway is about a text however often it comes; after
+        many other refusals in a row, the key is no longer good.
+        """
+        self._forbidden += 1
+        self._untold += 1
+        while not self._passed and self._untold < self._silence.open:
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._untold -= 1
+        return self._passed and (not isinstance(error.body, dict | list) or self._forbidden <= _MOST_FORBIDDEN)
 
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
@@ -140,16 +167,16 @@ class _Silence:
 
     def __init__(self, host: str, attempts: int) -> None:
         self._text = f"waiting for {host}, attempt {{}} of {attempts}"
-        self._open = self._said = 0
+        self.open = self._said = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def count(self, change: int) -> None:
         """Count a call that begins (1) or is over (-1), and listen from now on."""
-        self._open += change
+        self.open += change
         if self._timer is not None:
             self._timer.cancel()
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self._open else None
+        self._timer = loop.call_later(_SILENCE_SECONDS, self.say, 1) if self.open else None
         if self._said:
             self._said = 0
             note("")
@@ -185,6 +212,11 @@ def _host(base_url: str) -> str:
     if not usable:
         raise ProviderAccessError("OPENAI_BASE_URL is not a usable URL; it looks like http://localhost:8000/v1")
     return url.netloc.decode("ascii")
+
+
+def _is_said_again(said: list[str]) -> bool:
+    """Return True if a model's last answer of no use is the one before it."""
+    return bool(said[-1]) and said[-2:] == [said[-1]] * 2
 
 
 def _wait(state: RetryCallState) -> float:

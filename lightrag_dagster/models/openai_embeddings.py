@@ -1,8 +1,11 @@
 """Embedding models behind an OpenAI-compatible endpoint."""
 
 import asyncio
+import logging
 import re
+import sys
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -13,9 +16,11 @@ from openai import AsyncOpenAI
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
+from lightrag_dagster.errors import EmbeddingError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_embedder_identity
 from lightrag_dagster.models.openai_answers import read_embeddings
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
+from lightrag_dagster.models.openai_errors import FailedCallError, explain
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
@@ -23,12 +28,22 @@ from lightrag_dagster.settings import EmbeddingSettings
 _ENCODING = "o200k_base"
 # OpenAI's models that can shorten their vectors; other servers reject the parameter.
 _SHORTENING = re.compile(r"(?:^|/)text-embedding-3-")
-_hosts_without_base64: set[str] = set()
-"""Servers that refused base64 and then answered with floats, as this process found out."""
+_PROBE = ["text"]
+_CUTS = 6
+_REFUSALS = (PermanentProviderError, EmbeddingError)
+_encodings: dict[str, str] = {}
+"""Server → the encoding it answered in, base64 or float, as this process found out."""
+
+_log = logging.getLogger(__name__)
 
 
 class OpenAIEmbedder:
-    """An embedding model behind `/embeddings`; one request for each call of a method."""
+    """An embedding model behind `/embeddings`; one request for each call of a method, unless a text is refused.
+
+    Then the request is halved until that text is alone. It is cut shorter, to a thirty-second; a text that is refused
+    even so gets the zero vector, which is near nothing. A server that refuses a word as well refuses no text: its error
+    ends the call. If there were just too many texts, fewer are sent from then on.
+    """
 
     def __init__(
         self,
@@ -42,6 +57,7 @@ class OpenAIEmbedder:
         self._billed = billed or {}
         self._usage = usage
         self._endpoint = Endpoint(settings, reserve_time)
+        self._most = sys.maxsize
 
     @property
     def identity(self) -> str:
@@ -67,15 +83,15 @@ class OpenAIEmbedder:
             "lightrag.texts": len(texts),
         }
         with span(f"embeddings {self._settings.model}", asked | dict(self._billed), is_call=True):
-            return await self._endpoint.call(lambda client: self._ask(client, fitting), sum(map(rough_tokens, fitting)))
+            return await self._halved(fitting)
 
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return None: these models do not use the corpus."""
         return None
 
     async def embed_queries(self, texts: Sequence[str], corpus_state: Vectors | None = None) -> Vectors:
-        """Return unit vectors, the same as for documents."""
-        return await self.embed_documents(texts)
+        """Return unit vectors, the same as for documents; a question that is refused is an error."""
+        return await self._vectors([await self._cut(text) for text in texts], patient=True)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -90,16 +106,71 @@ class OpenAIEmbedder:
         self._usage.cut_texts += cut != text
         return cut
 
+    async def _halved(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, in several requests if one is refused."""
+        refused = None
+        if len(texts) <= self._most:
+            try:
+                return await self._vectors(texts)
+            except _REFUSALS as error:
+                refused = error
+            await self._vectors(_PROBE, patient=True)
+        if len(texts) == 1:
+            return await self._shorter(texts[0])
+        middle, at_fault = len(texts) // 2, self._at_fault
+        halves = [await self._halved(texts[:middle]), await self._halved(texts[middle:])]
+        if isinstance(refused, PermanentProviderError) and self._at_fault == at_fault:
+            self._most = min(self._most, len(texts) - middle)
+            target = self._endpoint.target
+            _log.warning(
+                "%s takes at most %d texts in a request; set %sBATCH_SIZE", target.host, self._most, target.settings
+            )
+        return np.concatenate(halves)
+
+    @property
+    def _at_fault(self) -> int:
+        return self._usage.cut_texts + self._usage.refused_texts
+
+    async def _shorter(self, text: str) -> Vectors:
+        """Return the vector of the longest start of a text that is taken, the zero vector if none is."""
+        for cut in range(_CUTS):
+            try:
+                vectors = await self._vectors([text[: max(1, len(text) >> cut)]])
+            except _REFUSALS:
+                continue
+            self._usage.cut_texts += cut > 0
+            return vectors
+        await self._vectors(_PROBE, patient=True)  # as long as it is not the server that has failed meanwhile
+        self._usage.refused_texts += 1
+        return np.zeros((1, self.dimensions), dtype=np.float32)
+
+    async def _vectors(self, texts: Sequence[str], *, patient: bool = False) -> Vectors:
+        """Return the vectors of texts in one request; only a `patient` one is repeated after HTTP 500."""
+
+        async def ask(client: AsyncOpenAI) -> Vectors:
+            try:
+                return await self._ask(client, texts)
+            except openai.InternalServerError as error:
+                if patient or error.status_code != HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise
+                # Some fail so for one text: the numbers of its vector are none.
+                failed = EmbeddingError(str(explain(error, self._endpoint.target)))
+            raise failed
+
+        return await self._endpoint.call(ask, sum(map(rough_tokens, texts)))
+
     async def _ask(self, client: AsyncOpenAI, texts: Sequence[str]) -> Vectors:
         host = self._endpoint.target.host
-        if host in _hosts_without_base64:
-            return await self._post(client, texts, "float")
+        if known := _encodings.get(host):
+            return await self._post(client, texts, known)
+        encoding = "base64"
         try:
-            return await self._post(client, texts, "base64")
+            vectors = await self._post(client, texts, encoding)
         except (openai.BadRequestError, openai.UnprocessableEntityError):
             # If something else was wrong, this is refused too.
-            vectors = await self._post(client, texts, "float")
-        _hosts_without_base64.add(host)
+            encoding = "float"
+            vectors = await self._post(client, texts, encoding)
+        _encodings[host] = encoding
         return vectors
 
     async def _post(self, client: AsyncOpenAI, texts: Sequence[str], encoding: str) -> Vectors:
@@ -114,4 +185,8 @@ class OpenAIEmbedder:
         if not tokens:
             warn_of_estimate(target)
         self._usage.input_tokens += tokens or sum(map(rough_tokens, texts))
-        return unit_vectors(rows, len(texts), self.dimensions, f"model {target.model} at {target.host}")
+        who = f"model {target.model} at {target.host}"
+        if len(rows) < len(texts):
+            told = f"{who} returned {len(rows)} vectors for {len(texts)} texts; choose another model"
+            raise FailedCallError(PermanentProviderError(told), retry=False)
+        return unit_vectors(rows, len(texts), self.dimensions, who)

@@ -5,9 +5,12 @@ Messages never quote the server: its text may hold the key or a request id.
 
 import re
 import time
-from collections.abc import Set as AbstractSet
+import tomllib
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import cache
+from importlib import resources
+from typing import Any
 
 import httpx2
 import openai
@@ -33,63 +36,34 @@ class Target:
 
 
 class FailedCallError(Exception):
-    """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help."""
+    """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help.
 
-    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None) -> None:
+    `said` is what a model answered, if that was of no use: when it says the same again, no retry helps.
+    """
+
+    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "") -> None:
         super().__init__(str(error))
         self.error = error
         self.retry = retry
         self.wait = wait
+        self.said = said
 
 
-# Status, error codes or error types; our error; its message. The first match counts.
-_RULES: tuple[tuple[AbstractSet[int | str], type[ProviderError], str], ...] = (
-    (
-        {402, "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated"},
-        ProviderAccessError,
-        "the quota at {who} is used up; add credit, then run again: what has arrived is kept",
-    ),
-    ({401, 403}, ProviderAccessError, "access refused by {who}; check OPENAI_API_KEY and its permissions"),
-    (
-        {404, "unsupported_parameter", "unsupported_value", "model_not_found", "invalid_api_key"},
-        ProviderAccessError,
-        "model or parameters unknown to {who}{details}; check {settings}MODEL and OPENAI_BASE_URL",
-    ),
-    (
-        {*range(300, 400)},
-        ProviderAccessError,
-        "{who} redirects to another address; set OPENAI_BASE_URL to that one, then run again: what has arrived is kept",
-    ),
-    (
-        {429},
-        TransientProviderError,
-        "too many requests for {who}; run again later, or lower {settings}MAX_CONCURRENCY",
-    ),
-    ({408, 409, 425, *range(500, 600)}, TransientProviderError, "temporary failure of {who}; run again later"),
-    (
-        {413, "context_length_exceeded"},
-        PermanentProviderError,
-        "text too long for {who}; lower {length_setting} or choose another {settings}MODEL",
-    ),
-    (
-        {"content_filter", "content_policy_violation"},
-        PermanentProviderError,
-        "text rejected by the content filter of {who}; change or remove the text",
-    ),
-    (
-        {400, 422},
-        PermanentProviderError,
-        "request refused by {who}{details}; check {settings}MODEL and the text",
-    ),
-)
-# No word about the text: a proxy or another kind of server, as likely as not.
-_UNEXPECTED = (TransientProviderError, "unexpected reply of {who}{details}; check OPENAI_BASE_URL, then run again")
+FORBIDDEN_TEXT = "forbidden_text"
+"""The code of an error about one text alone, as the caller finds out."""
+
+_KINDS: dict[str, type[ProviderError]] = {
+    "access": ProviderAccessError,
+    "permanent": PermanentProviderError,
+    "transient": TransientProviderError,
+}
+_TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
 
 
-def unusable(target: Target, problem: str) -> FailedCallError:
-    """Return the failure of an answer that arrived and cannot be used for this problem."""
+def unusable(target: Target, problem: str, said: str = "", remedy: str = "check OPENAI_BASE_URL") -> FailedCallError:
+    """Return the failure of an answer that arrived and cannot be used for this problem; `said` by a model."""
     message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
-    return _transient(f"{message}; check OPENAI_BASE_URL, then run again")
+    return FailedCallError(TransientProviderError(f"{message}; {remedy}, then run again"), retry=True, said=said)
 
 
 def timed_out(target: Target) -> FailedCallError:
@@ -103,10 +77,10 @@ def _transient(message: str) -> FailedCallError:
     return FailedCallError(TransientProviderError(message), retry=True)
 
 
-def explain(error: openai.OpenAIError, target: Target) -> FailedCallError:
-    """Translate an error of the SDK, raised by a call to `target`."""
+def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCallError:
+    """Translate an error of the SDK, raised by a call to `target`; `codes` are what the caller knows of it."""
     if isinstance(error, openai.APIStatusError):
-        return _explain_status(error, target)
+        return _explain_status(error, target, *codes)
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
@@ -117,28 +91,68 @@ def explain(error: openai.OpenAIError, target: Target) -> FailedCallError:
         return timed_out(target)
     if isinstance(error, openai.APIConnectionError):
         return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
-    return unusable(target, NOT_JSON)
+    told = error_inside({"error": error.body}, target) if isinstance(error, openai.APIError) else None
+    return told or unusable(target, NOT_JSON)
 
 
-def _explain_status(error: openai.APIStatusError, target: Target) -> FailedCallError:
-    signs = {error.status_code, *(sign for sign in (error.code, error.type) if isinstance(sign, str))}
-    if "context length" in error.message.lower():
-        signs.add("context_length_exceeded")
-    kind, message = next(((kind, message) for known, kind, message in _RULES if known & signs), _UNEXPECTED)
+def error_inside(body: Any, target: Target) -> FailedCallError | None:
+    """Return the failure that a reply tells which is none by its status, or None if it tells of none."""
+    one = body[0] if isinstance(body, list) and body else body
+    choices = one.get("choices") if isinstance(one, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    told = [at["error"] for at in (one, choice) if isinstance(at, dict) and at.get("error")]
+    told += [one] if isinstance(one, dict) and one.get("object") == "error" else []
+    if not told:
+        return None
+    code = str(told[0].get("code")) if isinstance(told[0], dict) else ""
+    return explain_told(int(code) if re.fullmatch("[45][0-9][0-9]", code) else 500, told[0], target)
+
+
+def explain_told(status: int, details: object, target: Target) -> FailedCallError:
+    """Translate an error of which a status and the details arrived in another reply or file."""
+    reply = httpx2.Response(status, request=httpx2.Request("POST", "http://reply"))
+    return explain(openai.APIStatusError("", response=reply, body=details), target)
+
+
+def has_no_room(error: openai.APIStatusError, target: Target) -> bool:
+    """Return True for an error that says that fewer output tokens may be asked for."""
+    return "name" in _rule(error, target)
+
+
+@cache
+def _rules() -> list[dict[str, str]]:
+    text = resources.files(__package__).joinpath("openai_errors.toml").read_text("utf-8")
+    return list(tomllib.loads(text)["rule"])
+
+
+def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str, str]:
+    """Return the first rule that fits an error, to which the caller adds codes."""
+    known = {error.code, error.type, *codes}
+    told = f"{error.param} {error.message} {error.body}".lower() if error.status_code in _TOLD_IN_WORDS else ""
+    told = told.replace("`", "").replace("'", "")
+    return next(
+        rule
+        for rule in _rules()
+        if rule.get("of", target.settings) == target.settings
+        and (
+            re.fullmatch(rule.get("statuses", ""), str(error.status_code))
+            or not known.isdisjoint(rule.get("codes", "").split())
+            or ("words" in rule and re.search(rule["words"], told))
+        )
+    )
+
+
+def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:
+    rule = _rule(error, target, *codes)
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
-    transient = issubclass(kind, TransientProviderError)
+    transient = rule["kind"] == "transient"
     wait = _retry_after(error.response.headers) if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(ProviderAccessError(message), retry=False)
-    chat = target.settings == "LIGHTRAG_LLM__"
-    told = message.format(
-        who=who,
-        details=_details(error),
-        settings=target.settings,
-        length_setting="LIGHTRAG_CHUNKING__SIZE" if chat else f"{target.settings}MAX_INPUT_TOKENS",
-    )
-    return FailedCallError(kind(told), retry=transient, wait=wait)
+    length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
+    told = rule["message"].format(who=who, details=_details(error), settings=target.settings, length=length)
+    return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
 
 
 def _details(error: openai.APIStatusError) -> str:

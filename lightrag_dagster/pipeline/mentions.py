@@ -1,14 +1,16 @@
 """The tables `entity_mentions`, `relation_mentions` and `parsed` of a source, and its acceptance."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -16,22 +18,25 @@ from lightrag_dagster.pipeline.shards import (
     ShardResult,
     StageReport,
     each_shard,
+    ingestion,
     report,
 )
-from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.duckdb import in_memory
-from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns
+from lightrag_dagster.storage.versions import TableVersion
 
 PARSED_COLUMNS = ["chunk_id", "extraction_key", "status", "responses"]
 """Columns of an extraction that decide its mentions."""
 
 ANSWERED_COLUMNS = ["chunk_id", "extraction_key", "status", "rounds"]
 """Columns that tell the answers about a chunk from others; without the responses, which are long."""
+
+PASSAGES = pa.schema([*map(CHUNKS.field, ("chunk_id", "content"))])
+"""Columns of CHUNKS that parsing reads."""
 
 
 def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tuple[list[StageReport], Acceptance]:
@@ -41,13 +46,15 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     recipe = recipes.of_tables["parsed"]
-    with ingesting(tables.home, source, STEP_SECONDS):
+    with ingestion(tables, source) as scratch:
         extractions = tables.require("extractions", source)
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
-        before = _parsed_before(tables, source, recipe), _answered_before(tables, source)
-        parse = partial(_parse_shard, IngestionStep.of(source, tables, recipes), extractions.version, *before)
+        parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)
+        parse = partial(_parse_shard, step, extractions.version, parsed, _answered_before(tables, source))
+        passages = _passages_of(step, extractions, parsed, scratch)
         with open_engine(recipes.settings.engine) as engine:
-            made = each_shard(engine, parse, parts, ("mentions", parts, extractions.rows))
+            tasks = ((shard, passages(shard)) for shard in parts)
+            made = each_shard(engine, parse, tasks, ("mentions", parts, extractions.rows))
         reports = []
         new_sums = sum((Counter(one.new_sums) for one in made), Counter())
         for position, name in enumerate(PARSED_TABLES):
@@ -60,15 +67,19 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
 
 
 def _parse_shard(
-    step: IngestionStep, extractions: str, parsed: Reusable, answered: str | None, shard: Shard
+    step: IngestionStep, extractions: str, parsed: Reusable, answered: str | None, task: tuple[Shard, pa.Table]
 ) -> ShardResult:
-    """Parse the responses of a shard, except those that were `parsed` before; `answered` is the accepted version."""
+    """Parse the responses of a shard, given the texts of its chunks, except those that were `parsed` before.
+
+    `answered` is the accepted version.
+    """
+    shard, passages = task
     rows = step.read_shard("extractions", extractions, shard)
     kept, left = [SOURCE_TABLES[name].empty_table() for name in PARSED_TABLES], rows
     if parsed.versions:
         earlier = parsed.first(step, "extractions", shard, PARSED_COLUMNS)
         *kept, left = keep_mentions(rows, earlier, [parsed.first(step, name, shard) for name in PARSED_TABLES])
-    made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left), strict=True)]
+    made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left, passages), strict=True)]
     with ThreadPoolExecutor(len(made)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, PARSED_TABLES, made))
     counted = made[-1]
@@ -76,6 +87,23 @@ def _parse_shard(
         earlier = step.read_shard("extractions", answered, shard, ANSWERED_COLUMNS)
         counted = of_new_answers(counted, rows, earlier)
     return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
+
+
+def _passages_of(
+    step: IngestionStep, extractions: TableVersion, parsed: Reusable, scratch: Path
+) -> Callable[[Shard], pa.Table]:
+    """Return a function that reads the texts of a shard's chunks, of several shards only where an answer is new."""
+    chunks = extractions.inputs["chunks"]
+    if extractions.shards == 1:
+        return lambda _: step.tables.read("chunks", step.source, chunks, PASSAGES.names)
+    from lightrag_dagster.storage.duckdb import view_files
+
+    with open_sql(scratch, extractions.shards) as connection:
+        view_files(connection, "chunk", step.open("chunks", chunks), CHUNKS)
+        view_files(connection, "answer", step.open("extractions", extractions.version), EXTRACTIONS)
+        earlier = parsed.open(step, "extractions") if parsed.versions else []
+        view_files(connection, "earlier", earlier, EXTRACTIONS)
+        return partition(connection, sql("passages"), scratch / "passages", PASSAGES).of
 
 
 def _parsed_before(tables: SourceTables, source: str, recipe: str) -> Reusable:

@@ -32,7 +32,7 @@ from tests.loopback import Answer, Loopback, Received, Reply, unused_port
 
 @pytest.fixture(autouse=True)
 def _nothing_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_embeddings, "_hosts_without_base64", set())
+    monkeypatch.setattr(openai_embeddings, "_encodings", {})
 
 
 REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "Text")))
@@ -53,6 +53,15 @@ def embed(texts: list[str], usage: Usage | None = None, **settings: Any) -> Vect
         embedder = OpenAIEmbedder(EmbeddingSettings(provider="openai", **chosen), usage or Usage())
         async with _closing(embedder):
             return await embedder.embed_documents(texts)
+
+    return asyncio.run(run())
+
+
+def embed_question(texts: list[str]) -> Vectors:
+    async def run() -> Vectors:
+        embedder = OpenAIEmbedder(EmbeddingSettings(provider="openai", model="m", dimensions=8), Usage())
+        async with _closing(embedder):
+            return await embedder.embed_queries(texts)
 
     return asyncio.run(run())
 
@@ -487,12 +496,12 @@ def test_vectors_are_the_same_in_base64_and_as_floats(
 
 
 def test_a_request_refused_for_another_reason_leaves_base64_on(loopback: Loopback) -> None:
-    loopback.script.extend([Reply.error(400), Reply.error(400)])
+    loopback.script.extend([Reply.error(400)] * 4)
     with pytest.raises(PermanentProviderError, match="request refused"):
         embed(["text"])
     embed(["text"])
     asked = [received.body["encoding_format"] for received in loopback.requests]
-    assert asked == ["base64", "float", "base64"]
+    assert asked == ["base64", "float", "base64", "float", "base64"]
 
 
 def test_only_models_that_can_shorten_are_told_the_length(loopback: Loopback) -> None:
@@ -532,9 +541,11 @@ def _data(*vectors: object) -> Reply:
     ],
 )
 def test_unusable_vectors_are_named(loopback: Loopback, reply: Reply, says: str) -> None:
-    loopback.script.append(reply)
-    with pytest.raises(EmbeddingError, match=says):
+    loopback.fault = lambda received: reply if len(received.body["input"]) == 2 else _data([0.0] * 8)
+    with pytest.raises(EmbeddingError, match="zero or not finite"):  # those of a word alone are, too
         embed(["one", "two"])
+    with pytest.raises((EmbeddingError, PermanentProviderError), match=says):
+        embed_question(["one", "two"])
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,9 @@ SHAPELESS: list[Any] = [
     completion(True),
     completion("le\x00ngth"),
     completion(content=5),
-    completion(content=["Hello"]),
-    completion(content=[{"type": "text", "text": "Hello"}]),
+    completion(content=[5]),
+    completion(content=[{"type": "text", "text": 5}]),
+    completion(content=[{"type": "text"}]),
     completion(content={"text": "Hello"}),
     completion(content=True),
     {"choices": None},
@@ -232,7 +233,7 @@ def test_tokens_of_embeddings_are_counted_by_the_same_rule(
 @pytest.mark.parametrize(
     "reply",
     [
-        vectors(["1", "0"], [0, 1]),
+        vectors(["one", "0"], [0, 1]),
         vectors([[1, 0], [1, 0]], [[0, 1], [0, 1]]),
         vectors([True, False], [True, True]),
         vectors([10**400, 0], [0, 1]),
@@ -257,7 +258,7 @@ def test_embeddings_of_another_shape_are_unusable(loopback: Loopback, settings: 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e200])
 def test_a_vector_that_is_not_finite_is_an_error(loopback: Loopback, settings: Settings, value: float) -> None:
-    loopback.script.append(vectors([value, 0], [0, 1]))
+    loopback.script.extend([vectors([value, 0], [0, 1]), vectors([value, 0], numbers=(0,))])
     with pytest.raises(EmbeddingError, match="zero or not finite"):
         embedded(settings)
 

@@ -1,6 +1,7 @@
 """Cleaning of the names, types, keywords and descriptions that a model writes.
 
-Each function returns the empty string for a value that cannot be used, and returns its own results unchanged.
+Each function returns the empty string for a value that cannot be used, and returns its own results unchanged. Marks of
+Markdown go from names, types and keywords; in descriptions they may mean something.
 """
 
 import html
@@ -59,8 +60,9 @@ _QUOTES_AT_CJK = re.compile(
 _OPENING_SINGLE_QUOTE = re.compile(r"(?<!\w)‘")
 _STRAY_QUOTES = re.compile(r"(?<!\w)[‘’](?!\w)")
 _SINGLE_QUOTES = re.compile(r"(?<!\w)[‘’]|[‘’](?!\w)")
-# A text that no rule below could change: ASCII from a letter to the end of a word or sentence, without & < : and =.
-_PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-9;>-~]*[!-%'-9;>-~])?")
+# A text that no rule below could change: ASCII from a letter to the end of a word or sentence, without & < : = and the
+# marks of Markdown.
+_PLAIN = re.compile(r"[A-Za-z](?:[ !-%'-)+-9;>-Z\]^_a-~]*[!-%'-)+-9;>-Z\]^_a-~])?")
 _SHORT_NUMBER = re.compile(r"[0-9]{1,2}|[0-9.]*\.[0-9.]*")
 
 
@@ -79,8 +81,24 @@ _TYPE_LABEL = _label(r"(?:(?:entity|node)[ _-]?)?(?:types?|category|class|kind)"
 _KEYWORDS_LABEL = _label(r"(?:relation(?:ship)?[ _-]?)?(?:keywords?|types?)")
 _DESCRIPTION_LABEL = _label(r"(?:(?:entity|node|relation(?:ship)?)[ _-]?)?desc(?:ription)?")
 
-_TYPE_ENDS = re.compile(r"[,;，；、]")
-_NO_TYPE = re.compile(r".*['()<>|/\\].*|__proto__|constructor|prototype")
+# `**Corley**`, `*Homo sapiens*`, code in backticks; underscores unless the text is an identifier, such as `__init__`.
+_EMPHASIS = re.compile(
+    r"(?<![\w*])(?P<star>\*{1,3})(?=[^\s*])(?P<starred>[^*]+)(?<=\S)(?P=star)(?![\w*])"
+    r"|(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
+    r"|(?<!\w)(?P<under>_{1,2})(?P<lined>[^\W_][^_]* [^_]*[^\s_]|[A-Z][a-z]+)(?P=under)(?!\w)"
+)
+_HEADING_OR_LINK = re.compile(r"\A#{1,6}\s+|!?\[(?P<shown>[^\[\]]+)\]\((?:https?:|[/#.])[^()\s]*\)")
+_ESCAPED_MARK = re.compile(r"\\(?=[*_`#\[\]])")
+
+USUAL_TYPES = {
+    *("person", "creature", "organization", "location", "event", "concept"),
+    *("method", "content", "data", "artifact", "naturalobject", "other"),
+}
+"""The types that the prompts suggest."""
+
+_TYPE_ENDS = re.compile(r"[,;，；、/|／｜()（）]")
+_TYPES_JOINED = re.compile(r"\s(?:and|or|und|oder|et|ou|y|&|\+)\s", re.IGNORECASE)
+_NO_TYPE = re.compile(r".*['<>\\].*|__proto__|constructor|prototype")
 
 
 def visible(text: str) -> str:
@@ -101,8 +119,10 @@ def unescaped(text: str) -> str:
 
 
 def normalise_name(text: str) -> str:
-    """Return an entity's name on one line and within its limits: no label, markup, invisible character or quotes."""
+    """Return an entity's name on one line: no label, markup, invisible character or quotes; none if it is too long."""
     name = _settled(text, _name_pass)
+    if len(name) > MAX_NAME_CHARACTERS:
+        return ""
     return name if len(name) * 4 <= _MAX_NAME_BYTES else _settled(_cut(name), _name_pass)
 
 
@@ -144,7 +164,8 @@ def _name_pass(text: str) -> str:
 def _type_pass(text: str) -> str:
     types = _TYPE_ENDS.split(_one_line(_without(_TYPE_LABEL, text)))
     first = next(filter(None, (one.strip(" []{}【】［］") for one in types)), "")
-    return "".join(first.lower().split())
+    usual = "".join(_TYPES_JOINED.split(first)[0].lower().split())
+    return usual if usual in USUAL_TYPES else "".join(first.lower().split())
 
 
 def _keywords_pass(text: str) -> str:
@@ -160,8 +181,16 @@ def _without(label: re.Pattern[str], text: str) -> str:
     return text[found.end() :] if found else text
 
 
+def _unmarked(text: str) -> str:
+    """Return a name or type without the marks of Markdown; a star or underscore inside a word is part of it."""
+    if not any(mark in text for mark in "*`_[#\\"):
+        return text
+    text = _HEADING_OR_LINK.sub(lambda found: found["shown"] or "", _ESCAPED_MARK.sub("", text.strip()))
+    return _EMPHASIS.sub(lambda found: found["starred"] or found["code"] or found["lined"], text)
+
+
 def _one_line(text: str) -> str:
-    text = " ".join(_cleaned(text, _NAME_SPACES).split())
+    text = _unmarked(" ".join(_cleaned(text, _NAME_SPACES).split()))
     if text.isascii() or not _QUOTE.search(text):
         return text
     text = _QUOTES_AT_CJK.sub("", text).replace("“", "").replace("”", "")

@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx2
-import openai
-
 from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import TransientProviderError
 from lightrag_dagster.models.openai_answers import MALFORMED, chat_response
-from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain
+from lightrag_dagster.models.openai_errors import FailedCallError, Target, explain_told
 
 _KEY = 3  # The position of the key in a request line split at its quotes: `{"custom_id": "KEY", …`.
 _REASONS = {"expired": "it was still waiting when the batch expired", "cancelled": "the batch was cancelled"}
@@ -70,10 +67,6 @@ def _outcome(response: Any, error: Any, target: Target) -> ChatResponse | Failed
         except FailedCallError as failed:
             return failed
     if isinstance(status, int) and 400 <= status < 600:
-        details = body.get("error") if isinstance(body, dict) else None
-        said = details.get("message") if isinstance(details, dict) else None
-        message = said if isinstance(said, str) else ""
-        reply = httpx2.Response(status, request=httpx2.Request("POST", "http://batch"))
-        return explain(openai.APIStatusError(message, response=reply, body=details), target)
+        return explain_told(status, body.get("error") if isinstance(body, dict) else None, target)
     expired = isinstance(error, dict) and error.get("code") == "batch_expired"
     return unanswered(target, "expired" if expired else None)

@@ -1,21 +1,45 @@
-"""Answers that hold a JSON object instead of rows: `{"entities": [...], "relationships": [...]}`.
+"""Answers in JSON instead of rows: `{"entities": [...], "relationships": [...]}`.
 
-The object is the first thing in the answer that opens with a brace. An answer that opens with `[` outside quotes is a
-list and is refused, so that none of its items is taken for the answer. If an object is not valid JSON, each item is
-decoded or repaired by itself: one broken item costs no other, and the time stays linear.
+Models also write several such objects, one item a line, a bare list, other names for the keys, or all of it inside of
+another object. Values are read one after another, from the first brace outside quotes. From the first on that is not
+valid, each item is decoded or repaired by itself: one broken item costs no other, and the time stays linear.
 """
 
 import json
 import re
+from contextlib import suppress
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from lightrag_dagster.stages.extraction.records import EntityRecord, RelationRecord, make_entity, make_relation
 from lightrag_dagster.stages.extraction.rejections import BROKEN_ITEM, NO_OBJECT, Rejected
+from lightrag_dagster.stages.extraction.tuple_rows import Kind
 
-_FIRST_OPENER = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z))*+\{', re.DOTALL)
-_ITEM = re.compile(r"\{\s*(?![\"'“]?(?:entities|relationships)\b)[\"'“]?\w+[\"'”]?\s*:")
-_LISTS = re.compile("entities|relationships")
+_LIST = r"(?:extracted_?)?(?:(?P<entity>entit(?:y|ies)|nodes?)|relation(?:ship)?s?|edges?|triples?)(?:_?list)?"
+_LIST_KEY = re.compile(_LIST, re.IGNORECASE)
+_BEFORE_VALUE = re.compile(
+    r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\[(?!\s*[\[{]))*+(?=[\[{])',
+    re.DOTALL,
+)
+_BEGINS = rf"{_LIST}[\"'”]?\s*:\s*[\[{{n]"
+_LIST_BEGINS = re.compile(_BEGINS, re.IGNORECASE)
+# The start of an item, not of an object around one.
+_ITEM = re.compile(rf"\{{\s*[\"'“]?(?!{_BEGINS})\w+[\"'”]?\s*:(?!\s*(?:\{{|\[\s*\{{))", re.IGNORECASE)
+_END = r"(?:entity|node)?(?:name|id)?"
+_FIELDS: dict[Kind, re.Pattern[str]] = {
+    "entity": re.compile(
+        r"(?P<name>(?:entity|node)?(?:name|title)|entity)|(?P<id>id)|(?P<type>(?:entity|node)?(?:type|category|kind)|label)"
+        r"|(?P<description>(?:entity|node)?(?:desc|description|summary))"
+    ),
+    "relation": re.compile(
+        rf"(?P<source>(?:source|src|head|subject|from|start){_END})|(?P<target>(?:target|tgt|tail|object|to|end){_END})"
+        r"|(?P<description>(?:relation|relationship|edge)?(?:desc|description|summary|fact))"
+        r"|(?P<keywords>(?:relation|relationship|edge)?(?:keywords?|type|name|label)|relation|relationship|predicate)"
+    ),
+}
+"""Names of keys, in lower case and without marks, for those of ours."""
+_ENTITY, _RELATION = ("name", "type", "description"), ("source", "target", "keywords", "description")
 # json_repair takes quadratic time on some texts; an item is never as long as this.
 _MAX_REPAIRED = 4096
 # JSON reads an unescaped \frac or \beta as a control character and the rest of the word.
@@ -24,7 +48,7 @@ _DECODER = json.JSONDecoder(strict=False)  # which allows line breaks in strings
 
 
 class JsonAnswer(NamedTuple):
-    """The usable records of an object, True where the object was valid and complete, and the rejected items."""
+    """The usable records of an answer, True where all of it was valid and complete, and the rejected items."""
 
     entities: list[EntityRecord]
     relations: list[RelationRecord]
@@ -33,47 +57,79 @@ class JsonAnswer(NamedTuple):
 
 
 def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
-    """Return the records of the answer's JSON object, or None when it holds no such object.
+    """Return the records of the answer's JSON values, or None when these are none of records.
 
     The item that was cut off is left out of a truncated answer.
     """
-    opener = _FIRST_OPENER.match(answer)
-    if opener is None:
-        return None
-    text = answer[opener.end() - 1 :]
-    content, whole, broken = _decoded(text), True, 0
-    if content is None:
-        (content, broken), whole = _repaired(text, truncated=truncated), False
-    if content.keys().isdisjoint({"entities", "relationships"}):
-        return None
-    entities: list[EntityRecord | Rejected | None] = [
-        make_entity(_text(item, "name"), _text(item, "type"), _text(item, "description"))
-        for item in _items(content, "entities")
-    ]
-    relations: list[RelationRecord | Rejected | None] = [
-        make_relation(_text(item, "source"), _text(item, "target"), _text(item, "keywords"), _text(item, "description"))
-        for item in _items(content, "relationships")
-    ]
-    rejected = [item for item in (*entities, *relations) if isinstance(item, Rejected)]
-    rejected += [NO_OBJECT] * _stray(content) + [BROKEN_ITEM] * broken
+    items: list[tuple[Kind, object]] = []
+    of_records, rest = answer.strip("` \nJSONjson") == "[]", ""
+    at: int | None = 0
+    while at is not None and (before := _BEFORE_VALUE.match(answer, at)):
+        value, at = _decoded(answer, before.end())
+        with suppress(RecursionError):
+            of_records |= _collect(value, None, items)
+        rest = answer[before.end() :] if at is None else ""
+    repaired, broken = _repaired(rest, truncated=truncated)
+    others = [item for item in repaired if not _collect(item, None, items)]
+    if not (of_records or items or ((others or broken) and _LIST_BEGINS.search(answer))):
+        return None  # braces in other text hold no items
+    items += [("entity" if "name" in _fields("entity", item) else "relation", item) for item in others]
+    whole = of_records and not _ITEM.search(rest)
+    records = [_record(kind, item) for kind, item in items]
     return JsonAnswer(
-        [item for item in entities if isinstance(item, EntityRecord)],
-        [item for item in relations if isinstance(item, RelationRecord)],
+        [record for record in records if isinstance(record, EntityRecord)],
+        [record for record in records if isinstance(record, RelationRecord)],
         whole,
-        # Braces in other text hold no items of the answer.
-        tuple(rejected) if whole or _LISTS.search(text) else (),
+        (*(record for record in records if isinstance(record, Rejected)), *[BROKEN_ITEM] * broken),
     )
 
 
-def _decoded(text: str) -> dict[str, object] | None:
+def _decoded(text: str, start: int = 0) -> tuple[object, int | None]:
+    """Return the value that begins there, and where it ends; None for both if it is not valid."""
     try:
-        content = _DECODER.raw_decode(text)[0]
+        return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
+        return None, None
 
 
-def _repaired(text: str, *, truncated: bool) -> tuple[dict[str, object], int]:
+def _collect(value: object, kind: Kind | None, items: list[tuple[Kind, object]]) -> bool:
+    """Add the items in a value, which a list of this kind may hold; return True if it is of records, even of none."""
+    if isinstance(value, list):
+        inner = [(kind, one) for one in value]
+    elif not isinstance(value, dict):
+        inner = []
+        items += [(kind, value)] if kind else []
+    elif found := _kind_of(value, kind):
+        items.append((found, value))
+        return True
+    elif kind:  # name → item
+        inner = [(kind, {"name": name} | one if isinstance(one, dict) else one) for name, one in value.items()]
+    else:
+        inner = [(_kind_of_list(key), one) for key, one in value.items()]
+    of_records = kind is not None
+    for own, one in inner:
+        of_records |= _collect(one, own, items) if one else own is not None
+    return of_records
+
+
+def _kind_of(item: dict[str, object], of_list: Kind | None) -> Kind | None:
+    """Return what an object in a list is, or None if it has others inside."""
+    entity = _fields("entity", item).keys()
+    ends = {"source", "target"} <= _fields("relation", item).keys()
+    if ends and (of_list == "relation" or len(entity) < len(_ENTITY)):  # an event may have all of its own, from and to
+        return "relation"
+    if "name" in entity and (of_list == "entity" or (of_list is None and len(entity) > 1)):
+        return "entity"
+    inside = bool(item) and all(isinstance(one, dict) for one in item.values())
+    return None if inside else of_list
+
+
+def _kind_of_list(key: str) -> Kind | None:
+    found = _LIST_KEY.fullmatch(key)
+    return found and ("entity" if found["entity"] else "relation")
+
+
+def _repaired(text: str, *, truncated: bool) -> tuple[list[dict[str, object]], int]:
     """Return the items that are valid or can be repaired, and the number of the others."""
     import json_repair
 
@@ -81,7 +137,7 @@ def _repaired(text: str, *, truncated: bool) -> tuple[dict[str, object], int]:
     broken = 0
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
-        item: object = _decoded(text[start:end])
+        item, _ = _decoded(text[start:end])
         if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
             closed = text.rfind("}", start, end)
             try:
@@ -92,25 +148,37 @@ def _repaired(text: str, *, truncated: bool) -> tuple[dict[str, object], int]:
             items.append(item)
         elif not (truncated and end == len(text)):
             broken += 1
-    entities = [item for item in items if "name" in item]
-    relations = [item for item in items if "name" not in item]
-    found: dict[str, object] = {"entities": entities, "relationships": relations}
-    return found if items or broken else {}, broken
+    return items, broken
 
 
-def _items(content: dict[str, object], key: str) -> list[dict[str, object]]:
-    items = content.get(key)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _record(kind: Kind, item: object) -> EntityRecord | RelationRecord | Rejected | None:
+    if not isinstance(item, dict):
+        return NO_OBJECT
+    fields = _fields(kind, item)
+    if kind == "entity":
+        name, of_type, description = (_text(fields.get(one)) for one in _ENTITY)
+        return make_entity(name, of_type, description)
+    source, target, keywords, description = (_text(fields.get(one)) for one in _RELATION)
+    return make_relation(source, target, keywords, description)
 
 
-def _stray(content: dict[str, object]) -> int:
-    """Return the number of items that are not objects; a value that is not a list counts as one."""
-    lists = [content[key] for key in ("entities", "relationships") if content.get(key)]
-    return sum(sum(not isinstance(item, dict) for item in one) if isinstance(one, list) else 1 for one in lists)
+def _fields(kind: Kind, item: dict[str, object]) -> dict[str, object]:
+    """Return the values of an item under our names of the keys; a key that has our name goes first."""
+    found: dict[str, object] = {}
+    for key, value in item.items():
+        if (name := _field(kind, key)) and (name not in found or key == name):
+            found[name] = value
+    own = found.pop("id", None)
+    return found if own is None else {"name": own} | found
 
 
-def _text(item: dict[str, object], key: str) -> str:
-    value = item.get(key)
+@lru_cache(maxsize=1024)
+def _field(kind: Kind, key: str) -> str | None:
+    found = _FIELDS[kind].fullmatch("".join(filter(str.isalnum, key.lower())))
+    return found.lastgroup if found else None
+
+
+def _text(value: object) -> str:
     if isinstance(value, list):
         value = ", ".join(part for part in value if isinstance(part, str))
     if not isinstance(value, str | int | float):

@@ -1,8 +1,9 @@
 """Parsing of raw extractions into entity and relation mentions, with a count of rejected rows."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.schemas import ENTITY_MENTIONS, PARSED, RELATION_MENTIONS
 from lightrag_dagster.stages.extraction.parsing import (
+    MOST_ROWS,
     EntityRecord,
     Records,
     RelationRecord,
@@ -23,6 +25,8 @@ from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 _KEY = ["source", "chunk_id", "extraction_key"]
 # Chunks whose records are kept at a time: as Python objects they take much more room than in a table.
 _CHUNKS_AT_ONCE = 1024
+# Identities of models made of rules, whose answers have as many rows as they find.
+_OF_RULES = ("offline/", "mentions/")
 
 
 class Mentions(NamedTuple):
@@ -33,16 +37,17 @@ class Mentions(NamedTuple):
     parsed: pa.Table
 
 
-def parse_extractions(extractions: pa.Table) -> Mentions:
-    """Parse every extraction that did not fail (EXTRACTIONS).
+def parse_extractions(extractions: pa.Table, passages: pa.Table | None = None) -> Mentions:
+    """Parse every extraction that did not fail (EXTRACTIONS); `passages` has `chunk_id` and `content` of their chunks.
 
     `mention_index` is the position among the chunk's entities, or among its relations, after all its rounds have been
     merged; both count from 0. Rows keep the order of the extractions. In a truncated extraction, an answer without a
     completion marker keeps only its complete lines.
     """
+    texts = dict(zip(*passages.to_pydict().values(), strict=True)) if passages else {}
     made = [[schema.empty_table()] for schema in (ENTITY_MENTIONS, RELATION_MENTIONS, PARSED)]
     for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
-        merged = _merged(batch)
+        merged = _merged(batch, texts)
         made[0].append(_mentions(batch, [records.entities for records in merged], ENTITY_MENTIONS))
         made[1].append(_mentions(batch, [records.relations for records in merged], RELATION_MENTIONS))
         made[2].append(_parsed(batch, merged))
@@ -56,7 +61,7 @@ def unreadable_chunks(extractions: pa.Table) -> pa.Array:
     """
     found = [pa.array([], pa.string())]
     for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
-        mask = [not (one.entities or one.relations) and bool(one.rejected) for one in _merged(batch)]
+        mask = [not (one.entities or one.relations) and bool(one.rejected) for one in _merged(batch, {})]
         found.append(batch["chunk_id"].filter(pa.array(mask, pa.bool_())))
     return pa.concat_arrays(found)
 
@@ -65,12 +70,15 @@ def _is_parsed(extractions: pa.Table) -> pa.ChunkedArray:
     return pc.is_in(extractions["status"], pa.array(["ok", "truncated"]))
 
 
-def _merged(extractions: pa.RecordBatch) -> list[Records]:
-    """Return the records of each extraction."""
-    return [
-        _without_loops(merge_rounds([parse_response(answer, truncated=status == "truncated") for answer in answers]))
-        for answers, status in zip(extractions["responses"].to_pylist(), extractions["status"].to_pylist(), strict=True)
-    ]
+def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str]) -> list[Records]:
+    """Return the records of each extraction; `texts` are those of chunks by their ids, as far as they are known."""
+    found = []
+    columns = (extractions[name].to_pylist() for name in ("chunk_id", "model", "status", "responses"))
+    for chunk, model, status, answers in zip(*columns, strict=True):
+        most = None if model.startswith(_OF_RULES) else MOST_ROWS
+        read = partial(parse_response, truncated=status == "truncated", passage=texts.get(chunk, ""), most_rows=most)
+        found.append(_without_loops(merge_rounds(list(map(read, answers)))))
+    return found
 
 
 def _without_loops(records: Records) -> Records:

@@ -6,18 +6,30 @@ from typing import Any
 
 from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
-_TAG = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
+# `<think>`, `[THINK]`, `<reasoning>`, `◁think▷`, `<seed:think>`, `<|begin_of_thought|>`, channels of gpt-oss, of
+# which some servers leave the words alone.
+_WORD = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad|inner_monologue)"
+_SAID = rf"(?:\w{{1,12}}:)?{_WORD}"
+_OPEN = (
+    rf"<{_SAID}>|\[{_SAID}\]|◁{_SAID}▷|<\|(?:(?:begin|start)_(?:of_)?)?{_SAID}\|>"
+    r"|<\|?channel\|?>\s*(?:analysis|commentary|thought)\b(?:\s*<\|message\|>)?|<unused94>\s*thought"
+)
+_CLOSE = (
+    rf"</{_SAID}>|\[/{_SAID}\]|◁/{_SAID}▷|<\|?/{_SAID}\|?>|<\|end_(?:of_)?{_SAID}\|>"
+    r"|(?:<\|end\|>\s*)?(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*final\b\s*(?:<\|message\|>)?"
+    r"|<channel\|>|<unused95>|assistantfinal|\[BEGIN FINAL RESPONSE\]"
+)
+_TAG = re.compile(_CLOSE, re.IGNORECASE)
 
 # A line that begins like a row or like JSON is part of the answer, and a tag in it is quoted text.
 _STEP = re.compile(
-    r"(?P<open><think(?:ing)?>)|(?P<close></think(?:ing)?>)|(?P<line>\n)"
-    rf"|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
+    rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})|(?P<line>\n)|(?P<answer>^(?:[ \t]*+[{{}}\[\]\"]|{ROW_START}))",
     re.IGNORECASE | re.MULTILINE,
 )
 
 
 def without_thinking(answer: str) -> str:
-    """Remove think blocks: those with both tags, and all text before a closing tag without an opening tag.
+    """Remove reasoning: between two tags of any kind, and all text before a closing tag without an opening tag.
 
     Rows must be marked (see `delimiters.mark`). A tag inside a row or inside JSON is quoted text and stays; so does
     an opening tag that is never closed.

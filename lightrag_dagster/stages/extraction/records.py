@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lightrag_dagster.core.text.names import (
+    MAX_NAME_CHARACTERS,
+    USUAL_TYPES,
     normalise_description,
     normalise_keywords,
     normalise_name,
@@ -18,12 +20,6 @@ from lightrag_dagster.stages.extraction.tuple_rows import Kind, Row, strength
 
 # Fields of a row, without its record word.
 _FIELDS: dict[Kind, int] = {"entity": 3, "relation": 4}
-
-# The types that the prompts suggest; an answer's own entities add to them.
-_USUAL_TYPES = {
-    *("person", "creature", "organization", "location", "event", "concept"),
-    *("method", "content", "data", "artifact", "naturalobject", "other"),
-}
 
 # Placeholders of prompts, in case a model repeats them.
 _PLACEHOLDER_NAME = re.compile(
@@ -79,6 +75,11 @@ class Records:
     complete: bool
     rejected: tuple[str, ...] = ()
 
+    def adds_nothing_to(self, shorter: "Records") -> bool:
+        """Return True if another answer has some records, and these are all of those that are here."""
+        known = {*shorter.entities, *shorter.relations}
+        return bool(known) and known >= {*self.entities, *self.relations}
+
     @property
     def usable(self) -> bool:
         """True for an answer with a record, and for a complete one without rejected rows."""
@@ -91,7 +92,7 @@ def make_entity(name: str, kind: str, description: str) -> EntityRecord | Reject
     if _repeats_prompt((name, entity.name), (description, name, kind), (entity.description, entity.name, entity.type)):
         return None
     if not entity.name:
-        return rejections.NO_ENTITY_NAME
+        return rejections.LONG_NAME if len(name) > MAX_NAME_CHARACTERS else rejections.NO_ENTITY_NAME
     if not entity.type:
         return rejections.NO_TYPE
     return entity if entity.description else rejections.NO_ENTITY_DESCRIPTION
@@ -115,7 +116,8 @@ def make_relation(
     if _repeats_prompt((src, tgt, *ends), (description, src, tgt, keywords), fields):
         return None
     if not all(ends):
-        return rejections.NO_END
+        long = max(len(src), len(tgt)) > MAX_NAME_CHARACTERS
+        return rejections.LONG_NAME if long else rejections.NO_END
     if relation.src == relation.tgt:
         return rejections.SELF_LOOP
     return relation if relation.description else rejections.NO_RELATION_DESCRIPTION
@@ -139,7 +141,7 @@ def interpret(rows: Sequence[Row]) -> tuple[list[EntityRecord], list[RelationRec
     records = [_record(row) for row in rows]
     if any(isinstance(record, _WideEntity) for record in records):
         whole = [record for record in records if isinstance(record, EntityRecord)]
-        names, types = {entity.name for entity in whole}, {entity.type for entity in whole} | _USUAL_TYPES
+        names, types = {entity.name for entity in whole}, {entity.type for entity in whole} | USUAL_TYPES
         records = [_resolved(record, names, types) if isinstance(record, _WideEntity) else record for record in records]
     return (
         [record for record in records if isinstance(record, EntityRecord)],

@@ -1,10 +1,12 @@
 """Rejected rows: parts of an answer that are meant as a record and yield none, with their reasons.
 
 These are counted, in the answers of all rounds:
-- a row with too few or too many fields, without a usable name, type, description or end, or of an entity with itself;
+- a row with too few or too many fields, without a usable name, type, description or end, with a name that is too long,
+  or of an entity with itself;
 - a line with two field delimiters or more that does not begin with `entity` or `relation`, and one that does and has
   other marks (`|`, tabs) in place of the delimiters;
-- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired.
+- an item of a JSON answer with the same faults, that is not an object, or that cannot be repaired;
+- a record beyond four times as many as the prompt allows, and the rest of an answer that is far too long.
 
 Not counted, since nothing is lost: blank lines, prose, fences, the completion marker and all after it, templates of
 the prompt that a model repeats, a record that repeats another, and the last row of an answer that was cut off, which
@@ -25,12 +27,15 @@ class Rejected(NamedTuple):
 NO_RECORD_WORD = Rejected("row without entity or relation")
 NO_DELIMITERS = Rejected("row without field delimiters")
 NO_ENTITY_NAME = Rejected("entity without a name")
+LONG_NAME = Rejected("name of more than 256 characters")
 NO_TYPE = Rejected("entity without a type")
 NO_ENTITY_DESCRIPTION = Rejected("entity without a description")
 NO_END = Rejected("relation without an end")
 NO_RELATION_DESCRIPTION = Rejected("relation without a description")
 SELF_LOOP = Rejected("relation of an entity with itself")
 NO_OBJECT = Rejected("JSON item that is no object")
+TOO_MANY = Rejected("row beyond the most that an answer may have")
+TOO_LONG = Rejected("rest of an answer of more than four million characters")
 BROKEN_ITEM = Rejected("JSON item that cannot be repaired")
 
 

@@ -125,8 +125,8 @@ ROWS = {
     "entity¦北京¦组 织，地点¦d": "北京 ¦ 组织 ¦ d",
     "entity¦北京¦组织、地点¦d": "北京 ¦ 组织 ¦ d",
     "entity¦北京¦Ｌｏｃａｔｉｏｎ¦d": "北京 ¦ location ¦ d",
-    "entity¦北京¦（地点）¦d": None,
-    "entity¦北京¦地点／城市¦d": None,
+    "entity¦北京¦（地点）¦d": "北京 ¦ 地点 ¦ d",
+    "entity¦北京¦地点／城市¦d": "北京 ¦ 地点 ¦ d",
     # descriptions: quotes inside stay, and Korean prose keeps its spaces
     "entity¦鲁迅¦人物¦他说 “你 好” 。": "鲁迅 ¦ 人物 ¦ 他说 “你好” 。",
     'entity¦鲁迅¦人物¦"他是作家。"': "鲁迅 ¦ 人物 ¦ 他是作家。",

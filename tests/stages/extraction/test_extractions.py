@@ -19,7 +19,7 @@ from lightrag_dagster.errors import (
 from lightrag_dagster.models.cached import StoredChatModel
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
-from lightrag_dagster.stages.extraction import extractions
+from lightrag_dagster.stages.extraction import conversation
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract, extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -193,10 +193,10 @@ def test_gleaning_that_would_be_too_long_is_skipped(monkeypatch: pytest.MonkeyPa
 
     assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [2]
     assert counted == 0
-    monkeypatch.setattr(extractions, "MAX_GLEANING_TOKENS", 399)
+    monkeypatch.setattr(conversation, "MAX_GLEANING_TOKENS", 399)
     assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [1]
     assert counted == 4
-    monkeypatch.setattr(extractions, "MAX_GLEANING_TOKENS", 400)
+    monkeypatch.setattr(conversation, "MAX_GLEANING_TOKENS", 400)
     assert run(chunks("Text."), model, count_tokens=count)["rounds"].to_pylist() == [2]
 
 

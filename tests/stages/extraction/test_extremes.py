@@ -1,5 +1,7 @@
 """Very short and very long fields, at every limit."""
 
+import json
+
 import pytest
 
 from lightrag_dagster.stages.extraction.parsing import parse_response
@@ -129,15 +131,15 @@ def test_short_rows() -> None:
     assert differences(rows, read) == {}
 
 
-# A name as it is written, and as it is cut: to 256 characters and 512 bytes, between characters.
+# A name as it is written, and as it is read: none of more than 256 characters, and cut to 512 bytes between characters.
 LONG = {
     "x" * 255: "x" * 255,
     "x" * 256: "x" * 256,
-    "x" * 257: "x" * 256,
-    "x" * 100_000: "x" * 256,
+    "x" * 257: "",
+    "x" * 100_000: "",
     "é" * 255: "é" * 255,
     "é" * 256: "é" * 256,
-    "é" * 257: "é" * 256,
+    "é" * 257: "",
     "中" * 170: "中" * 170,
     "中" * 171: "中" * 170,
     "xx" + "中" * 170: "xx" + "中" * 170,
@@ -149,41 +151,48 @@ LONG = {
     "😀" * 200: "😀" * 128,
     "x" * 255 + "é": "x" * 255 + "é",
     "x" * 255 + "中": "x" * 255 + "中",
-    "x" * 256 + "中": "x" * 256,
+    "x" * 256 + "中": "",
     "é" * 255 + "中": "é" * 255,
     "é" * 254 + "中x": "é" * 254 + "中x",
-    "가" * 300: "가" * 170,
-    "가 " * 300: "가" * 170,
-    "中 " * 300: "中" * 170,
-    "Ａ" * 300: "A" * 256,
-    "&amp;" * 300: "&" * 256,
-    "e\u0301" * 150: "e\u0301" * 128,
-    "x" * 255 + " y": "x" * 255,
-    "word " * 60: ("word " * 60)[:256],
+    "é" * 254 + "中xx": "",
+    "가" * 250: "가" * 170,
+    "가 " * 250: "가" * 170,
+    "가" * 300: "",
+    "中 " * 200: "中" * 170,
+    "中 " * 300: "",
+    "Ａ" * 256: "A" * 256,
+    "Ａ" * 300: "",
+    "&amp;" * 256: "&" * 256,
+    "&amp;" * 300: "",
+    "e\u0301" * 128: "e\u0301" * 128,
+    "e\u0301" * 150: "",
+    "x" * 255 + " y": "",
+    "word " * 51: ("word " * 51).strip(),
+    "word " * 60: "",
     '"' + "x" * 256 + '"': "x" * 256,
-    '"' + "x" * 300 + '"': "x" * 256,
-    # what is cut must not become another name when it is read again
-    '"' + "x" * 254 + '" and more': "x" * 254,
+    '"' + "x" * 300 + '"': "",
     "👩\u200d💻" * 60: ("👩\u200d💻" * 60)[:139],
-    "Name: " + "x" * 300: "x" * 256,
-    "x\u200b" * 300: "x" * 256,
-    "x\x00" * 300: "x" * 256,
-    "9" * 300: "9" * 256,
+    "Name: " + "x" * 256: "x" * 256,
+    "Name: " + "x" * 300: "",
+    "x\u200b" * 256: "x" * 256,
+    "x\x00" * 256: "x" * 256,
+    "9" * 300: "",
 }
 
 
 def test_long_names() -> None:
-    names = {name: [f"{expected} ¦ person ¦ d"] for name, expected in LONG.items()}
+    names = {name: [f"{expected} ¦ person ¦ d"] if expected else [] for name, expected in LONG.items()}
     assert differences(names, lambda name: read(f"entity¦{name}¦Person¦d")) == {}
     assert differences(names, lambda name: read_json(name, "Person", "d")) == {}
-    assert differences(names, lambda name: read(f"entity<|#|{LONG[name]}<|#|Person<|#|d\r\n")) == {}
-    ends = {name: [f"Z ¦ {expected} ¦ k ¦ d"] for name, expected in LONG.items()}
+    ends = {name: [f"Z ¦ {expected} ¦ k ¦ d"] if expected else [] for name, expected in LONG.items()}
     assert differences(ends, lambda name: read(f"relation¦Z¦{name}¦k¦d")) == {}
     assert all(len(name) <= 256 and len(name.encode()) <= 512 for name in LONG.values())
+    longer = {name: ("name of more than 256 characters",) for name, expected in LONG.items() if not expected}
+    assert differences(longer, lambda name: parse_response(f"entity<|#|>{name}<|#|>t<|#|>d").rejected) == {}
+    assert differences(longer, lambda name: parse_response(f"relation<|#|>Z<|#|>{name}<|#|>k<|#|>d").rejected) == {}
 
 
 def test_a_relation_whose_ends_become_the_same_is_dropped() -> None:
-    assert read(f"relation¦{'x' * 256}y¦{'x' * 256}z¦k¦d") == []
     assert read(f"relation¦{'中' * 171}¦{'中' * 172}¦k¦d") == []
     assert read(f"relation¦{'x' * 255}y¦{'x' * 255}z¦k¦d") == [f"{'x' * 255}y ¦ {'x' * 255}z ¦ k ¦ d"]
 
@@ -203,4 +212,35 @@ def test_many_rows() -> None:
     count = 1_000
     rows = [f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(count)]
     for line_break in ("\n", "\r\n", "\r", " ", "##", r"\n"):
-        assert [one.name for one in parse_response(line_break.join(rows)).entities] == [f"E{n}" for n in range(count)]
+        found = parse_response(line_break.join(rows), most_rows=None)
+        assert [one.name for one in found.entities] == [f"E{n}" for n in range(count)]
+
+
+RELATIONS = [f"relation<|#|>E{number}<|#|>Acme<|#|>k<|#|>d" for number in range(450)]
+ENTITIES = [f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(450)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept", "rejected"),
+    [
+        (ENTITIES[:400], (400, 0), 0),
+        (ENTITIES, (400, 0), 50),
+        ([*ENTITIES[:100], *RELATIONS], (100, 300), 150),
+        ([*RELATIONS, *ENTITIES], (400, 0), 500),
+        ([ENTITIES[0]] * 5_000, (1, 0), 0),
+        ([*ENTITIES, "entity<|#|>"], (400, 0), 51),
+    ],
+)
+def test_an_answer_has_four_times_as_many_rows_as_the_prompt_allows(
+    rows: list[str], kept: tuple[int, int], rejected: int
+) -> None:
+    found = parse_response("\n".join(rows))
+    assert (len(found.entities), len(found.relations), len(found.rejected)) == (*kept, rejected)
+    items = [{"name": row.split("<|#|>")[1], "type": "t", "description": "d"} for row in rows if row.startswith("e")]
+    assert len(parse_response(json.dumps(items)).entities) <= 400
+
+
+def test_the_rest_of_an_answer_of_millions_of_characters_is_counted() -> None:
+    found = parse_response(f"{ENTITIES[0]}\n{'x' * 4_000_000}")
+    assert [entity.name for entity in found.entities] == ["E0"]
+    assert found.rejected == ("rest of an answer of more than four million characters",)

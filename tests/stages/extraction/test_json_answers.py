@@ -63,11 +63,11 @@ def test_one_broken_item_costs_no_other() -> None:
     [
         "",
         "Nothing to record.",
-        f"[{ENTITY}, {ENTITY}]",
-        f"Here is the result: [{ENTITY}]",
         f'"oops {WHOLE}',
-        f"[}}{WHOLE}",
         '{"answer": "none found"}',
+        '{"items": [1, 2], "name": "records"}',
+        "See [1] and [section 3].",
+        "[" * 5000,
         "{note}",
         "{}",
         "{" * 5000,
@@ -78,8 +78,89 @@ def test_what_is_no_such_object_is_refused(answer: str) -> None:
     assert read_json(answer, truncated=False) is None
 
 
-def test_an_empty_object_is_an_answer() -> None:
-    assert read_json('{"entities": [], "relationships": []}', truncated=False) == JsonAnswer([], [], whole=True)
+@pytest.mark.parametrize(
+    "answer",
+    ['{"entities": [], "relationships": []}', "[]", "```json\n[]\n```", '{"entities": null, "relations": null}'],
+)
+def test_an_empty_list_is_an_answer(answer: str) -> None:
+    assert read_json(answer, truncated=False) == JsonAnswer([], [], whole=True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        # several objects
+        f'{{"entities": [{ENTITY}], "relationships": []}}\n{{"entities": [], "relationships": [{RELATION}]}}',
+        f'{{"entities": [{ENTITY}]}}\n\nAnd the relations:\n```json\n{{"relationships": [{RELATION}]}}\n```',
+        f'{{"entities": [{ENTITY}]}}{{"relationships": [{RELATION}]}}',
+        # bare lists, JSON lines
+        f"[{ENTITY}, {RELATION}]",
+        f"Here are [2] records: [{ENTITY}, {RELATION}]",
+        f"[[{ENTITY}], [{RELATION}]]",
+        f"{ENTITY}\n{RELATION}",
+        f"```jsonl\n{ENTITY}\n{RELATION}\n```",
+        # another object around it, a call of a tool
+        f'{{"result": {WHOLE}}}',
+        f'[{{"name": "extract", "arguments": {WHOLE}}}]',
+        f'{{"type": "graph", "data": [{WHOLE}]}}',
+        # a mapping, one object for a list
+        f'{{"entities": {{"Alice": {ENTITY}}}, "relationships": {RELATION}}}',
+    ],
+)
+def test_other_shapes_of_json_are_read(answer: str) -> None:
+    assert read_json(answer, truncated=False) == JsonAnswer([ALICE], [WORKS], whole=True)
+
+
+@pytest.mark.parametrize(
+    ("entities", "relations", "entity", "relation"),
+    [
+        (
+            "entities",
+            "relations",
+            ("entity_name", "entity_type", "entity_description"),
+            ("src_id", "tgt_id", "relationship_keywords", "relationship_description"),
+        ),
+        ("nodes", "edges", ("id", "type", "description"), ("source", "target", "type", "description")),
+        (
+            "extracted_entities",
+            "edges",
+            ("name", "entity_type", "summary"),
+            ("source_entity_name", "target_entity_name", "relation_type", "fact"),
+        ),
+        ("Entities", "Triples", ("Name", "Type", "Description"), ("head", "tail", "relation", "description")),
+        ("entity_list", "relation_list", ("entity", "category", "desc"), ("subject", "object", "predicate", "desc")),
+        ("entities", "relationships", ("title", "label", "description"), ("from", "to", "label", "description")),
+    ],
+)
+@pytest.mark.parametrize("broken", [False, True])
+def test_other_keys_are_read(
+    entities: str, relations: str, entity: tuple[str, ...], relation: tuple[str, ...], broken: bool
+) -> None:
+    made = {
+        entities: [dict(zip(entity, ("Alice", "Person", "An engineer."), strict=True))],
+        relations: [dict(zip(relation, ("Alice", "Acme", "work", "Alice works at Acme."), strict=True))],
+    }
+    answer = json.dumps(made)[: -2 if broken else None]
+    assert read_json(answer, truncated=False) == JsonAnswer([ALICE], [WORKS], whole=not broken)
+    if not broken:
+        assert read_json(json.dumps([*made[entities], *made[relations]]), truncated=False) == JsonAnswer(
+            [ALICE], [WORKS], whole=True
+        )
+
+
+def test_an_id_is_a_name_where_there_is_no_other() -> None:
+    item = {"id": 7, "entity_name": "Alice", "type": "Person", "description": "An engineer."}
+    assert read_json(json.dumps([item]), truncated=False) == JsonAnswer([ALICE], [], whole=True)
+
+
+def test_an_entity_with_all_of_its_own_is_none_of_two_ends() -> None:
+    item = {"name": "Alice", "type": "Person", "description": "An engineer.", "from": "1914", "to": "1918"}
+    assert read_json(json.dumps([item]), truncated=False) == JsonAnswer([ALICE], [], whole=True)
+
+
+def test_a_line_of_json_that_is_cut_off_is_left_out_of_a_truncated_answer() -> None:
+    assert read_json(f"{ENTITY}\n{RELATION[:40]}", truncated=True) == JsonAnswer([ALICE], [], whole=False)
+    assert read_json(f"[{ENTITY}, {RELATION[:40]}", truncated=True) == JsonAnswer([ALICE], [], whole=False)
 
 
 @pytest.mark.parametrize("cut", [WHOLE[:-4], WHOLE[:-20], WHOLE[: WHOLE.index("Acme")]])

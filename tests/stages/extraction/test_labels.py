@@ -203,7 +203,7 @@ TYPES = {
     "Kind: Natural Object": "naturalobject",
     "Types: Person, Author": "person",
     "type: [Person, Author]": "person",
-    "type: (Person)": "",
+    "type: (Person)": "person",
     "type:": "type:",
     "person: author": "person:author",
 }

@@ -69,9 +69,9 @@ INSIDE = {
     "- entity\r¦ Alice\r¦ Person\r¦ d": "Alice ¦ person ¦ d",
     "relation\x85¦A\x85¦B\x85¦k\x85¦d": "A ¦ B ¦ k ¦ d",
     "relation\r¦A\r¦B\r¦d.\r¦k\r¦8": "A ¦ B ¦ k ¦ d. ¦ 8",
-    # a line feed ends a row, whatever is beside it
-    "entity¦Alice¦Person¦She leads.\r\nShe works.": "Alice ¦ person ¦ She leads.",
-    "entity¦Alice¦Person¦She leads.\n\rShe works.": "Alice ¦ person ¦ She leads.",
+    # a line feed ends a row unless a sentence goes on after it, whatever is beside it
+    "entity¦Alice¦Person¦She leads.\r\nShe works.": "Alice ¦ person ¦ She leads. She works.",
+    "entity¦Alice¦Person¦She leads.\n\rShe works.": "Alice ¦ person ¦ She leads. She works.",
     "entity¦Alice¦Person¦She leads.  \r\n": "Alice ¦ person ¦ She leads.",
     # a marker or a closing mark after one
     "entity¦Alice¦Person¦d\r<|COMPLETE|>": "Alice ¦ person ¦ d",

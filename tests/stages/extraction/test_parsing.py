@@ -170,7 +170,7 @@ def test_where_lightrag_errs(text: str, expected: list[str]) -> None:
         ("entity<|#|><|#|>Person<|#|>One.", []),
         ("entity<|#|>12<|#|>Person<|#|>One.", []),
         ("entity<|#|>Alice<|#|><|#|>One.", []),
-        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", []),
+        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", ["Alice (person): One."]),
         ("entity<|#|>Alice<|#|>Person<|#|>", []),
         ("entity<|#|>Alice<|#|>Person", []),
         ("relation<|#|>A<|#|><|#|>k<|#|>d", []),
@@ -179,12 +179,13 @@ def test_where_lightrag_errs(text: str, expected: list[str]) -> None:
         ('relation<|#|>A<|#|>"A"<|#|>k<|#|>d', []),
         ("relation<|#|>" + "x" * 256 + "y<|#|>" + "x" * 256 + "z<|#|>k<|#|>d", []),
         ("entity<|#|>Tokyo<|location|>A city.", []),
-        # kept: case makes another name, direction another pair, and nothing is merged here
+        # case makes another name, direction another pair, and only what is the same in all is left out
         ("relation<|#|>A<|#|>a<|#|>k<|#|>d", ["A > a [k] 1: d"]),
         (
             "relation<|#|>A<|#|>B<|#|>k<|#|>d\nrelation<|#|>B<|#|>A<|#|>k<|#|>d\nrelation<|#|>A<|#|>B<|#|>k<|#|>d",
-            ["A > B [k] 1: d", "B > A [k] 1: d", "A > B [k] 1: d"],
+            ["A > B [k] 1: d", "B > A [k] 1: d"],
         ),
+        ("entity<|#|>A<|#|>t<|#|>d\nentity<|#|>A<|#|>t<|#|>e", ["A (t): d", "A (t): e"]),
         # blanks between and after the fields do not count
         ("entity<|#|><|#|>Alice<|#|>Person<|#|>One.<|#|>", ["Alice (person): One."]),
         # damaged delimiters
@@ -334,7 +335,7 @@ def test_well_formed_records_round_trip(some: list[EntityRecord], others: list[R
         for relation in others
     ]
     text = "\n".join([*lines, "<|COMPLETE|>"] if complete else lines)
-    assert parse_response(text) == Records(tuple(some), tuple(others), complete)
+    assert parse_response(text) == Records(tuple(dict.fromkeys(some)), tuple(dict.fromkeys(others)), complete)
 
 
 pieces = st.lists(

@@ -3,9 +3,11 @@
 import pytest
 
 from lightrag_dagster.stages.extraction.delimiters import mark
+from lightrag_dagster.stages.extraction.parsing import parse_response
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 
 ROW = "entity<|#|>Alice<|#|>person<|#|>An engineer."
+ITEM = '{"name": "Alice", "type": "Person", "description": "An engineer."}'
 QUOTING = "entity<|#|>R1<|#|>method<|#|>It closes its reasoning with </think> and goes on."
 
 
@@ -38,3 +40,46 @@ def test_thinking_is_removed(answer: str, expected: str) -> None:
 def test_long_repetitions(piece: str) -> None:
     repeated = piece * (100_000 // len(piece))
     assert without_thinking(mark(f"<think>{repeated}</think>\n{ROW}")).endswith(mark(ROW))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("[THINK]", "[/THINK]"),
+        ("<reasoning>", "</reasoning>"),
+        ("<thought>", "</thought>"),
+        ("<analysis>", "</analysis>"),
+        ("<reflection>", "</reflection>"),
+        ("<scratchpad>", "</scratchpad>"),
+        ("<seed:think>", "</seed:think>"),
+        ("◁think▷", "◁/think▷"),
+        ("<|thinking|>", "<|/thinking|>"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+        ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+        ("<|channel>thought\n", "<channel|>"),
+        ("<unused94>thought\n", "<unused95>"),
+        ("analysis", "assistantfinal"),
+        ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n"),
+    ],
+)
+@pytest.mark.parametrize("draft", ["Let me see.", ROW.replace("Alice", "Bad"), f"\n{ROW.replace('Alice', 'Bad')}\n"])
+def test_reasoning_in_other_marks(opening: str, closing: str, draft: str) -> None:
+    if opening.startswith("<|channel|>"):  # the model reasons twice, about each part
+        opening = f"{opening}First.<|end|>{opening}"
+    read = parse_response(f"{opening}{draft}{closing}{ROW}\n<|COMPLETE|>")
+    assert [entity.name for entity in read.entities] == ["Alice"]
+    assert read.entities[0].description == "An engineer."
+    assert not read.rejected
+    as_json = parse_response(f'{opening}{{"draft": 1}} {draft}{closing}{{"entities": [{ITEM}]}}')
+    assert [entity.name for entity in as_json.entities] == ["Alice"]
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["It writes [THINK] first.", "It ends <reasoning> with </reasoning>.", "It uses <|channel|>final and ◁/think▷."],
+)
+def test_a_mark_of_reasoning_that_a_row_quotes_stays(description: str) -> None:
+    read = parse_response(f"entity<|#|>R1<|#|>method<|#|>{description}\n{ROW}")
+    assert [entity.description for entity in read.entities] == [description, "An engineer."]

@@ -39,7 +39,7 @@ def reasons(text: str, *, truncated: bool = False) -> list[str]:
         # a field that cannot be used
         ("entity<|#|><|#|>Person<|#|>One.", ["entity without a name"]),
         ("entity<|#|>12<|#|>Person<|#|>One.", ["entity without a name"]),
-        ("entity<|#|>Alice<|#|>Person (Author)<|#|>One.", ["entity without a type"]),
+        ("entity<|#|>Alice<|#|>Person's<|#|>One.", ["entity without a type"]),
         ("entity<|#|>Alice<|#|>Person<|#|>", ["entity without a description"]),
         ("relation<|#|>A<|#|><|#|>k<|#|>d", ["relation without an end"]),
         ("relation<|#|>A<|#|>B<|#|>k<|#|>", ["relation without a description"]),
@@ -110,10 +110,11 @@ def test_what_was_cut_off_is_told_by_the_status_alone(text: str, expected: list[
     ("entities", "relations", "expected"),
     [
         ([{"name": "", "type": "t", "description": "d"}], [], ["entity without a name"]),
-        ([{"entity_name": "A", "type": "t", "description": "d"}], [], ["entity without a name"]),
+        ([{"called": "A", "type": "t", "description": "d"}], [], ["entity without a name"]),
         ([{"name": "A", "description": "d"}], [], ["entity without a type"]),
         (["A", "B"], [], ["JSON item that is no object"] * 2),
-        ({"A": {"type": "t"}}, [], ["JSON item that is no object"]),
+        ("A", [], ["JSON item that is no object"]),
+        ({"A": {"type": "t"}}, [], ["entity without a description"]),
         ([], [{"source": "A", "description": "d"}], ["relation without an end"]),
         ([], [{"source": "A", "target": "A", "description": "d"}], ["relation of an entity with itself"]),
         ([], [{"source": "A", "target": "B", "keywords": "k"}], ["relation without a description"]),

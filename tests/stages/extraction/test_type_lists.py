@@ -30,7 +30,28 @@ TYPES = {
     "人物；组织": "人物",
     "人物、组织": "人物",
     "Person、Author": "person",
+    "Person/Author": "person",
+    "Person / Author": "person",
+    "[Person/Author]": "person",
+    "Person|Author": "person",
+    "Person | Author": "person",
+    "人物／组织": "人物",
+    # words between types, the first of which the prompts suggest
+    "Person & Author": "person",
+    "Person and Organization": "person",
+    "Natural Object or Artifact": "naturalobject",
+    "Person und Ort": "person",
+    "Lorem & Ipsum": "lorem&ipsum",
+    # marks of Markdown
+    "**Person**": "person",
+    "`Person`": "person",
+    "*Person*, *Author*": "person",
     # brackets
+    "Person (Author)": "person",
+    "(Person)": "person",
+    "(Person, Author)": "person",
+    "(Author), Person": "author",
+    "人物（组织）": "人物",
     "[Person]": "person",
     "[ Person ]": "person",
     "[Person, Author]": "person",
@@ -68,7 +89,6 @@ TYPES = {
     "Person\tAuthor": "personauthor",
     # one type with a mark in it
     "Person-Author": "person-author",
-    "Person & Author": "person&author",
     "Research and Development": "researchanddevelopment",
     "Person: Author": "person:author",
     "C++": "c++",
@@ -77,15 +97,6 @@ TYPES = {
     "Person, (Author)": "person",
     "Person, Author/Writer": "person",
     "[Person, Author|Writer]": "person",
-    "Person (Author)": "",
-    "(Person)": "",
-    "(Person, Author)": "",
-    "(Author), Person": "",
-    "Person/Author": "",
-    "Person / Author": "",
-    "[Person/Author]": "",
-    "Person|Author": "",
-    "Person | Author": "",
     "Person\\Author": "",
     "<Person>": "",
     "Person's": "",
@@ -118,7 +129,12 @@ def test_types() -> None:
 
 
 def test_a_list_in_json() -> None:
-    lists = {'["Person", "Author"]': "person", '["人物"]': "人物", '["", "Person"]': "person", '["Person/Author"]': ""}
+    lists = {
+        '["Person", "Author"]': "person",
+        '["人物"]': "人物",
+        '["", "Person"]': "person",
+        '["Person/Author"]': "person",
+    }
     expected = {kinds: [f"Alice ¦ {kind} ¦ d"] if kind else [] for kinds, kind in lists.items()}
     answer = '{{"entities": [{{"name": "Alice", "type": {}, "description": "d"}}]}}'
     assert differences(expected, lambda kinds: read(answer.format(kinds))) == {}

@@ -1,0 +1,178 @@
+"""The conversation with a model about one chunk: its rounds, and when asking on is useless."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
+from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
+from lightrag_dagster.readers import language_name
+from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.extraction.loops import repeats_itself
+from lightrag_dagster.stages.extraction.parsing import MOST_ROWS, Records, merge_rounds, parse_response
+from lightrag_dagster.stages.prompts import Prompts
+from lightrag_dagster.stages.prompts.requests import extraction_request, gleaning_request
+
+MAX_GLEANING_TOKENS = 20_480
+"""Input of a further round, which is skipped when it would be longer; as in LightRAG. Tokens."""
+
+Failure = PermanentProviderError | TransientProviderError
+"""Errors that fail only one chunk."""
+
+
+@dataclass(frozen=True)
+class Extractor:
+    """A language model, with the prompts and limits of its requests.
+
+    `recipe` is the recipe of the rows. At most `max_concurrency` chunks are worked on at once. A response that was cut
+    off is asked for again with each of `longer_outputs` (tokens), then kept as `truncated`; one that repeats itself, or
+    that has no more rows for twice the tokens, is kept so at once, and no round follows it. A model made of rules,
+    `by_rules`, gets the language of a chunk's document as a code; another reads its name in the prompts.
+    """
+
+    model: ChatModel
+    prompts: Prompts
+    settings: ExtractionSettings
+    recipe: str
+    count_tokens: Callable[[str], int]
+    max_concurrency: int = 1
+    longer_outputs: Sequence[int] = ()
+    by_rules: bool = False
+
+    def prompts_in(self, language: str | None) -> Prompts:
+        """Return the prompts for answers in a language, given by its code; for None those of the settings."""
+        return self.prompts.in_language(language_name(language))
+
+    def first_question(
+        self, content: str, heading: str | None, context: str | None, language: str | None
+    ) -> ChatRequest:
+        """Return the first question about a chunk, given the code of the language in which it is to be answered."""
+        prompts, answer_format = self.prompts_in(language), self.settings.answer_format
+        request = extraction_request(prompts, content, heading, context, answer_format)
+        return replace(request, language=language) if self.by_rules else request
+
+
+@dataclass
+class Conversation:
+    """All rounds about one chunk. `bought` are all answers, `rounds` those that count: one per round.
+
+    `language` is the code of the language of the chunk's document, if answers follow it; `passage` is the chunk's text.
+    `ended` says why asking on is useless, after an answer that repeats itself or does not grow.
+    """
+
+    extractor: Extractor
+    language: str | None
+    passage: str
+    rounds: list[ChatResponse] = field(default_factory=list)
+    bought: list[ChatResponse] = field(default_factory=list)
+    answered: bool = False
+    ended: str = ""
+
+    async def run(self, heading: str | None, context: str | None) -> Failure | None:
+        """Run the rounds; return the reason of a failure, or None."""
+        try:
+            await self._ask_all(self.extractor.first_question(self.passage, heading, context, self.language))
+        except (PermanentProviderError, TransientProviderError) as failure:
+            return failure
+        if self.ended:
+            return PermanentProviderError(f"{self._ended()}; its different rows are kept")
+        return None
+
+    def outcome(self, failure: Failure | None) -> dict[str, object]:
+        """Return the columns of EXTRACTIONS about the outcome."""
+        cut = self.ended or any(answer.finish_reason == "length" for answer in self.rounds)
+        return {
+            "responses": [answer.text for answer in self.rounds],
+            "rounds": len(self.rounds),
+            "status": "failed" if not self.answered else "truncated" if cut else "ok",
+            "error": str(failure) if failure else None,
+            "error_kind": _kind(failure),
+            "finish_reason": self.rounds[-1].finish_reason if self.rounds else None,
+            "input_tokens": sum(answer.input_tokens for answer in self.bought),
+            "cached_input_tokens": sum(answer.cached_input_tokens for answer in self.bought),
+            "output_tokens": sum(answer.output_tokens for answer in self.bought),
+            "cost_usd": sum(answer.cost_usd for answer in self.bought),
+        }
+
+    async def _ask_all(self, request: ChatRequest) -> None:
+        found = [await self._ask(request)]
+        if not found[0].usable:
+            raise PermanentProviderError(self._unusable(found[0]))
+        self.answered = True
+        for number in range(self.extractor.settings.gleaning):
+            if self.ended:
+                break
+            request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
+            if (number > 0 and _last_adds_nothing(found)) or not self._fits(request):
+                break
+            found.append(await self._ask(request))
+
+    async def _ask(self, request: ChatRequest) -> Records:
+        """Ask one round's question; ask again if the answer has no usable record and does not state that there is none.
+
+        Only the completion marker states that; rows that were all rejected do not.
+        """
+        for attempt in range(2):
+            answer, records = await self._whole(replace(request, attempt=attempt))
+            if records.usable or self.ended:
+                break
+        self.rounds.append(answer)
+        return records
+
+    async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, Records]:
+        """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
+        limits = [None, *self.extractor.longer_outputs]
+        found: tuple[ChatResponse, Records] | None = None
+        for limit in limits:
+            try:
+                answer = await self.extractor.model.complete(replace(request, max_output_tokens=limit))
+            except PermanentProviderError as error:
+                if isinstance(error, OutputLimitError) and limit != limits[-1]:
+                    continue
+                if found is None:
+                    raise
+                break  # a model refuses a limit above its own; keep its answer below that
+            self.bought.append(answer)
+            cut, before = answer.finish_reason == "length", found[1] if found else None
+            rules = self.extractor.by_rules
+            most = None if rules else MOST_ROWS
+            found = answer, parse_response(answer.text, truncated=cut, passage=self.passage, most_rows=most)
+            if not (rules or found[1].complete) and repeats_itself(answer.text):
+                self.ended = "repeats itself"
+            elif cut and before and found[1].adds_nothing_to(before):
+                self.ended = "has no more rows for more tokens"
+            if self.ended or not cut:
+                break
+        assert found is not None  # otherwise the last limit has raised
+        return found
+
+    def _ended(self) -> str:
+        return f"the answer of {self.extractor.model.identity} {self.ended}"
+
+    def _fits(self, request: ChatRequest) -> bool:
+        texts = [message.content for message in request.messages]
+        # A token is at least one byte, so that most conversations need no counting.
+        if sum(len(text.encode()) for text in texts) <= MAX_GLEANING_TOKENS:
+            return True
+        return sum(self.extractor.count_tokens(text) for text in texts) <= MAX_GLEANING_TOKENS
+
+    def _unusable(self, records: Records) -> str:
+        what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"
+        if records.rejected:
+            reason = records.rejected[0]
+            what = f"the answer of {self.extractor.model.identity} holds no row that can be used ({reason})"
+        if self.ended:
+            return f"{self._ended()} and holds no row that can be used; choose another model"
+        if self.rounds[-1].finish_reason == "length":
+            return f"{what} within the output limit; raise LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"
+        return f"{what}, twice; change the prompts or the model"
+
+
+def _kind(failure: Failure | None) -> str | None:
+    if failure is None:
+        return None
+    return "transient" if isinstance(failure, TransientProviderError) else "permanent"
+
+
+def _last_adds_nothing(rounds: Sequence[Records]) -> bool:
+    before, after = merge_rounds(rounds[:-1]), merge_rounds(rounds)
+    return (before.entities, before.relations) == (after.entities, after.relations)
