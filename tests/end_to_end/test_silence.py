@@ -22,6 +22,7 @@ from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.loopback import END_MARK, Answer, Loopback, Received, Reply, unused_port
 from tests.models.models import offline_answer, role_of
+from tests.readers.office.word.documents import paragraph, word
 
 PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 PLACES = ("alder", "birch", "cedar", "hazel", "maple", "rowan")
@@ -67,6 +68,8 @@ LOSSES: Mapping[str, Files] = {
     "file unreadable in part": files(
         alder="Zoë Bär repaired the gauge at Station Älv, für Ødegård.".encode() + b" \xc3."
     ),
+    "words of a file not read": files()
+    | {"by-hand.docx": word(paragraph("Read.") + f"<w:ink>{paragraph('Marta drew a map.')}</w:ink>")},
     "chunk refused by the model": files(", REFUSED"),
     "answer cut off": files(", CUT-OFF"),
     "round failed": files(", NO-ROUND"),
@@ -97,7 +100,13 @@ DECISIONS = """
 - {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
 - {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
 """
-FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source removed", "decision without effect")
+FEW_LOSSES = (
+    "file unreadable just now",
+    "words of a file not read",
+    "row of an answer unusable",
+    "source removed",
+    "decision without effect",
+)
 FEW_WITHHELD = ("source not listed", "source gone", "many chunks refused")
 
 
