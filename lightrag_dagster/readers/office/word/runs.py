@@ -134,6 +134,8 @@ def drop_broken_references(root: etree._Element, known: Set[str], notes: Set[tup
         for name in ("id", "embed", "link"):
             if element.get(f"{R}{name}") is not None and element.get(f"{R}{name}") not in known:
                 del element.attrib[f"{R}{name}"]
+    for reference in all_of(root, "commentReference"):
+        remove(reference)  # comments are written apart
     for reference in all_of(root, "footnoteReference", "endnoteReference"):
         if (name_of(reference).removesuffix("Reference"), reference.get(f"{W}id") or "") not in notes:
             remove(reference)

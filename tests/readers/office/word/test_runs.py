@@ -165,6 +165,13 @@ def test_links_of_fields_lead_where_they_say(instruction: str, link: str) -> Non
     assert read(f"<w:p>{form('', instruction.replace('&', '&amp;'), text('Weir'))}</w:p>").text == link
 
 
+def test_notes_are_a_list_below() -> None:
+    reference = run('<w:footnoteReference w:id="2"/>')
+    body = f"<w:p>{text('Weir')}{reference}{run('<w:commentReference/>')}</w:p>"
+    notes = f'<w:footnote w:id="2">{paragraph("Built in 1920.")}</w:footnote>'
+    assert read(body, parts={"footnotes.xml": notes}).text == "Weir[1]\n\n1. Built in 1920."
+
+
 def test_the_document_may_have_any_name() -> None:
     data = word(paragraph("Weir"), main="word/document22.xml")
     assert extract_text(data, "a.docx").text == "Weir"
