@@ -220,7 +220,7 @@ def test_a_workbook_keeps_values_as_they_are_shown() -> None:
 
 
 def test_cells_that_span_columns_keep_the_others_in_place() -> None:
-    assert read("merged-cells.docx").text == "| Kingfisher |  |  |\n| --- | --- | --- |\n|  |  | two lines |"
+    assert read("merged-cells.docx").text == "| Kingfisher | Kingfisher |  |\n| --- | --- | --- |\n|  |  | two lines |"
 
 
 def test_every_code_page_of_rich_text() -> None:

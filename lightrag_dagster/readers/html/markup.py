@@ -15,6 +15,7 @@ from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.office.word.marks import split_label, write_labels
 
 _FORMULA = re.compile(r"^(?:\w+:)?math$")
+_BACK = ("↑", "↩")
 _LINE = re.compile(r"^(?=.)", re.MULTILINE)
 
 
@@ -26,7 +27,9 @@ class _Converter(MarkdownConverter):
         return mark_of(str(element.get("alt") or ""), str(element.get("src") or ""))
 
     def convert_a(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Keep links that lead out of the document."""
+        """Keep links that lead out of the document; those from a note back to its place are no text."""
+        if text.strip(" \ufe0e\ufe0f") in _BACK and str(element.get("href") or "").startswith("#"):
+            return ""
         leads_out = str(element.get("href") or "").startswith(("http:", "https:", "mailto:"))
         return f"[{text.strip()}]({element['href']})" if leads_out and text.strip() else text
 

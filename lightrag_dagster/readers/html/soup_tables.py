@@ -14,13 +14,17 @@ _LONG = 400  # characters; a cell with more is a part of the page, and not repea
 _PARTS = ("thead", "tbody", "tfoot")
 _CELLS = ("td", "th")
 
+_Grid = Mapping[tuple[int, int], Any]
+
 
 def tidy_soup_tables(soup: Any) -> None:
     """Make blocks of tables for layout; fill joined cells of others, and give them one header row, below a title."""
     for table in soup("table"):
+        if table.name != "table":  # it was in a cell
+            continue
         rows = _rows(table)
         inner = table("table")
-        if max(map(len, rows), default=0) < 2 or (inner and _is_layout(rows, inner)):
+        if max((len(_cells(row)) for row in rows), default=0) < 2 or (inner and _is_layout(rows, inner)):
             _unwrap(table, rows)
             continue
         for one in reversed(inner):
@@ -28,59 +32,63 @@ def tidy_soup_tables(soup: Any) -> None:
         _tidy(soup, table, rows)
 
 
-def _rows(table: Any) -> list[list[Any]]:
-    """Return the cells of the rows of a table, without those of tables in it."""
+def _rows(table: Any) -> list[Any]:
+    """Return the rows of a table, without those of tables in it."""
     parts = [table, *(one for one in table.children if one.name in _PARTS)]
-    rows = [row for part in parts for row in part.children if row.name == "tr"]
-    cells = [[cell for cell in row.children if cell.name in _CELLS] for row in rows]
-    return [row for row in cells if row]
+    return [row for part in parts for row in part.children if row.name == "tr"]
 
 
-def _is_layout(rows: Sequence[Sequence[Any]], inner: Sequence[Any]) -> bool:
+def _cells(row: Any) -> list[Any]:
+    return [cell for cell in row.children if cell.name in _CELLS]
+
+
+def _is_layout(rows: Sequence[Any], inner: Sequence[Any]) -> bool:
     """Return True for a table with others in it, if it has one row, or if these have much text or others in them."""
     return len(rows) < 2 or any(len(one.get_text()) > _LONG or one.find("table") for one in inner)
 
 
-def _unwrap(table: Any, rows: Sequence[Sequence[Any]]) -> None:
+def _unwrap(table: Any, rows: Sequence[Any]) -> None:
     """Make blocks of the cells of a table; tables in it stay."""
     for caption in table.find_all("caption", recursive=False):
         caption.name = "p"
-    outer = [*(row[0].parent for row in rows), *table.find_all(_PARTS, recursive=False)]
-    for cell in (cell for row in rows for cell in row):
+    for cell in [cell for row in rows for cell in _cells(row)]:
         cell.name, cell.attrs = "div", {}
-    for part in outer:
+    for part in [*rows, *table.find_all(_PARTS, recursive=False)]:
         part.unwrap()
     table.name = "div"
 
 
 def _flatten(table: Any) -> None:
-    """Make one line of a table in a cell: its cells between semicolons, its rows between bars that lean."""
+    """Make one line of a table in a cell: semicolons between its cells, strokes between its rows."""
     rows = _rows(table)
     for number, row in enumerate(rows, start=1):
-        for place, cell in enumerate(row, start=1):
-            if place < len(row):
-                cell.insert_after("; ")
-            elif number < len(rows):
-                cell.insert_after(" / ")
+        cells = _cells(row)
+        for place, cell in enumerate(cells, start=1):
+            if place < len(cells) or number < len(rows):
+                cell.insert_after("; " if place < len(cells) else " / ")
+    for paragraph in table("p"):
+        if paragraph.next_sibling is not None:
+            paragraph.insert_after(" ")
+        paragraph.unwrap()
     for element in (*table(["caption", *_PARTS, "tr", *_CELLS]), table):
-        element.name = "span"
-        element.attrs = {}
+        element.name, element.attrs = "span", {}
     table.insert_before(" ")
     table.insert_after(" ")
 
 
-def _tidy(soup: Any, table: Any, rows: list[list[Any]]) -> None:
+def _tidy(soup: Any, table: Any, rows: list[Any]) -> None:
     for caption in table.find_all("caption", recursive=False):
         caption.name = "p"
         table.insert_before(caption.extract())
-    if any(_span(cell, name) > 1 for row in rows for cell in row for name in ("colspan", "rowspan")):
+    header = [row for row in rows if row.parent.name == "thead"]
+    if any(_span(cell, name) > 1 for row in rows for cell in _cells(row) for name in ("colspan", "rowspan")):
         grid = _grid(rows)
         width = 1 + max(place for _, place in grid)
-        while len(rows) > 1 and _is_title(rows[0][0], width):
-            _move_up(table, rows.pop(0)[0])
+        while len(rows) > 1 and _is_title(_cells(rows[0]), width):
+            _move_up(table, rows.pop(0))
             grid = _grid(rows)
+        header = [row for row in header if row in rows] or (rows[:2] if _has_two_headers(grid, width) else [])
         _fill(soup, rows, grid, width)
-    header = _rows_of_header(table)
     if len(header) > 1:
         _join(header)
 
@@ -90,12 +98,12 @@ def _span(cell: Any, name: str) -> int:
     return max(1, min(int(said), _MOST_COLUMNS)) if said.isdecimal() and len(said) < 10 else 1
 
 
-def _grid(rows: Sequence[Sequence[Any]]) -> dict[tuple[int, int], Any]:
+def _grid(rows: Sequence[Any]) -> _Grid:
     """Return the cell at each place, by row and column; joined cells are at several."""
     grid: dict[tuple[int, int], Any] = {}
     for number, row in enumerate(rows):
         place = 0
-        for cell in row:
+        for cell in _cells(row):
             while (number, place) in grid:
                 place += 1
             columns, deep = _span(cell, "colspan"), min(_span(cell, "rowspan"), len(rows) - number)
@@ -108,26 +116,30 @@ def _grid(rows: Sequence[Sequence[Any]]) -> dict[tuple[int, int], Any]:
     return grid
 
 
-def _fill(soup: Any, rows: Sequence[Sequence[Any]], grid: Mapping[tuple[int, int], Any], width: int) -> None:
+def _fill(soup: Any, rows: Sequence[Any], grid: _Grid, width: int) -> None:
     """Give each row a cell for each place, with the text of the one that is joined there.
 
     In a form, which has more joined cells than others, and in a row of one cell, a text is not repeated to the right.
+    A row that has no cell of its own says nothing that the one above does not say.
     """
-    cells = [cell for row in rows for cell in row]
+    cells = [cell for row in rows for cell in _cells(row)]
     is_form = sum(_span(cell, "colspan") > 1 for cell in cells) * 2 > len(cells)
     owners = {id(cell): place for place, cell in reversed(list(grid.items()))}
-    filled: dict[int, list[Any]] = {number: [] for number in range(len(rows))}
+    filled: dict[int, list[Any]] = {number: [] for number, row in enumerate(rows) if _cells(row)}
     for (number, place), cell in sorted(grid.items(), key=lambda one: one[0]):
-        is_right = place > owners[id(cell)][1]
+        if number not in filled:
+            continue
         if owners[id(cell)] == (number, place):
             filled[number].append(cell)
         else:
-            repeats = not is_right or not (is_form or _span(cell, "colspan") >= width)
+            is_below = place == owners[id(cell)][1]
+            repeats = is_below or not (is_form or _span(cell, "colspan") >= width)
             filled[number].append(_copy(soup, cell) if repeats else soup.new_tag(cell.name))
     for number, row in enumerate(rows):
-        element = row[0].parent
-        for cell in filled[number]:
-            element.append(cell.extract())
+        for cell in filled.get(number, ()):
+            row.append(cell.extract())
+        if number not in filled:
+            row.decompose()
     for cell in cells:
         cell.attrs = {name: said for name, said in cell.attrs.items() if name not in ("colspan", "rowspan")}
 
@@ -142,32 +154,38 @@ def _copy(soup: Any, cell: Any) -> Any:
     return other
 
 
-def _is_title(cell: Any, width: int) -> bool:
-    """Return True for a cell that is as wide as its table, and no higher than its row."""
-    return width > 1 and _span(cell, "colspan") >= width and _span(cell, "rowspan") == 1
+def _is_title(cells: Sequence[Any], width: int) -> bool:
+    """Return True for the cells of a row that are one, as wide as the table."""
+    return width > 1 and bool(cells) and _span(cells[0], "colspan") >= width and _span(cells[0], "rowspan") == 1
 
 
-def _move_up(table: Any, title: Any) -> None:
-    """Make a paragraph above a table of a cell that is its first row."""
-    row = title.parent
+def _move_up(table: Any, row: Any) -> None:
+    """Make a paragraph above a table of its first row, a cell for all columns."""
+    title = _cells(row)[0]
     title.name, title.attrs = "div", {}
     table.insert_before(title.extract())
     row.decompose()
 
 
-def _rows_of_header(table: Any) -> list[Any]:
-    head = table.find("thead", recursive=False)
-    return head.find_all("tr", recursive=False) if head is not None else []
+def _has_two_headers(grid: _Grid, width: int) -> bool:
+    """Return True if a cell of the first row has names of its columns below it, and all others go on down there."""
+    above: list[Any] = [grid.get((0, place)) for place in range(width)]
+    below: list[Any] = [grid.get((1, place)) for place in range(width)]
+    if any(cell is None for cell in (*above, *below)) or max(row for row, _ in grid) < 2:
+        return False
+    pairs = list(zip(above, below, strict=True))
+    goes_on = [one is other or not (one.get_text() + other.get_text()).strip() for one, other in pairs]
+    others = [one for (one, _), goes in zip(pairs, goes_on, strict=True) if not goes]
+    return any(goes_on) and bool(others) and all(_span(one, "colspan") > 1 for one in others)
 
 
 def _join(rows: Sequence[Any]) -> None:
     """Make one header row of several: the different texts of a column, one after the other."""
-    cells = [row(_CELLS) for row in rows]
-    for column in zip_longest(*cells):
+    for column in zip_longest(*map(_cells, rows)):
         texts = [" ".join(cell.get_text().split()) for cell in column if cell is not None]
-        if column[0] is not None:
-            column[0].string = " ".join(dict.fromkeys(filter(None, texts)))
-        elif any(texts):
+        if column[0] is None:
             rows[0].append(next(cell for cell in column if cell is not None))
+        else:
+            column[0].string = " ".join(dict.fromkeys(filter(None, texts)))
     for row in rows[1:]:
         row.decompose()

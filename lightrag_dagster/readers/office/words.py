@@ -1,15 +1,17 @@
 """All text of Office documents, by the text nodes of their XML: what the readers of the formats are compared with."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
 from lxml import etree
 
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?main|footnotes|endnotes|comments)\+xml$")
-_BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab")
+_BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab", "inline")  # the last is a picture on the line
 _NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
+_STYLE = re.compile(rb'styleId="([^"]+)"')
+_NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 
 
 def docx(data: bytes) -> Iterator[str]:
@@ -18,28 +20,44 @@ def docx(data: bytes) -> Iterator[str]:
         types = parse_part(archive, "[Content_Types].xml").iter("{*}Override")
         named = {one.get("PartName", "")[1:] for one in types if _DOCX_PARTS.search(one.get("ContentType", ""))}
         named.add("word/document.xml")
+        raising = _raising(archive.read("word/styles.xml")) if "word/styles.xml" in archive.namelist() else set()
         for name in sorted(named & set(archive.namelist())):
             text = ""
             for paragraph in parse_part(archive, name).iter("{*}p"):
                 if _is_copy(paragraph):
                     continue
-                text += "".join(_texts(paragraph))
+                text += "".join(_texts(paragraph, raising))
                 if not _goes_on(paragraph):
                     yield text
                     text = ""
             yield text
 
 
-def _texts(paragraph: etree._Element) -> Iterable[str]:
-    """Yield the text of a paragraph's runs; paragraphs inside it, as of text boxes, have their own."""
+def _raising(styles: bytes) -> set[str]:
+    """Return the styles that raise characters."""
+    blocks = styles.split(b"</w:style>") if b"superscript" in styles else ()
+    return {found[1].decode() for one in blocks if b"superscript" in one and (found := _STYLE.search(one))}
+
+
+def _texts(paragraph: etree._Element, raising: Set[str]) -> Iterable[str]:
+    """Yield the text of a paragraph's runs; paragraphs inside it, as of text boxes, have their own.
+
+    A number that is raised is a word apart from the one before it: 10 and 6 are no 106.
+    """
     for element in paragraph:
         kind = etree.QName(element).localname if isinstance(element.tag, str) else ""
         if kind == "t":
-            yield element.text or ""
+            text = element.text or ""
+            yield f" {text} " if _NUMBER.fullmatch(text) and _is_raised(paragraph, raising) else text
         elif kind in _BREAKS:
             yield " "
         elif kind not in _NO_TEXT and not (kind == "Fallback" and _is_second(element)):
-            yield from _texts(element)
+            yield from _texts(element, raising)
+
+
+def _is_raised(run: etree._Element, raising: Set[str]) -> bool:
+    said = [*run.iterfind("{*}rPr/{*}vertAlign"), *run.iterfind("{*}rPr/{*}rStyle")]
+    return any(one == "superscript" or one in raising for element in said for one in element.attrib.values())
 
 
 def _is_copy(paragraph: etree._Element) -> bool:

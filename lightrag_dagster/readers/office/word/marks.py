@@ -50,6 +50,13 @@ def _fill(line: str, texts: Sequence[str]) -> str:
 
     def write(found: re.Match[str]) -> str:
         text = texts[int(found[1])] if int(found[1]) < len(texts) else ""
-        return " ".join(text.split()).replace("|", r"\|") if in_table else text
+        return _one_line(text) if in_table else text
 
     return _PLACES.sub(write, line) if _PLACE in line else line
+
+
+def _one_line(markdown: str) -> str:
+    """Return Markdown for a cell, its tables as in cells of `soup_tables`."""
+    lines = [line.strip() for line in markdown.splitlines() if line.strip("|- ")]
+    cells = ["; ".join(map(str.strip, line.strip("|").split("|"))).strip("; ") for line in lines if line[0] == "|"]
+    return " ".join([*(line for line in lines if line[0] != "|"), " / ".join(cells)]).strip().replace("|", r"\|")

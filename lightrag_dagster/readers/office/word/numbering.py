@@ -84,9 +84,9 @@ class Numbering:
         level = levels.get(place)
         if level is None:
             return None
+        self._count(found, abstract, levels, place)
         if level.form == "bullet":
             return Label("", place, is_whole=False)
-        self._count(found, abstract, levels, place)
         counts = abstract.counts
 
         def write(found: re.Match[str]) -> str:
@@ -118,6 +118,9 @@ class Numbering:
             counts.pop(place, None)
         found.begun.add(place)
         counts[place] = counts.get(place, start - 1) + 1
+        for higher in range(place):  # a level that was left out counts as begun, so that 2.1.1 is followed by 2.2
+            if higher in levels:
+                counts.setdefault(higher, found.starts.get(higher, levels[higher].start))
         for deeper in [one for one in counts if one > place]:
             restart = levels[deeper].restart if deeper in levels else None
             if restart is None or place < restart:

@@ -45,14 +45,9 @@ def join_paragraphs(root: etree._Element) -> None:
             for child in reversed([one for one in paragraph if name_of(one) != "pPr"]):
                 following.insert(at, child)
             remove(paragraph)
-        elif is_deleted and not text_of(paragraph):
-            _drop_mark(paragraph)
-
-
-def _drop_mark(paragraph: etree._Element) -> None:
-    """Let a paragraph end, since none follows that it could be joined with."""
-    for mark in all_of(paragraph, "del", "moveFrom"):
-        remove(mark)
+        elif is_deleted:  # nothing follows that it could be joined with
+            for mark in all_of(paragraph, "del", "moveFrom"):
+                remove(mark)
 
 
 def write_outline(root: etree._Element, styles: Styles, numbering: Numbering) -> None:
@@ -76,7 +71,7 @@ def write_outline(root: etree._Element, styles: Styles, numbering: Numbering) ->
         for name in ("numPr", *(["pStyle"] if level is not None else [])):
             for old in properties.findall(f"{W}{name}"):
                 properties.remove(old)
-        if level is not None and level >= 0:
+        if level is not None and level >= 0 and text_of(paragraph):
             properties.insert(0, new("pStyle", val=f"Heading{min(level, 5) + 1}"))
         if found is not None:
             _write_number(paragraph, properties, found, depth if is_item else None)

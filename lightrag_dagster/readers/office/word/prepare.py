@@ -85,7 +85,7 @@ def _prepare(
     runs.drop_broken_references(root, related.by_id.keys(), notes)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
-    prepared.left_out += [*hidden, *runs.tidy_runs(root)]
+    prepared.left_out += [*hidden, *runs.tidy_runs(root, styles)]
     paragraphs.join_paragraphs(root)
     paragraphs.fill_rows(root)
     shapes.place_drawings(root, partial(_drawn, archive, related, prepared))
@@ -97,7 +97,7 @@ def _comments(comments: etree._Element | None, document: etree._Element, styles:
     if comments is not None:
         runs.drop_deleted(comments)
         runs.drop_hidden(comments, styles)
-        runs.tidy_runs(comments)
+        runs.tidy_runs(comments, styles)
     return write_comments(comments, document)
 
 

@@ -16,9 +16,14 @@ _PRIVATE = re.compile("[\uf020-\uf0ff]")
 _DRAWN = 0xF000  # where fonts of symbols have their characters
 
 
-def tidy_runs(root: etree._Element) -> list[str]:
+def tidy_runs(root: etree._Element, styles: Styles) -> list[str]:
     """Make usual runs of what mammoth does not know, and return what is left out: the reading beside ruby."""
     left_out = []
+    for named in all_of(root, "rStyle"):
+        properties = named.getparent()
+        shift = styles.raises(properties.getparent()) if properties is not None else None
+        if shift and find(properties, "vertAlign") is None:
+            properties.append(new("vertAlign", val=shift))
     for text in all_of(root, "t"):
         text.text = without_marks(text.text or "")
         if _PRIVATE.search(text.text):
@@ -129,6 +134,8 @@ def drop_broken_references(root: etree._Element, known: Set[str], notes: Set[tup
         for name in ("id", "embed", "link"):
             if element.get(f"{R}{name}") is not None and element.get(f"{R}{name}") not in known:
                 del element.attrib[f"{R}{name}"]
+    for reference in all_of(root, "commentReference"):
+        remove(reference)  # comments are written apart
     for reference in all_of(root, "footnoteReference", "endnoteReference"):
         if (name_of(reference).removesuffix("Reference"), reference.get(f"{W}id") or "") not in notes:
             remove(reference)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lxml import etree
 
-from lightrag_dagster.readers.office.word.xml import R, W, all_of, new_paragraph, remove, replace
+from lightrag_dagster.readers.office.word.xml import R, W, all_of, new_paragraph, replace
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/%s}"
 _A, _WP, _PIC, _CHART, _DIAGRAM = (
@@ -34,6 +34,7 @@ def place_drawings(root: etree._Element, place_of: Callable[[str, str], str]) ->
         place_of: Returns the text of a chart or diagram by its kind and its relationship; "" for none.
     """
     for drawing in all_of(root, "drawing"):
+        _move_behind(drawing)
         _free_pictures(drawing)
         _free_boxes(drawing)
     for name in _SHAPES:
@@ -46,6 +47,14 @@ def place_drawings(root: etree._Element, place_of: Callable[[str, str], str]) ->
         paragraph = next(element.iterancestors(f"{W}p"), None)
         if text.strip() and paragraph is not None:
             paragraph.addnext(new_paragraph(text))
+
+
+def _move_behind(drawing: etree._Element) -> None:
+    """Put a drawing that text flows around behind its paragraph, since it may be anchored inside a word."""
+    paragraph = next(drawing.iterancestors(f"{W}p"), None)
+    if drawing.find(f"{_WP}anchor") is not None and paragraph is not None:
+        run = etree.SubElement(paragraph, f"{W}r")
+        run.append(drawing)
 
 
 def _free_pictures(drawing: etree._Element) -> None:
@@ -71,10 +80,3 @@ def _free_boxes(drawing: etree._Element) -> None:
         shape = etree.SubElement(old, f"{_VML}shape")
         etree.SubElement(shape, f"{_VML}textbox").append(box)
         drawing.addnext(old)
-
-
-def drop_empty(root: etree._Element) -> None:
-    """Remove frames of drawings that are empty now."""
-    for drawing in all_of(root, "drawing"):
-        if next(drawing.iter(f"{_A}blip"), None) is None:
-            remove(drawing)

@@ -56,6 +56,11 @@ class Styles:
         styles = (*self._chain(value(run, "rPr/rStyle")), *self._chain(value(paragraph, "pPr/pStyle") or self._default))
         return next((hides for hides in (is_on(style, "rPr/vanish") for style in styles) if hides is not None), False)
 
+    def raises(self, run: etree._Element) -> str | None:
+        """Return how the style of a run raises or lowers it; None if it does not."""
+        shifts = (value(style, "rPr/vertAlign") for style in self._chain(value(run, "rPr/rStyle")))
+        return next(filter(None, shifts), None)
+
     def has_hidden(self) -> bool:
         """Return True if any style hides text."""
         return any(is_on(style, "rPr/vanish") for style in self._styles.values())

@@ -1,0 +1,182 @@
+import pytest
+
+from lightrag_dagster.readers.extraction import extract_text
+from tests.readers.office.word.documents import paragraph, read, word
+
+
+def run(content: str, properties: str = "") -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr>{content}</w:r>"
+
+
+def text(words: str, properties: str = "") -> str:
+    return run(f'<w:t xml:space="preserve">{words}</w:t>', properties)
+
+
+def form(data: str, instruction: str, result: str = "") -> str:
+    return (
+        run(f'<w:fldChar w:fldCharType="begin"><w:ffData>{data}</w:ffData></w:fldChar>')
+        + run(f"<w:instrText> {instruction} </w:instrText>")
+        + run('<w:fldChar w:fldCharType="separate"/>')
+        + result
+        + run('<w:fldChar w:fldCharType="end"/>')
+    )
+
+
+def control(state: str, sign: str = "<w:t>☐</w:t>") -> str:
+    properties = f"<w:sdtPr><w14:checkbox>{state}</w14:checkbox></w:sdtPr>"
+    return f"<w:sdt>{properties}<w:sdtContent>{run(sign)}</w:sdtContent></w:sdt>"
+
+
+CHOICES = "".join(f'<w:listEntry w:val="{one}"/>' for one in ("North", "South", "West"))
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (
+            text("Table ") + f'<w:fldSimple w:instr="SEQ">{text("7")}</w:fldSimple>' + text(": Gauges"),
+            "Table 7: Gauges",
+        ),
+        (f'<w:fldSimple w:instr="AUTHOR"><w:fldSimple>{text("Ida Wren")}</w:fldSimple></w:fldSimple>', "Ida Wren"),
+        (f'<w:bdo w:val="ltr">{text("Weir")}</w:bdo>' + text(" 2"), "Weir 2"),
+        (f'<w:dir w:val="rtl">{text("سد")}</w:dir>', "سد"),
+        (form("", "REF a", text("clause 1.2")), "clause 1.2"),
+        (text("Side: ") + form(f'<w:ddList><w:result w:val="1"/>{CHOICES}</w:ddList>', "FORMDROPDOWN"), "Side: South"),
+        (text("Side: ") + form(f"<w:ddList>{CHOICES}</w:ddList>", "FORMDROPDOWN"), "Side: North"),
+        (form(f'<w:ddList><w:result w:val="1"/>{CHOICES}</w:ddList>', "FORMDROPDOWN", text("South")), "South"),
+    ],
+)
+def test_fields_are_what_they_show(content: str, shown: str) -> None:
+    assert read(f"<w:p>{content}</w:p>").text == shown
+
+
+@pytest.mark.parametrize(
+    ("box", "shown"),
+    [
+        (control('<w14:checked w14:val="1"/>'), "[x] Siren"),
+        (control('<w14:checked w14:val="0"/>'), "[ ] Siren"),
+        (control(""), "[ ] Siren"),
+        (control('<w14:checked w14:val="1"/>', '<w:sym w:font="MS Gothic" w:char="2612"/>'), "[x] Siren"),
+        (form('<w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>', "FORMCHECKBOX"), "[x] Siren"),
+        (form('<w:checkBox><w:default w:val="1"/></w:checkBox>', "FORMCHECKBOX"), "[x] Siren"),
+        (form('<w:checkBox><w:checked w:val="0"/></w:checkBox>', "FORMCHECKBOX"), "[ ] Siren"),
+    ],
+)
+def test_check_boxes_have_their_state(box: str, shown: str) -> None:
+    assert read(f"<w:p>{box}{text(' Siren')}</w:p>").text == shown
+    assert read(f"<w:p>{box}{text('Siren')}</w:p>").text == shown
+
+
+RAISING = '<w:style w:type="character" w:styleId="Raised"><w:rPr><w:vertAlign w:val="superscript"/></w:rPr></w:style>'
+RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (text("10") + text("6", RAISED) + text(" litres"), "10^6 litres"),
+        (text("10") + text("-3", RAISED) + text(" m") + text("2", RAISED), "10^-3 m²"),
+        (text("m", "<w:b/>") + text("3", RAISED), "**m**³"),
+        (text("10") + text("6", '<w:rStyle w:val="Raised"/>') + text(" litres"), "10^6 litres"),
+        (text("H") + text("2", LOWERED) + text("O"), "H2O"),
+        (text("the 4") + text("th", RAISED) + text(" weir"), "the 4th weir"),
+        (text("e") + run("<w:noBreakHyphen/>") + text("mail"), "e-mail"),
+        (text("Ostrel") + run("<w:softHyphen/>") + text("Basin"), "OstrelBasin"),
+        (text("Ostrel\u00adBa\u200bsin"), "OstrelBasin"),
+        (run('<w:sym w:font="Wingdings" w:char="F0E0"/>') + text(" Weir"), "🡪 Weir"),
+        (run('<w:sym w:font="Cambria Math" w:char="2264"/>') + text(" 5 m"), "≤ 5 m"),
+        (text("\uf061-rays", '<w:rFonts w:ascii="Symbol"/>'), "α-rays"),
+        (run('<w:sym w:font="Nothing" w:char="F0E0"/>') + text("Weir"), "Weir"),
+        (run('<w:sym w:font="Symbol" w:char="none"/>') + text("Weir"), "Weir"),
+        (text("one") + run("<w:cr/>") + text("two"), "one  \ntwo"),
+        (text("one") + run("<w:ptab/>") + text("two"), "one two"),
+    ],
+)
+def test_marks_inside_a_line(content: str, shown: str) -> None:
+    assert read(f"<w:p>{content}</w:p>", parts={"styles.xml": RAISING}).text == shown
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "left_out"),
+    [
+        ("<w:ruby><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ("とうきょう",)),
+        ("<w:ruby><w:rubyPr/><w:rt>{0}</w:rt><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ("とうきょう",)),
+        ("<w:ruby><w:rubyBase>{1}</w:rubyBase></w:ruby>", "東京に行く", ()),
+    ],
+)
+def test_ruby_is_its_base(content: str, shown: str, left_out: tuple[str, ...]) -> None:
+    body = f"<w:p>{run(content.format(text('とうきょう'), text('東京')))}{text('に行く')}</w:p>"
+    assert read(body).text == shown
+
+
+HIDING = (
+    '<w:style w:type="character" w:styleId="C"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="P"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="paragraph" w:styleId="Q"><w:basedOn w:val="P"/></w:style>'
+)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "note"),
+    [
+        (paragraph("secret plan", run="<w:vanish/>"), "hidden text is left out: 2 words"),
+        (paragraph("secret", run='<w:rStyle w:val="C"/>'), "hidden text is left out: 1 words"),
+        (paragraph("secret", '<w:pStyle w:val="Q"/>'), "hidden text is left out: 1 words"),
+        (
+            "<w:tbl><w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p><w:r><w:t>secret</w:t></w:r></w:p></w:tc></w:tr></w:tbl>",
+        )
+        * 1
+        + ("hidden text is left out: 1 words",),
+        (paragraph("", run='<w:vanish w:val="0"/>'), None),
+    ],
+)
+def test_hidden_text_is_left_out_and_counted(hidden: str, note: str | None) -> None:
+    found = read(hidden + paragraph("Shown.", run='<w:vanish w:val="0"/>'), parts={"styles.xml": HIDING})
+    assert (found.text, found.note) == ("Shown.", note)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        f'<w:hyperlink r:id="rId99">{text("Weir")}</w:hyperlink>',
+        text("Weir") + run('<w:footnoteReference w:id="7"/>'),
+        text("Weir") + run('<w:pict><v:shape><v:imagedata r:id="rId99"/></v:shape></w:pict>'),
+        text("Weir")
+        + run(
+            '<w:drawing><wp:inline><a:graphic><a:graphicData><pic:pic><pic:blipFill><a:blip r:embed="rId99"/>'
+            "</pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>"
+        ),
+    ],
+)
+def test_a_broken_reference_costs_only_itself(broken: str) -> None:
+    assert read(f"<w:p>{broken}</w:p>").text == "Weir"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "link"),
+    [
+        ('HYPERLINK "https://a.example/b" \\t "_blank"', "[Weir](https://a.example/b)"),
+        ('HYPERLINK "https://a.example/b" \\l "c" \\o "d"', "[Weir](https://a.example/b)"),
+        ('HYPERLINK "https://a.example/b"', "[Weir](https://a.example/b)"),
+        ('HYPERLINK \\l "_Toc1" \\h', "Weir"),
+    ],
+)
+def test_links_of_fields_lead_where_they_say(instruction: str, link: str) -> None:
+    assert read(f"<w:p>{form('', instruction.replace('&', '&amp;'), text('Weir'))}</w:p>").text == link
+
+
+def test_notes_are_a_list_below() -> None:
+    reference = run('<w:footnoteReference w:id="2"/>')
+    body = f"<w:p>{text('Weir')}{reference}{run('<w:commentReference/>')}</w:p>"
+    notes = f'<w:footnote w:id="2">{paragraph("Built in 1920.")}</w:footnote>'
+    assert read(body, parts={"footnotes.xml": notes}).text == "Weir[1]\n\n1. Built in 1920."
+
+
+def test_the_document_may_have_any_name() -> None:
+    data = word(paragraph("Weir"), main="word/document22.xml")
+    assert extract_text(data, "a.docx").text == "Weir"
+    assert extract_text(word(paragraph("Weir"), main="doc/main.xml"), "a.docx").text == "Weir"
+
+
+def test_characters_that_mark_places_are_no_text() -> None:
+    assert extract_text(word(paragraph("Tick\ufdd0et\ufdd25\ufdd3")), "a.docx").text == "Ticket5"
