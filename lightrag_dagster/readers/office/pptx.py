@@ -33,7 +33,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 def _slide(number: int, slide: Any, running: RunningTexts, figures: Figures | None) -> str:
     title = slide.shapes.title
     heading = text_of(title, " ") if title is not None else ""
-    shapes = [shape for shape in running.without(slide.shapes) if title is None or shape.shape_id != title.shape_id]
+    # By element, since several shapes may have one identifier.
+    shapes = [shape for shape in running.without(slide.shapes) if title is None or shape._element is not title._element]
     parts = [*_texts(shapes, figures), *_notes(slide, running), *(f"Comment: {text}" for text in comments(slide))]
     if not heading and not parts:
         return ""
@@ -50,9 +51,8 @@ def _texts(shapes: Iterable[Any], figures: Figures | None) -> list[str]:
 
 def _box(shape: Any) -> Box | None:
     """Return the place of a shape; None for a placeholder that its layout places."""
-    if shape.is_placeholder and shape._element.x is None:
-        return None
-    return Box(shape.left or 0, shape.top or 0, shape.width or 0, shape.height or 0)
+    element = shape._element
+    return None if element.x is None else Box(element.x, element.y, element.cx or 0, element.cy or 0)
 
 
 def _shape(shape: Any, figures: Figures | None) -> str:
@@ -75,7 +75,7 @@ def _notes(slide: Any, running: RunningTexts) -> Iterator[str]:
         return
     prepare(page._element)
     notes = page.notes_placeholder
-    others = [one for one in running.without(page.shapes) if notes is None or one.shape_id != notes.shape_id]
+    others = [one for one in running.without(page.shapes) if notes is None or one._element is not notes._element]
     said = text_of(notes) if notes is not None else ""
     if text := "\n\n".join(filter(None, [said, *_texts(others, None)])):
         yield f"Notes: {text}"

@@ -55,7 +55,10 @@ def _text(element: etree._Element, *names: str) -> str:
     """Return the text of elements with a name, without the readings of characters, paragraphs apart."""
     texts = []
     for one in element.iter(*(f"{{*}}{name}" for name in names), "{*}p"):
-        if one.getparent().tag.endswith("}rPh"):
+        around = one.getparent()
+        if around.tag.endswith("}rPh"):
             continue
-        texts.append(" " if one.tag.endswith("}p") else one.text or "")
+        text = " " if one.tag.endswith("}p") else one.text or ""
+        # A raised number is one of its own.
+        texts.append(f" {text}" if text.isdecimal() and around.find("{*}rPr/{*}vertAlign") is not None else text)
     return "".join(texts)

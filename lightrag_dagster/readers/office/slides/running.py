@@ -21,7 +21,9 @@ class RunningTexts:
         self._slides = len(slides)
         for slide in slides:
             prepare(slide._element)
-        self._times = Counter(key for slide in slides for key in {_key(shape) for shape in slide.shapes})
+        self._times = Counter[object]()
+        for slide in slides:
+            self._times.update({_key(shape, _kind(shape)) for shape in slide.shapes} - {None})
 
     def without(self, shapes: Iterable[Any]) -> Iterator[Any]:
         """Yield the shapes that belong to their slide alone."""
@@ -32,31 +34,32 @@ class RunningTexts:
                 yield shape
 
     def _runs(self, shape: Any) -> bool:
-        if not shape.has_text_frame:
-            return False
         kind = _kind(shape)
-        if kind == PP_PLACEHOLDER.SLIDE_NUMBER or _is_number(shape):
+        if shape.has_text_frame and (kind == PP_PLACEHOLDER.SLIDE_NUMBER or _is_number(shape)):
             return True
-        times = self._times[_key(shape)]
-        if kind in _RUNNING:
-            return times > 1
-        return not shape.is_placeholder and times >= _FEWEST and 2 * times > self._slides
+        times = self._times[_key(shape, kind)]
+        return times > 1 if kind in _RUNNING else times >= _FEWEST and 2 * times > self._slides
 
 
-def _key(shape: Any) -> tuple[object, ...]:
-    """Return what a running text has in common on all slides: its text, and its place if it is no placeholder."""
-    if not shape.has_text_frame:
-        return ()
-    return (text_of(shape), *((None,) if _kind(shape) in _RUNNING else (shape.left, shape.top)))
+def _key(shape: Any, kind: Any) -> tuple[object, ...] | None:
+    """Return what a running text has in common on all slides, and None for a shape that cannot be one.
+
+    That is the text, and for other shapes than placeholders the place.
+    """
+    element = shape._element
+    if not shape.has_text_frame or (kind is not None and kind not in _RUNNING):
+        return None
+    return (text_of(shape), *(() if kind else (element.x, element.y)))
 
 
 def _kind(shape: Any) -> Any:
-    return shape.placeholder_format.type if shape.is_placeholder else None
+    """Return the kind of a placeholder; None for another shape."""
+    placeholder = shape._element.ph
+    return placeholder.type if placeholder is not None else None
 
 
 def _is_number(shape: Any) -> bool:
     """Return True if a field with the number of the slide is all that a shape says."""
     body = shape._element.txBody
     fields = body.findall("{*}p/{*}fld") if body is not None else []
-    runs = body.findall("{*}p/{*}r") if body is not None else []
-    return bool(fields) and not runs and all(field.get("type") == "slidenum" for field in fields)
+    return bool(fields) and body.find("{*}p/{*}r") is None and all(one.get("type") == "slidenum" for one in fields)

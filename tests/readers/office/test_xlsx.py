@@ -1,0 +1,174 @@
+"""Workbooks: values as they are shown, tables among them, and what stands beside them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.readers.extraction import extract_text
+from tests.readers.office.workbooks import by_hand, written
+
+
+def text_of(data: bytes) -> str:
+    found = extract_text(data, "a.xlsx")
+    assert found.losses is not None
+    assert found.losses.lost == 0, found.losses
+    return found.text.removeprefix("## Levels\n\n")
+
+
+def sheet(rows: list[list[object]], *joined: str) -> Callable[[Any, Any], None]:
+    """Return a writer of rows, None for an empty cell, and of joined cells."""
+
+    def write(book: Any, page: Any) -> None:
+        for number, row in enumerate(rows):
+            for column, value in enumerate(row):
+                if value is not None:
+                    page.write(number, column, value)
+        for area in joined:
+            page.merge_range(area, "")
+        for number, row in enumerate(rows):
+            for column, value in enumerate(row):
+                if value is not None:
+                    page.write(number, column, value)
+
+    return write
+
+
+def test_values_are_shown_by_the_formats_of_their_cells() -> None:
+    def write(book: Any, page: Any) -> None:
+        for column, (value, code) in enumerate(
+            [(0.155, "0.0%"), (1234.5, "€#,##0.00"), (5, "00000"), (45352, "mmm yyyy")]
+        ):
+            page.write(0, column, f"Name {'abcd'[column]}")
+            page.write(1, column, value, book.add_format({"num_format": code}))
+        page.write(2, 0, True)
+        page.write(2, 1, 0.1 + 0.2)
+
+    assert text_of(written(write)) == (
+        "| Name a | Name b | Name c | Name d |\n| --- | --- | --- | --- |\n"
+        "| 15.5% | €1,234.50 | 00005 | Mar 2024 |\n| TRUE | 0.3 |"
+    )
+
+
+CELLS = '<c r="A1" t="s"><v>0</v></c><c r="B1"><v>3</v></c>'
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f'<row r="1">{CELLS}</row>',
+        f'<row spans="1:2" r="1">{CELLS}</row>',
+        '<row r="1"><c t="s" r="A1"><v>0</v></c><c r="B1" t="n"><v>3</v></c></row>',
+        '<row><c t="s"><v>0</v></c><c><v>3</v></c></row>',
+        '<row r="1"><c r="A1" t="inlineStr"><is><r><t>Wei</t></r><r><t>r</t></r></is></c><c r="B1"><v>3</v></c></row>',
+        '<row r="1"><c r="A1" t="str"><f>"We"&amp;"ir"</f><v>Weir</v></c><c r="B1"><v> 3.0 </v></c></row>',
+    ],
+)
+def test_cells_as_programs_write_them(row: str) -> None:
+    strings = '<si><t>Weir</t><rPh sb="0" eb="1"><t>reading</t></rPh></si>'
+    assert (
+        text_of(by_hand(f"<worksheet><sheetData>{row}</sheetData></worksheet>", strings))
+        == "| Weir | 3 |\n| --- | --- |"
+    )
+
+
+def test_names_of_elements_may_have_a_prefix() -> None:
+    row = (
+        f'<x:row r="1">{CELLS}</x:row>'.replace("<c", "<x:c")
+        .replace("</c", "</x:c")
+        .replace("v>", "x:v>")
+        .replace("</x:v", "</x:v")
+    )
+    row = row.replace("<x:x:", "<x:").replace("</x:x:", "</x:")
+    space = 'xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    data = by_hand(f"<x:worksheet {space}><x:sheetData>{row}</x:sheetData></x:worksheet>", "<si><t>Weir</t></si>")
+    assert text_of(data) == "| Weir | 3 |\n| --- | --- |"
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "note"),
+    [
+        (
+            "<c r='B1'><f>SUM(1,2)</f><v></v></c>",
+            "| Total | =SUM(1,2) |",
+            "1 formula has no stored value (Levels!B1); ",
+        ),
+        ('<c r="B1"><f>A1&amp;"x"</f></c>', '| Total | =A1&"x" |', "1 formula has no stored value (Levels!B1); "),
+        ('<c r="B1"><f t="shared" si="0"/><v/></c>', "| Total | = |", "1 formula has no stored value (Levels!B1); "),
+        ('<c r="B1" t="str"><f>IF(1,"")</f><v></v></c>', "| Total |", ""),
+        ('<c r="B1"><f>SUM(1,2)</f><v>3</v></c>', "| Total | 3 |", ""),
+    ],
+)
+def test_formulas_without_a_stored_value_are_named(cell: str, text: str, note: str) -> None:
+    row = f'<row r="1"><c r="A1" t="s"><v>0</v></c>{cell}</row>'
+    found = extract_text(
+        by_hand(f"<worksheet><sheetData>{row}</sheetData></worksheet>", "<si><t>Total</t></si>"), "a.xlsx"
+    )
+    assert found.text.split("\n")[2] == text
+    assert (found.note or "").startswith(note)
+    assert bool(found.note) == bool(note)
+
+
+@pytest.mark.parametrize("place", ["XFD1048576", "AZ1048576", "XFD1", "A1048576"])
+def test_cells_far_away_need_no_room(place: str) -> None:
+    def write(book: Any, page: Any) -> None:
+        page.write("A1", "Gauge")
+        page.write(place, "stray")
+
+    assert len(text_of(written(write))) < 60
+
+
+def test_empty_columns_and_rows_take_no_room() -> None:
+    rows: list[list[object]] = [["Task", None, "Owner"], [], [], ["Design", None, "Ana"]]
+    assert text_of(written(sheet(rows))) == "| Task | Owner |\n| --- | --- |\n| Design | Ana |"
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        (("B2", "Measured by hand, sensor broken"), "| Kessing | 3.2 (comment: Measured by hand, sensor broken) |"),
+        (("A2", "Old\nname"), "| Kessing (comment: Old name) | 3.2 |"),
+        (("C2", "Ask Ida"), "| Kessing | 3.2 | (comment: Ask Ida) |"),
+    ],
+)
+def test_comments_stand_in_their_cells(comment: tuple[str, str], expected: str) -> None:
+    def write(book: Any, page: Any) -> None:
+        sheet([["Gauge", "Level"], ["Kessing", 3.2]])(book, page)
+        page.write_comment(*comment)
+
+    assert text_of(written(write)).split("\n")[2] == expected
+
+
+def test_text_boxes_and_titles_of_charts_follow_the_table() -> None:
+    def write(book: Any, page: Any) -> None:
+        page.write_row(0, 0, ["Gauge", 3])
+        page.insert_textbox("D2", "Valid until May\nIda Wren")
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=Levels!$B$1:$B$1"})
+        chart.set_title({"name": "Levels in spring"})
+        page.insert_chart("D9", chart)
+
+    assert text_of(written(write)).split("\n\n")[1:] == ["Levels in spring", "Valid until May\nIda Wren"]
+
+
+def test_raised_numbers_of_a_cell() -> None:
+    def write(book: Any, page: Any) -> None:
+        up = book.add_format({"font_script": 1})
+        page.write_rich_string("A1", "Area in m", up, "2", ", flow in 10", up, "6", " l")
+
+    assert text_of(written(write)) == "| Area in m², flow in 10^6 l |\n| --- |"
+
+
+def test_what_is_hidden_is_marked() -> None:
+    def write(book: Any, page: Any) -> None:
+        sheet([["Gauge", "Code", "Level"], ["Kessing", "k1", 3.2], ["Corley", "c2", 0.97]])(book, page)
+        page.set_row(2, None, None, {"hidden": True})
+        page.set_column("B:B", None, None, {"hidden": True})
+        other = book.add_worksheet("Old")
+        other.write("A1", "Weir")
+        other.hide()
+
+    assert text_of(written(write)) == (
+        "| Gauge | Code (hidden) | Level |  |\n| --- | --- | --- | --- |\n| Kessing | k1 | 3.2 |\n"
+        "| Corley | c2 | 0.97 | (hidden) |\n\n## Old (hidden)\n\n| Weir |\n| --- |"
+    )
