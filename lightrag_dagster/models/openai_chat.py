@@ -29,7 +29,7 @@ from lightrag_dagster.settings import LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
-_LEAST_OUTPUT = 256
+_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class OpenAIChatModel:
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
-        self._room = 0
+        self._parts = 1
 
     @property
     def identity(self) -> str:
@@ -70,9 +70,9 @@ class OpenAIChatModel:
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
             kind = AsyncStream[ChatCompletionChunk]
-            return await self._post(
-                client, request, ChatCompletionChunk, {"stream": True}, stream=True, stream_cls=kind
-            )
+            options = {"cast_to": ChatCompletionChunk, "stream": True, "stream_cls": kind}
+            pieces: AsyncStream[ChatCompletionChunk] = await self._post(client, request, **options)
+            return pieces
 
         pieces = await self._endpoint.call(begin, rough_tokens(request))
         failed = None
@@ -106,7 +106,7 @@ class OpenAIChatModel:
         return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
-        response = await self._post(client, request, httpx2.Response)
+        response = await self._post(client, request, cast_to=httpx2.Response)
         answered = read_completion(response.content, self._endpoint.target)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
@@ -116,37 +116,25 @@ class OpenAIChatModel:
             output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
         )
 
-    async def _post(
-        self,
-        client: AsyncOpenAI,
-        request: ChatRequest,
-        cast_to: Any,
-        more: dict[str, Any] | None = None,
-        **options: Any,
-    ) -> Any:
-        """Post a request; where its output tokens have no room in the model's context, again with half as many.
+    async def _post(self, client: AsyncOpenAI, request: ChatRequest, **options: Any) -> Any:
+        """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
-        A request for more tokens than usual is refused: there is an answer with the usual number.
+        A request for more tokens than usual is refused then: there is an answer with the usual number.
         """
-        body = request_body(self._settings, request) | (more or {})
-        name = next((one for one in ("max_completion_tokens", "max_tokens") if one in body), "")
-        wanted, usual = body.get(name, 0), request.max_output_tokens is None
-        limit = min(wanted, self._room) if self._room and usual else wanted
-        while True:
-            try:
-                posted = await client.post(
-                    _PATH, cast_to=cast_to, body=body | {name: limit} if name else body, **options
-                )
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                limit //= 2
-                if not usual or limit < _LEAST_OUTPUT or not has_no_room(error, self._endpoint.target):
-                    raise
-                continue
-            if self._room < limit < wanted:
-                self._room = limit
-                told = "model %s has no room for %d output tokens, and is asked for %d; lower %sMAX_OUTPUT_TOKENS"
-                _log.warning(told, self._settings.model, wanted, limit, self._endpoint.target.settings)
-            return posted
+        body, usual = request_body(self._settings, request), request.max_output_tokens is None
+        body |= {"stream": True} if "stream" in options else {}
+        limits = {name: body[name] // (self._parts if usual else 1) for name in _LIMITS if name in body}
+        try:
+            return await client.post(_PATH, body=body | limits, **options)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if self._parts > 1 or not (usual and has_no_room(error, self._endpoint.target)):
+                raise
+        fewer = {name: limit // _PARTS for name, limit in limits.items()}
+        answered = await client.post(_PATH, body=body | fewer, **options)
+        self._parts = _PARTS
+        told = "model %s has no room for its output tokens and gets a quarter of them; lower %sMAX_OUTPUT_TOKENS"
+        _log.warning(told, self._settings.model, self._endpoint.target.settings)
+        return answered
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
