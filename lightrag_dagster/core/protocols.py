@@ -176,6 +176,11 @@ class Usage:
         self.output_tokens += response.output_tokens
         self.cost_usd += response.cost_usd
 
+    @property
+    def at_fault(self) -> int:
+        """Texts that were too long, or refused."""
+        return self.cut_texts + self.refused_texts
+
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of two steps together."""
         totals = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "failures"}

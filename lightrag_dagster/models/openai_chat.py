@@ -5,10 +5,10 @@
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx2
 import openai
@@ -29,9 +29,7 @@ from lightrag_dagster.settings import LLMSettings
 _REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
-_LEAST_OUTPUT = 256
-
-Posted = TypeVar("Posted")
+_LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +44,7 @@ class OpenAIChatModel:
         self._settings = settings
         self._billed = billed or {}
         self._endpoint = Endpoint(settings, reserve_time)
-        self._room = 0
+        self._parts = 1
 
     @property
     def identity(self) -> str:
@@ -71,14 +69,10 @@ class OpenAIChatModel:
         """Yield an answer in pieces; raises as `complete`. It is retried only before its first piece."""
 
         async def begin(client: AsyncOpenAI) -> AsyncStream[ChatCompletionChunk]:
-            async def post(body: dict[str, Any]) -> AsyncStream[ChatCompletionChunk]:
-                kind = AsyncStream[ChatCompletionChunk]
-                streamed = body | {"stream": True}
-                return await client.post(
-                    _PATH, cast_to=ChatCompletionChunk, body=streamed, stream=True, stream_cls=kind
-                )
-
-            return await self._within_room(request, post)
+            kind = AsyncStream[ChatCompletionChunk]
+            options = {"cast_to": ChatCompletionChunk, "stream": True, "stream_cls": kind}
+            pieces: AsyncStream[ChatCompletionChunk] = await self._post(client, request, **options)
+            return pieces
 
         pieces = await self._endpoint.call(begin, rough_tokens(request))
         failed = None
@@ -112,10 +106,7 @@ class OpenAIChatModel:
         return span(f"chat {settings.model}", asked | dict(self._billed), is_call=True)
 
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
-        async def post(body: dict[str, Any]) -> httpx2.Response:
-            return await client.post(_PATH, cast_to=httpx2.Response, body=body)
-
-        response = await self._within_room(request, post)
+        response = await self._post(client, request, cast_to=httpx2.Response)
         answered = read_completion(response.content, self._endpoint.target)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
@@ -125,33 +116,25 @@ class OpenAIChatModel:
             output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
         )
 
-    async def _within_room(self, request: ChatRequest, post: Callable[[dict[str, Any]], Awaitable[Posted]]) -> Posted:
-        """Post a request; where its output tokens have no room in the model's context, again with half as many.
+    async def _post(self, client: AsyncOpenAI, request: ChatRequest, **options: Any) -> Any:
+        """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
-        A request for more tokens than usual is refused: there is an answer with the usual number.
+        A request for more tokens than usual is refused then: there is an answer with the usual number.
         """
-        body = request_body(self._settings, request)
-        name = next((one for one in ("max_completion_tokens", "max_tokens") if one in body), "")
-        wanted, usual = body.get(name, 0), request.max_output_tokens is None
-        if self._room and usual:
-            body[name] = min(wanted, self._room)
-        while True:
-            try:
-                posted = await post(body)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                fewer = body.get(name, 0) // 2
-                if not usual or fewer < _LEAST_OUTPUT or not has_no_room(error, self._endpoint.target):
-                    raise
-                body[name] = fewer
-                continue
-            if self._room < body.get(name, 0) < wanted:
-                self._room = body[name]
-                prefix, model = self._endpoint.target.settings, self._settings.model
-                _log.warning(
-                    "model %s has no room for %d output tokens; it is asked for %d: lower %sMAX_OUTPUT_TOKENS",
-                    *(model, wanted, self._room, prefix),
-                )
-            return posted
+        body, usual = request_body(self._settings, request), request.max_output_tokens is None
+        body |= {"stream": True} if "stream" in options else {}
+        limits = {name: body[name] // (self._parts if usual else 1) for name in _LIMITS if name in body}
+        try:
+            return await client.post(_PATH, body=body | limits, **options)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if self._parts > 1 or not (usual and has_no_room(error, self._endpoint.target)):
+                raise
+        fewer = {name: limit // _PARTS for name, limit in limits.items()}
+        answered = await client.post(_PATH, body=body | fewer, **options)
+        self._parts = _PARTS
+        told = "model %s has no room for its output tokens and gets a quarter of them; lower %sMAX_OUTPUT_TOKENS"
+        _log.warning(told, self._settings.model, self._endpoint.target.settings)
+        return answered
 
 
 def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:

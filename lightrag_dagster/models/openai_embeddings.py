@@ -117,19 +117,15 @@ class OpenAIEmbedder:
             await self._vectors(_PROBE, patient=True)
         if len(texts) == 1:
             return await self._shorter(texts[0])
-        middle, at_fault = len(texts) // 2, self._at_fault
+        middle, at_fault = len(texts) // 2, self._usage.at_fault
         halves = [await self._halved(texts[:middle]), await self._halved(texts[middle:])]
-        if isinstance(refused, PermanentProviderError) and self._at_fault == at_fault:
+        if isinstance(refused, PermanentProviderError) and self._usage.at_fault == at_fault:
             self._most = min(self._most, len(texts) - middle)
             target = self._endpoint.target
             _log.warning(
                 "%s takes at most %d texts in a request; set %sBATCH_SIZE", target.host, self._most, target.settings
             )
         return np.concatenate(halves)
-
-    @property
-    def _at_fault(self) -> int:
-        return self._usage.cut_texts + self._usage.refused_texts
 
     async def _shorter(self, text: str) -> Vectors:
         """Return the vector of the longest start of a text that is taken, the zero vector if none is."""
@@ -161,14 +157,13 @@ class OpenAIEmbedder:
 
     async def _ask(self, client: AsyncOpenAI, texts: Sequence[str]) -> Vectors:
         host = self._endpoint.target.host
-        if known := _encodings.get(host):
-            return await self._post(client, texts, known)
-        encoding = "base64"
+        encoding = _encodings.get(host, "base64")
         try:
             vectors = await self._post(client, texts, encoding)
         except (openai.BadRequestError, openai.UnprocessableEntityError):
-            # If something else was wrong, this is refused too.
-            encoding = "float"
+            if host in _encodings:
+                raise
+            encoding = "float"  # if something else was wrong, this is refused too
             vectors = await self._post(client, texts, encoding)
         _encodings[host] = encoding
         return vectors

@@ -57,6 +57,8 @@ _KINDS: dict[str, type[ProviderError]] = {
     "permanent": PermanentProviderError,
     "transient": TransientProviderError,
 }
+_SAYING = ("param", "code", "type", "status", "message", "detail")
+_NO_QUOTES = str.maketrans("", "", "'`")
 _TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
 
 
@@ -127,9 +129,8 @@ def _rules() -> list[dict[str, str]]:
 
 def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str, str]:
     """Return the first rule that fits an error, to which the caller adds codes."""
-    known = {error.code, error.type, *codes}
-    told = f"{error.param} {error.message} {error.body}".lower() if error.status_code in _TOLD_IN_WORDS else ""
-    told = told.replace("`", "").replace("'", "")
+    known = {code for code in (error.code, error.type, *codes) if isinstance(code, str)}
+    told = _words(error.body) if error.status_code in _TOLD_IN_WORDS else ""
     return next(
         rule
         for rule in _rules()
@@ -140,6 +141,14 @@ def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str
             or ("words" in rule and re.search(rule["words"], told))
         )
     )
+
+
+def _words(body: object) -> str:
+    """Return what a server says of an error; not all of its body, which may repeat the text."""
+    one = body[0] if isinstance(body, list) and body else body
+    one = one.get("error", one) if isinstance(one, dict) else one
+    said = [one.get(name) for name in _SAYING] if isinstance(one, dict) else [one]
+    return " ".join(word for word in said if isinstance(word, str)).lower().translate(_NO_QUOTES)
 
 
 def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:

@@ -329,7 +329,7 @@ def test_output_tokens_without_room_are_asked_for_again_with_fewer(
     answers = chat_all([asked("a"), asked("b"), asked("c", 16_384)], max_concurrency=1)
     assert [type(answer) for answer in answers] == [ChatResponse, ChatResponse, PermanentProviderError]
     assert "lower LIGHTRAG_LLM__MAX_OUTPUT_TOKENS" in str(answers[-1])
-    assert [received.body["max_tokens"] for received in loopback.requests] == [8192, 4096, 4096, 16_384]
+    assert [received.body["max_tokens"] for received in loopback.requests] == [8192, 2048, 2048, 16_384]
     loopback.requests.clear()
     assert stream() == [f"{word} " for word in ROWS.split(" ")]
 
@@ -338,7 +338,7 @@ def test_a_text_without_any_room_for_an_answer_fails(loopback: Loopback) -> None
     loopback.fault = lambda received: Reply.error(400, message=TOO_MANY[1])
     with pytest.raises(PermanentProviderError, match="lower LIGHTRAG_LLM__MAX_OUTPUT_TOKENS"):
         chat()
-    assert [received.body["max_tokens"] for received in loopback.requests] == [8192, 4096, 2048, 1024, 512, 256]
+    assert [received.body["max_tokens"] for received in loopback.requests] == [8192, 2048]
 
 
 # Of embedders.

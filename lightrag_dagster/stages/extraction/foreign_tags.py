@@ -4,43 +4,41 @@ import re
 from collections import Counter
 
 from lightrag_dagster.stages.extraction.delimiters import FIELD
-from lightrag_dagster.stages.extraction.tuple_rows import Kind, read_rows, strength
+from lightrag_dagster.stages.extraction.tuple_rows import read_rows
 
-_TAG = re.compile(r"[\W\d_]*([^\W\d_]+)[\W\d_]*")
+_WORD = re.compile(r"[\W\d_]*([^\W\d_]+)[\W\d_]*")
 _LIKE_OURS = re.compile("(?!entity|relation)(?:ent[ie]|rela)")
-_KINDS: dict[int, Kind] = {4: "entity", 5: "relation"}
-_FEWEST_DELIMITERS = 2
+_KINDS = {4: "entity", 5: "relation"}
 
 
 def with_our_tags(text: str) -> str:
-    """Return a marked answer with our tags where its lines agree on two other words, each with its number of fields.
+    """Return a marked answer with our tags where its lines agree on other words, each with its number of fields.
 
     One line by itself agrees with nothing, unless its word is of another alphabet or begins like ours, or the other
     rows are of the other kind. A word that is in all descriptions is rather a name that many lines begin with.
     """
     lines = [line.split(FIELD) for line in text.split("\n")]
-    found: dict[str, list[list[str]]] = {}
-    read = set[Kind]()
-    for fields in lines:
-        if rows := read_rows(FIELD.join(fields)):
-            read |= {row.kind for row in rows}
-        elif len(fields) > _FEWEST_DELIMITERS:
-            word = _TAG.fullmatch(fields[0])
-            found.setdefault(word[1].casefold() if word else "", []).append(fields)
-    kinds = {tag: kind for tag, rows in found.items() if (kind := _kind(tag, rows))}
-    if not kinds or len(found) > len(_KINDS) or len(set(kinds.values())) < len(found):
+    rows = {id(fields): read_rows(FIELD.join(fields)) for fields in lines}
+    unread = [fields for fields in lines if len(fields) > min(_KINDS) - 2 and not rows[id(fields)]]
+    times = Counter(map(_word, unread))
+    tags: dict[str, str] = {}
+    for length, kind in _KINDS.items():
+        words = {_word(fields) for fields in unread if len(fields) == length}
+        if len(words) > 1 or words & tags.keys():
+            return text
+        tags |= dict.fromkeys(words, kind)
+    names = {word for word in tags if all(word in fields[-1].casefold() for fields in unread if _word(fields) == word)}
+    if times.keys() != tags.keys() or "" in tags or any(map(str.isascii, names)):
         return text
-    agreed = bool(read) and read.isdisjoint(kinds.values())
-    if not (agreed or any(len(found[tag]) > 1 or not tag.isascii() or _LIKE_OURS.match(tag) for tag in kinds)):
+    read = {row.kind for found in rows.values() for row in found}
+    agreed = read and read.isdisjoint(tags.values())
+    if not (agreed or any(times[word] > 1 or not word.isascii() or _LIKE_OURS.match(word) for word in tags)):
         return text
-    for tag, of_tag in found.items():
-        for fields in of_tag:
-            fields[0] = kinds[tag]
+    for fields in unread:
+        fields[0] = tags[_word(fields)]
     return "\n".join(map(FIELD.join, lines))
 
 
-def _kind(tag: str, rows: list[list[str]]) -> Kind | None:
-    """Return the kind of row that a word begins in most of its lines."""
-    lengths = Counter(len(fields) - (strength(fields[-1]) is not None and len(fields) > min(_KINDS)) for fields in rows)
-    is_name = all(tag in fields[-1].casefold() for fields in rows)
-    return _KINDS.get(lengths.most_common(1)[0][0]) if tag and not (tag.isascii() and is_name) else None
+def _word(fields: list[str]) -> str:
+    found = _WORD.fullmatch(fields[0])
+    return found[1].casefold() if found else ""
