@@ -59,6 +59,10 @@ class DocumentSettings(Section):
         default="pdfium",
         description="docling finds layout and tables with models, slowly; with the extra `docling`.",
     )
+    keep_repeated_lines: bool = Field(
+        default=False,
+        description="Keep the headers and footers of PDF pages: lines that repeat at the same place on most pages.",
+    )
     max_deleted_share: float = Field(
         default=0.2,
         ge=0,

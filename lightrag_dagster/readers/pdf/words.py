@@ -1,0 +1,28 @@
+"""All text of a PDF by PDFium's plain text of its pages, with comments and the values of its form."""
+
+from collections.abc import Iterator
+
+import pypdfium2
+
+from lightrag_dagster.readers.pdf.annotations import find_comments
+from lightrag_dagster.readers.pdf.fields import find_fields, open_form
+from lightrag_dagster.readers.pdf.text import open_pages
+
+
+def pdf(data: bytes) -> Iterator[str]:
+    """Yield the text of every page, of its comments and of its fields."""
+    document = pypdfium2.PdfDocument(data)
+    try:
+        has_form = open_form(document)
+        for page in open_pages(document):
+            if page is None:
+                continue
+            textpage = page.get_textpage()
+            # PDFium's mark for a word that was divided at the end of a line is not a character of it.
+            yield textpage.get_text_range().replace("\x02\r\n", "").replace("\ufffe\r\n", "").replace("\x02", "")
+            yield from (comment.text for comment in find_comments(page))
+            if has_form:
+                yield from (field.value for field in find_fields(document, page))
+            textpage.close()
+    finally:
+        document.close()
