@@ -19,6 +19,8 @@ _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of wha
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
 _BLANK = 0.15  # in sizes: a wider gap is a space
 _DOUBLED = 0.6  # of a character's width: its shadow is nearer
+_AROUND = 12  # characters
+_OVERLAP = 0.1  # in sizes
 _SPACED = 0.05  # in sizes: letters with wider gaps are set apart
 _WIDEST = (0.35, 0.6)  # in sizes, between letters of a word; the second, if other gaps of the line are wider
 _LARGER = 1.5  # times the usual gap of a line: the gap between two words
@@ -67,7 +69,10 @@ class PageCharacters:
         return "".join(self._shown[begin:end])
 
     def add(self, number: int, text: str, *, before: bool = False) -> None:
-        """Add text that the page shows next to a character."""
+        """Add text that the page shows next to the word of a character."""
+        step = -1 if before else 1
+        while 0 <= number + step < len(self._text) and not self._text[number + step].isspace():
+            number += step
         self._shown[number] = text + self._shown[number] if before else self._shown[number] + text
 
     def boxes(self) -> Iterator[tuple[int, tuple[float, float, float, float]]]:
@@ -149,8 +154,20 @@ class PageCharacters:
             x, y = self._places.origin(one)
             width = self._places.right(one) - x
             away = math.dist((x, y), self._places.origin(other))
-            if 1e-2 < away < _DOUBLED * width:  # at the very same place they are one glyph, such as that of `ff`
+            # At the very same place they are one glyph, such as that of `ff`.
+            if 1e-2 < away < _DOUBLED * width and not self._is_narrow(one):
                 self._shown[other] = ""
+
+    def _is_narrow(self, number: int) -> bool:
+        """Return True if letters around one overlap too, so that their widths say nothing."""
+        text, places = self._text, self._places
+        around = range(max(0, number - _AROUND), min(len(text) - 1, number + _AROUND))
+        gaps = [
+            places.origin(one + 1)[0] - places.right(one)
+            for one in around
+            if not (text[one].isspace() or text[one + 1].isspace() or text[one] == text[one + 1])
+        ]
+        return bool(gaps) and median(gaps) < -_OVERLAP * places.size(number)
 
     def _close_gaps(self) -> None:
         """Leave out spaces that PDFium adds between letters set apart, which are narrower than those of words."""
@@ -218,8 +235,8 @@ class Places:
 
     def is_added(self, number: int) -> bool:
         """Return True for a character that PDFium adds, such as the space in a gap."""
-        return pdfium.FPDFText_IsGenerated(self._page, number) == 1
+        return bool(pdfium.FPDFText_IsGenerated(self._page, number) == 1)
 
     def is_unknown(self, number: int) -> bool:
         """Return True for a character of a font that does not say which character it is."""
-        return pdfium.FPDFText_HasUnicodeMapError(self._page, number) == 1
+        return bool(pdfium.FPDFText_HasUnicodeMapError(self._page, number) == 1)

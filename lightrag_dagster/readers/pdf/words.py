@@ -6,6 +6,7 @@ import pypdfium2
 
 from lightrag_dagster.readers.pdf.annotations import find_comments
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
+from lightrag_dagster.readers.pdf.hyphens import without_marks
 from lightrag_dagster.readers.pdf.text import open_pages
 
 
@@ -18,8 +19,7 @@ def pdf(data: bytes) -> Iterator[str]:
             if page is None:
                 continue
             textpage = page.get_textpage()
-            # PDFium's mark for a word that was divided at the end of a line is not a character of it.
-            yield textpage.get_text_range().replace("\x02\r\n", "").replace("\ufffe\r\n", "").replace("\x02", "")
+            yield without_marks(textpage.get_text_range())
             yield from (comment.text for comment in find_comments(page))
             if has_form:
                 yield from (field.value for field in find_fields(document, page))
