@@ -1,20 +1,16 @@
 """The characters of a PDF page as people see them, by PDFium's numbers: PDFium knows no raised digits, for example."""
 
-import ctypes
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
-import pypdfium2
-import pypdfium2.raw as pdfium
-
 from lightrag_dagster.core.text.terms import CJK
 from lightrag_dagster.readers.inline import raised
+from lightrag_dagster.readers.pdf.places import Places
 
-_LEVEL = 0.1  # in sizes of a character: nearer baselines are one
 _OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
 _TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
 _BLANK = 0.15  # in sizes: a wider gap is a space
@@ -39,9 +35,9 @@ _LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
 class PageCharacters:
     """The characters of a page; one that is not shown is "", so that the others keep their numbers."""
 
-    def __init__(self, textpage: pypdfium2.PdfTextPage, text: str) -> None:
+    def __init__(self, places: Places, text: str) -> None:
         self._text = text
-        self._places = Places(textpage)
+        self._places = places
         self._shown = list(text)
         self._join()
         self._raise()
@@ -52,11 +48,9 @@ class PageCharacters:
         """The words of PDFium's text that read otherwise here."""
 
     def _replaced(self) -> list[str]:
-        changed = {
-            place for place, (one, other) in enumerate(zip(self._text, self._shown, strict=True)) if one != other
-        }
-        if not changed:
+        if "".join(self._shown) == self._text:
             return []
+        changed = {place for place, shown in enumerate(self._shown) if shown != self._text[place]}
         # A space that is no more makes one word of two.
         return [
             found[0]
@@ -67,6 +61,14 @@ class PageCharacters:
     def text(self, begin: int, end: int) -> str:
         """Return the text of a range of characters."""
         return "".join(self._shown[begin:end])
+
+    def texts(self, numbers: Iterable[int]) -> str:
+        """Return the text of some characters."""
+        return "".join(map(self._shown.__getitem__, numbers))
+
+    def first(self, numbers: Iterable[int]) -> int | None:
+        """Return the first character of some that is no space; None without one."""
+        return next((number for number in numbers if self._shown[number].strip()), None)
 
     def add(self, number: int, text: str, *, before: bool = False) -> None:
         """Add text that the page shows next to the word of a character."""
@@ -80,6 +82,10 @@ class PageCharacters:
         for number, shown in enumerate(self._shown):
             if shown.strip():
                 yield number, self._places.box(number)
+
+    def middle(self, number: int) -> tuple[float, float]:
+        """Return the middle of the ink of a character."""
+        return self._places.middle(number)
 
     def lines(self) -> Iterator[range]:
         """Yield the numbers of the characters of each line."""
@@ -195,48 +201,3 @@ class PageCharacters:
                 self._shown[one], self._shown[other] = self._shown[other], self._shown[one]
         for found in _FORMS.finditer(self._text):
             self._shown[found.start()] = unicodedata.normalize("NFKC", found[0])
-
-
-class Places:
-    """The places and sizes of a page's characters. Points."""
-
-    def __init__(self, textpage: pypdfium2.PdfTextPage) -> None:
-        self._page = textpage.raw
-        self._x, self._y = ctypes.c_double(), ctypes.c_double()
-        self._to_x, self._to_y = ctypes.byref(self._x), ctypes.byref(self._y)
-        self._box, self._matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
-
-    def origin(self, number: int) -> tuple[float, float]:
-        """Return the place at which a character begins, on its baseline."""
-        pdfium.FPDFText_GetCharOrigin(self._page, number, self._to_x, self._to_y)
-        return self._x.value, self._y.value
-
-    def right(self, number: int) -> float:
-        """Return the place at which a character ends, with the space around it."""
-        pdfium.FPDFText_GetLooseCharBox(self._page, number, ctypes.byref(self._box))
-        return float(self._box.right)
-
-    def box(self, number: int) -> tuple[float, float, float, float]:
-        """Return the left, lower, right and upper edge of a character, with the space around it."""
-        pdfium.FPDFText_GetLooseCharBox(self._page, number, ctypes.byref(self._box))
-        return self._box.left, self._box.bottom, self._box.right, self._box.top
-
-    def size(self, number: int) -> float:
-        """Return the size of a character on the page."""
-        size = float(pdfium.FPDFText_GetFontSize(self._page, number))
-        if pdfium.FPDFText_GetMatrix(self._page, number, ctypes.byref(self._matrix)):
-            size *= math.hypot(self._matrix.c, self._matrix.d)
-        return size
-
-    def is_level(self, number: int) -> bool:
-        """Return True for a character of a line from left to right."""
-        found = pdfium.FPDFText_GetMatrix(self._page, number, ctypes.byref(self._matrix))
-        return bool(found) and self._matrix.a > 0 and abs(self._matrix.b) < _LEVEL * self._matrix.a
-
-    def is_added(self, number: int) -> bool:
-        """Return True for a character that PDFium adds, such as the space in a gap."""
-        return bool(pdfium.FPDFText_IsGenerated(self._page, number) == 1)
-
-    def is_unknown(self, number: int) -> bool:
-        """Return True for a character of a font that does not say which character it is."""
-        return bool(pdfium.FPDFText_HasUnicodeMapError(self._page, number) == 1)

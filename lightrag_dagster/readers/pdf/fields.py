@@ -31,6 +31,11 @@ class Field(NamedTuple):
     right: float
     top: float
 
+    @property
+    def line(self) -> str:
+        """The field as a line, for one without a label in the text."""
+        return f"{self.name}: {self.value}" if self.name else self.value
+
 
 def open_form(document: pypdfium2.PdfDocument) -> bool:
     """Return True if a document has a form, whose fields can be read then; to be called before its pages are."""
@@ -81,8 +86,8 @@ def _text(function: Any, form: object, handle: object) -> str:
     return text_by(partial(function, form, handle))
 
 
-def place_fields(fields: list[Field], characters: PageCharacters) -> list[str]:
-    """Put the values of fields next to their labels; return lines for those without one."""
+def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]:
+    """Put the values of fields next to their labels; return those without one."""
     without = []
     boxes = list(characters.boxes()) if fields else []
     for field in fields:
@@ -100,5 +105,5 @@ def place_fields(fields: list[Field], characters: PageCharacters) -> list[str]:
         elif before is not None:
             characters.add(before, f" {field.value}")
         elif not field.is_box or field.value == check_box(True):
-            without.append(f"{field.name}: {field.value}" if field.name else field.value)
+            without.append(field)
     return without

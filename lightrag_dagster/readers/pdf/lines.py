@@ -10,9 +10,10 @@ from typing import NamedTuple
 import pypdfium2
 
 from lightrag_dagster.readers.content import as_markdown_item
-from lightrag_dagster.readers.pdf.characters import PageCharacters, Places
+from lightrag_dagster.readers.pdf.characters import PageCharacters
 from lightrag_dagster.readers.pdf.fields import Field, place_fields
 from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
 
 _BREAK = re.compile(r"\r\n|\r|\n")
@@ -30,9 +31,14 @@ class Line(NamedTuple):
 
 
 class PageLines(NamedTuple):
-    """The lines of a page, words of PDFium that read otherwise in them, and whether fonts leave characters unknown."""
+    """The lines of a page, and PDFium's plain text of it with its fields.
+
+    `replaced` are words of that text that read otherwise in the lines. `is_unknown` is set if the fonts do not say
+    which characters most lines begin with.
+    """
 
     lines: list[Line]
+    plain: Sequence[str] = ()
     replaced: Sequence[str] = ()
     is_unknown: bool = False
 
@@ -42,28 +48,26 @@ def lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
     textpage = page.get_textpage()
     try:
         text = textpage.get_text_range()
+        plain = [text, *(field.value for field in fields)]
         # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
         if len(text) != textpage.count_chars():
             lines = [Line(line.strip()) for line in _BREAK.split(without_marks(text))]
-            return PageLines(lines + [Line(_labelled(field)) for field in fields])
-        characters, places = PageCharacters(textpage, text), Places(textpage)
+            return PageLines(lines + [Line(field.line) for field in fields], plain)
+        places = Places(textpage)
+        characters = PageCharacters(places, text)
         beside = place_fields(fields, characters)
         found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
-        firsts = [place for line in characters.lines() if (place := _first(characters, line)) is not None]
-        unknown = sum(map(places.is_unknown, firsts))
         shown = list(_stacked(_once(found)))
         replaced = characters.replaced + _missing(found, shown)
-        return PageLines(shown + [Line(one) for one in beside], replaced, unknown > len(firsts) / 2)
+        lines = shown + [Line(field.line) for field in beside]
+        return PageLines(lines, plain, replaced, _is_unknown(characters, places))
     finally:
         textpage.close()
 
 
-def _labelled(field: Field) -> str:
-    return f"{field.name}: {field.value}" if field.name else field.value
-
-
-def _first(characters: PageCharacters, places: Sequence[int]) -> int | None:
-    return next((place for place in places if characters.text(place, place + 1).strip()), None)
+def _is_unknown(characters: PageCharacters, places: Places) -> bool:
+    firsts = [place for line in characters.lines() if (place := characters.first(line)) is not None]
+    return sum(map(places.is_unknown, firsts)) > len(firsts) / 2
 
 
 def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: Places) -> Iterator[Line]:
@@ -73,11 +77,8 @@ def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: P
     for line in characters.lines():
         yield from (Line(f"\n{begins[place].markdown}\n") for place in line if place in begins)
         left = [place for place in line if place not in inside] if inside else line
-        if inside:
-            rest = "".join(characters.text(place, place + 1) for place in left)
-        else:
-            rest = characters.text(line.start, line.stop)
-        first = _first(characters, left)
+        rest = characters.texts(left) if inside else characters.text(line.start, line.stop)
+        first = characters.first(left)
         if first is None:
             if not characters.text(line.start, line.stop).strip():
                 yield Line("")

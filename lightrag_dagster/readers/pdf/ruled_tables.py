@@ -68,9 +68,9 @@ def find_tables(
         return []
     cells: list[dict[tuple[int, int], list[int]]] = [{} for _ in places]
     for number in range(textpage.count_chars()):
-        left, bottom, right, top = textpage.get_charbox(number)
+        x, y = characters.middle(number)
         for table, found in zip(places, cells, strict=True):
-            if place := table.cell((left + right) / 2, (bottom + top) / 2):
+            if place := table.cell(x, y):
                 found.setdefault(place, []).append(number)
     tables: list[RuledTable] = []
     taken: frozenset[int] = frozenset()
@@ -115,10 +115,16 @@ def _without_empty_columns(rows: list[list[str]]) -> list[list[str]]:
 def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[bool, _Edge]]:
     """Yield the lines along an axis on a page, each with True if it is vertical; none for a drawing."""
     found = []
-    for item in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
-        matrix = item.get_matrix()
-        for (x0, y0), (x1, y1) in _segments(item.raw):
-            (a, b), (c, d) = matrix.on_point(x0, y0), matrix.on_point(x1, y1)
+    matrix = pdfium.FS_MATRIX()
+    for number in range(pdfium.FPDFPage_CountObjects(page)):
+        item = pdfium.FPDFPage_GetObject(page, number)
+        if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        pdfium.FPDFPageObj_GetMatrix(item, ctypes.byref(matrix))
+        across, down = (matrix.a, matrix.c, matrix.e), (matrix.b, matrix.d, matrix.f)
+        for (x0, y0), (x1, y1) in _segments(item):
+            a, b = (x * x0 + y * y0 + move for x, y, move in (across, down))
+            c, d = (x * x1 + y * y1 + move for x, y, move in (across, down))
             if abs(a - c) <= _NEAR / 4 and abs(b - d) >= _SHORT:
                 found.append((True, _Edge((a + c) / 2, min(b, d) - _NEAR, max(b, d) + _NEAR)))
             elif abs(b - d) <= _NEAR / 4 and abs(a - c) >= _SHORT:

@@ -17,6 +17,7 @@ from lightrag_dagster.readers.pdf.annotations import find_comments
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
 from lightrag_dagster.readers.pdf.headings import with_headings
 from lightrag_dagster.readers.pdf.lines import Line, PageLines, lines_of
+from lightrag_dagster.readers.pdf.plain import remember
 from lightrag_dagster.readers.pdf.repeated import find_repeated
 
 if TYPE_CHECKING:
@@ -49,13 +50,15 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
     try:
         has_form = open_form(document)
         pages, bounds, drawn, beside, unknown = list[list[Line]](), [], [], [], []
-        replaced = list[str]()
+        replaced, plain = list[str](), list[str]()
         for number, page in enumerate(open_pages(document)):
             found = PageLines([])
             shown = list[str]()
             if page is not None:
                 found = lines_of(page, list(find_fields(document, page)) if has_form else [])
-                shown += [comment.line for comment in find_comments(page)]
+                comments = list(find_comments(page))
+                shown += [comment.line for comment in comments]
+                plain += [*found.plain, *(comment.text for comment in comments)]
                 shown += _images(page, figures) if figures else []
             pages.append(found.lines)
             replaced += found.replaced
@@ -71,6 +74,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
             "\n\n".join(filter(None, parts))
             for parts in zip(with_headings(pages), map("\n\n".join, beside), strict=True)
         ]
+        remember(data, plain)
         return Content(
             texts,
             _properties(document),

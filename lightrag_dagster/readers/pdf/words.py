@@ -1,17 +1,23 @@
 """All text of a PDF by PDFium's plain text of its pages, with comments and the values of its form."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pypdfium2
 
 from lightrag_dagster.readers.pdf.annotations import find_comments
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
 from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.plain import recall
 from lightrag_dagster.readers.pdf.text import open_pages
 
 
-def pdf(data: bytes) -> Iterator[str]:
-    """Yield the text of every page, of its comments and of its fields."""
+def pdf(data: bytes) -> Iterable[str]:
+    """Return the text of every page, of its comments and of its fields."""
+    found = recall(data)
+    return _texts(data) if found is None else map(without_marks, found)
+
+
+def _texts(data: bytes) -> Iterator[str]:
     document = pypdfium2.PdfDocument(data)
     try:
         has_form = open_form(document)
