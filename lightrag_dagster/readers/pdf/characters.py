@@ -157,6 +157,8 @@ class PageCharacters:
         """Leave out letters that are drawn again a little beside themselves."""
         for found in _TWICE.finditer(self._text):
             one, other = found.start(), found.start() + 1
+            while not self._shown[one] and one:  # itself a shadow
+                one -= 1
             x, y = self._places.origin(one)
             width = self._places.right(one) - x
             away = math.dist((x, y), self._places.origin(other))
@@ -165,13 +167,13 @@ class PageCharacters:
                 self._shown[other] = ""
 
     def _is_narrow(self, number: int) -> bool:
-        """Return True if letters around one overlap too, so that their widths say nothing."""
+        """Return True if other letters around one overlap too, so that their widths say nothing."""
         text, places = self._text, self._places
         around = range(max(0, number - _AROUND), min(len(text) - 1, number + _AROUND))
         gaps = [
             places.origin(one + 1)[0] - places.right(one)
             for one in around
-            if not (text[one].isspace() or text[one + 1].isspace() or text[one] == text[one + 1])
+            if not (text[one].isspace() or text[one + 1].isspace() or text[one] in text[max(0, one - 1) : one + 2 : 2])
         ]
         return bool(gaps) and median(gaps) < -_OVERLAP * places.size(number)
 

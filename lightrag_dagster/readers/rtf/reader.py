@@ -48,7 +48,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         make_properties(
             properties.get("title"), properties.get("author"), properties.get("day"), properties.get("keywords")
         ),
-        note=f"{count} comments of reviewers are left out" if count else None,
+        note=f"comments of reviewers are left out: {count}" if count else None,
         left_out=(*document.left_out, *document.comments),
     )
 
