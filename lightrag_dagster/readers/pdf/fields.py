@@ -1,6 +1,7 @@
 """Fields of a PDF form: their values stand behind their labels, as a person filled them in."""
 
 import logging
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ _CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
 _TEXTS = (pdfium.FPDF_FORMFIELD_TEXTFIELD, *_CHOICES)
 _MOST_OPTIONS = 1_000
 _LABEL = 250.0  # points to a label beside the field at the most
+_ABOVE = 2.0  # points, by which its middle may be above or below the field
 _INTO = 4.0  # points by which a label may reach into its field
 
 
@@ -86,15 +88,19 @@ def _text(function: Any, form: object, handle: object) -> str:
     return text_by(partial(function, form, handle))
 
 
+def _middle(box: tuple[int, tuple[float, float, float, float]]) -> float:
+    return (box[1][1] + box[1][3]) / 2
+
+
 def place_fields(fields: list[Field], characters: PageCharacters) -> list[Field]:
     """Put the values of fields next to their labels; return those without one."""
     without = []
-    boxes = list(characters.boxes()) if fields else []
+    boxes = sorted(characters.boxes(), key=_middle) if fields else []
     for field in fields:
         before, after, far, near = None, None, _LABEL, _LABEL
-        for number, (left, bottom, right, top) in boxes:
-            if not field.bottom - 2 <= (bottom + top) / 2 <= field.top + 2:
-                continue
+        begin = bisect_left(boxes, field.bottom - _ABOVE, key=_middle)
+        end = bisect_right(boxes, field.top + _ABOVE, key=_middle)
+        for number, (left, _, right, _) in boxes[begin:end]:
             if right <= field.left + _INTO and field.left - right < far:
                 before, far = number, field.left - right
             elif left >= field.right - _INTO and left - field.right < near:

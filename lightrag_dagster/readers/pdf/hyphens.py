@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-_MARK = "[\x02\ufffe]"  # PDFium's, in place of the hyphen
-_DIVIDED = re.compile(rf"([^\W_]*){_MARK}(?:\r\n|\r|\n)?([^\W_]*)")
-_LEFT = re.compile(_MARK)
+_LONGEST = 64  # characters of a word
+_MARK = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's, in place of the hyphen
+_FIRST = re.compile(r"[^\W_]*\Z")
+_SECOND = re.compile(r"[^\W_]*")
 _COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
 
 
@@ -15,22 +16,27 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
 
     The hyphen of `well-known` is one of the word: the document has `well-known` elsewhere, and never `wellknown`.
     """
-    if not any(map(_LEFT.search, texts)):
+    if not any(map(_MARK.search, texts)):
         return list(texts)
     compound = {word.casefold() for text in texts for word in _pairs(text)}
     joined = {word.casefold() for text in texts for word in re.findall(r"[^\W_]+", text)} if compound else set[str]()
 
-    def whole(found: re.Match[str]) -> str:
-        first, second = found[1], found[2]
-        is_compound = f"{first}-{second}".casefold() in compound and f"{first}{second}".casefold() not in joined
-        return f"{first}-{second}" if is_compound else f"{first}{second}"
+    def joined_by(found: re.Match[str]) -> str:
+        text = found.string
+        first, second = (
+            _FIRST.search(text, max(0, found.start() - _LONGEST), found.start()),
+            _SECOND.match(text, found.end()),
+        )
+        one, other = first[0] if first else "", second[0] if second else ""
+        is_compound = f"{one}-{other}".casefold() in compound and f"{one}{other}".casefold() not in joined
+        return "-" if is_compound else ""
 
-    return [_LEFT.sub("", _DIVIDED.sub(whole, text)) for text in texts]
+    return [_MARK.sub(joined_by, text) for text in texts]
 
 
 def without_marks(text: str) -> str:
     """Return the text of a page without divided words, whatever its hyphens mean."""
-    return _DIVIDED.sub(r"\1\2", text)
+    return _MARK.sub("", text)
 
 
 def _pairs(text: str) -> list[str]:

@@ -109,7 +109,7 @@ def _note(left_out: list[str], unknown: list[int]) -> str | None:
         )
     if unknown:
         named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
-        notes.append(f"the fonts on pages {named} do not say which characters they show; their text may be wrong")
+        notes.append(f"fonts do not say which characters they show, so that the text may be wrong, on pages: {named}")
     return "; ".join(notes) or None
 
 

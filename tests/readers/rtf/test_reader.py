@@ -105,7 +105,7 @@ def test_items_have_a_bullet_or_their_number(marker: str, written: str) -> None:
     ("body", "text"),
     [
         (r"\ansicpg1251 \'cf\'f0", "Пр"),
-        (r"\ansicpg10007 \'8f\'f0", "П№"),
+        (r"\ansicpg10007 \'8f\'f0", "Пр"),
         (r"\deff1{\fonttbl{\f0 Arial;}{\f1\fcharset204 Arial;}}\pard\plain \'cf\'f0", "Пр"),
         (r"{\fonttbl{\f0\cpg1251 Arial;}}\f0 \'cf\'f0", "Пр"),
         (r"{\fonttbl{\f0\fcharset77 Times;}}\f0 caf\'8e", "café"),
