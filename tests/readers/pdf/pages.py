@@ -16,7 +16,7 @@ class Shown(NamedTuple):
 
 def pdf(*pages: Sequence[Shown], drawn: str = "", annotations: Sequence[str] = (), fields: Sequence[str] = ()) -> bytes:
     """Return a file; `drawn` is behind the texts of every page, annotations and fields are on the first page."""
-    font, kids, found = 3, [], dict[int, str]()
+    font, kids, found = 3, list[int](), dict[int, str]()
     found[font] = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
     number = font + 1
     first = []
