@@ -154,6 +154,7 @@ class Recipes:
                 documents.model_dump(include={"max_bytes", "max_seconds", "max_memory_mb"}),
                 versions(options),
                 *(["figures"] if options.figures else []),
+                *(["repeated lines"] if documents.keep_repeated_lines else []),
             ),
             "chunks": digest(columns["chunks"]),
             "extractions": digest(columns["extractions"]),

@@ -78,12 +78,16 @@ class Figure(NamedTuple):
 
 
 class ReadingOptions(NamedTuple):
-    """Options of reading a file: recognition of text in images, and whether images and attachments are included."""
+    """Options of reading a file: recognition of text in images, and whether images and attachments are included.
+
+    `keep_repeated_lines` keeps the headers and footers of PDF pages.
+    """
 
     recognise_text: bool = False
     figures: bool = False
     pdf_reader: str = "pdfium"
     attachments: bool = True
+    keep_repeated_lines: bool = False
 
 
 class Limits(NamedTuple):

@@ -56,8 +56,10 @@ def extract_text(
         with reasons():
             content: Content = module_of("pdf.docling").read(data, recognise_text=options.recognise_text)
     else:
-        without = {"attachments": False} if found.has_attachments and not options.attachments else {}
-        content = found.read(data, *([figures] if figures else []), **without)
+        chosen = {"attachments": False} if found.has_attachments and not options.attachments else {}
+        if options.keep_repeated_lines and found.drawn_by == "pdf.text":
+            chosen = {"keep_repeated_lines": True}
+        content = found.read(data, *([figures] if figures else []), **chosen)
     if content.drawn:
         content = _with_drawn(found, data, content, options, page_done)
     if found.has_headings:

@@ -127,7 +127,13 @@ FORMATS = {
     ".txt": _plain("text/plain"),
     ".rst": FileFormat("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
-    ".pdf": FileFormat("application/pdf", _by("pdf.text"), drawn_by="pdf.text", has_figures=True),
+    ".pdf": FileFormat(
+        "application/pdf",
+        _by("pdf.text"),
+        drawn_by="pdf.text",
+        has_figures=True,
+        words=_words_by("pdf.words", "pdf"),
+    ),
     ".docx": FileFormat(
         f"{_OFFICE}.wordprocessingml.document",
         _by("office.docx"),

@@ -60,6 +60,10 @@ class DocumentSettings(Section):
         default="pdfium",
         description="docling finds layout and tables with models, slowly; with the extra `docling`.",
     )
+    keep_repeated_lines: bool = Field(
+        default=False,
+        description="Keep the headers and footers of PDF pages: lines that repeat at the same place on most pages.",
+    )
     max_deleted_share: Share = Field(
         default=0.2,
         description="A source that lost more than this share of its documents at once needs accept_deletes.",

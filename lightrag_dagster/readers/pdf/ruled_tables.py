@@ -3,11 +3,13 @@
 import ctypes
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from lightrag_dagster.readers.pdf.characters import PageCharacters
 from lightrag_dagster.readers.pdf.columns import Columns, find_columns, is_table
 from lightrag_dagster.readers.plain.tables import markdown_table
 
@@ -56,30 +58,36 @@ class _Grid(NamedTuple):
         return len(self.rows) - 2 - row, column
 
 
-def find_tables(page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage) -> list[RuledTable]:
-    """Return the tables of a page that have at least two rows and two columns and text in them."""
+def find_tables(
+    page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, characters: PageCharacters
+) -> list[RuledTable]:
+    """Return the tables of a page that have text in at least two rows and two columns."""
     ruled = _grids(list(_edges(page)))
     places: list[_Grid | Columns] = [*ruled, *find_columns(textpage)]
     if not places:
         return []
     cells: list[dict[tuple[int, int], list[int]]] = [{} for _ in places]
     for number in range(textpage.count_chars()):
-        left, bottom, right, top = textpage.get_charbox(number)
+        x, y = characters.middle(number)
         for table, found in zip(places, cells, strict=True):
-            if place := table.cell((left + right) / 2, (bottom + top) / 2):
+            if place := table.cell(x, y):
                 found.setdefault(place, []).append(number)
     tables: list[RuledTable] = []
     taken: frozenset[int] = frozenset()
     for table, found in zip(places, cells, strict=True):
-        rows, inside = _texts(table, found, textpage)
-        if len(found) > 1 and (isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows))):
+        rows, inside = _texts(table, found, characters)
+        rows = _without_empty_columns(rows)
+        # Boxes behind the lines of a paragraph have text in one column alone.
+        if len(rows) < 2 or len(rows[0]) < 2:
+            continue
+        if isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows)):
             tables.append(RuledTable(markdown_table(rows), inside))
             taken |= inside
     return tables
 
 
 def _texts(
-    table: _Grid | Columns, cells: dict[tuple[int, int], list[int]], textpage: pypdfium2.PdfTextPage
+    table: _Grid | Columns, cells: dict[tuple[int, int], list[int]], characters: PageCharacters
 ) -> tuple[list[list[str]], frozenset[int]]:
     """Return the text of each cell, and the numbers of all characters in them."""
     height, width = table.shape
@@ -93,17 +101,30 @@ def _texts(
                 runs.append((start, one + 1))
                 start = after or 0
         inside.update(number for begin, end in runs for number in range(begin, end))
-        rows[row][column] = " ".join(textpage.get_text_range(begin, end - begin) for begin, end in runs)
+        rows[row][column] = " ".join(characters.text(begin, end) for begin, end in runs)
     return rows, frozenset(inside)
+
+
+def _without_empty_columns(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with text and, of these, the columns with text; lines of decoration make others."""
+    rows = [row for row in rows if any(map(str.strip, row))]
+    used = [any(map(str.strip, column)) for column in zip(*rows, strict=True)]
+    return [list(compress(row, used)) for row in rows]
 
 
 def _edges(page: pypdfium2.PdfPage) -> Iterator[tuple[bool, _Edge]]:
     """Yield the lines along an axis on a page, each with True if it is vertical; none for a drawing."""
     found = []
-    for item in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
-        matrix = item.get_matrix()
-        for (x0, y0), (x1, y1) in _segments(item.raw):
-            (a, b), (c, d) = matrix.on_point(x0, y0), matrix.on_point(x1, y1)
+    matrix = pdfium.FS_MATRIX()
+    for number in range(pdfium.FPDFPage_CountObjects(page)):
+        item = pdfium.FPDFPage_GetObject(page, number)
+        if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        pdfium.FPDFPageObj_GetMatrix(item, ctypes.byref(matrix))
+        across, down = (matrix.a, matrix.c, matrix.e), (matrix.b, matrix.d, matrix.f)
+        for (x0, y0), (x1, y1) in _segments(item):
+            a, b = (x * x0 + y * y0 + move for x, y, move in (across, down))
+            c, d = (x * x1 + y * y1 + move for x, y, move in (across, down))
             if abs(a - c) <= _NEAR / 4 and abs(b - d) >= _SHORT:
                 found.append((True, _Edge((a + c) / 2, min(b, d) - _NEAR, max(b, d) + _NEAR)))
             elif abs(b - d) <= _NEAR / 4 and abs(a - c) >= _SHORT:

@@ -1,52 +1,43 @@
 """PDF, by PDFium: the text of every page in its order, with lines in larger type as headings."""
 
-import ctypes
 import io
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby, islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from lightrag_dagster.readers.content import Content, Properties, UnreadableError, as_markdown_item, make_properties
+from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
-from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
+from lightrag_dagster.readers.pdf.annotations import find_comments
+from lightrag_dagster.readers.pdf.fields import find_fields, open_form
+from lightrag_dagster.readers.pdf.headings import with_headings
+from lightrag_dagster.readers.pdf.lines import Line, PageLines, lines_of
+from lightrag_dagster.readers.pdf.plain import remember
+from lightrag_dagster.readers.pdf.repeated import find_repeated
 
 if TYPE_CHECKING:
     from lightrag_dagster.readers.images.figures import Figures
     from lightrag_dagster.readers.images.ocr import Pixels
 
-_BREAK = re.compile(r"\r\n|\r|\n")
-_HYPHEN = re.compile("[\x02\ufffe](?:\r\n|\r|\n)?")  # PDFium's mark for a word that was divided at the end of a line
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
-_LARGER = 1.15  # times the size of the text; other text than headings is rarely that large
-_WIDER = 1.3  # than from line to line: the gap between two paragraphs
-_LONGEST_HEADING = 200  # characters
-_LEVELS = 4
-_MOST_HEADINGS = 0.5  # share of the lines; with more, size is not a sign of headings
 _STAMP = 60  # characters that programs put on a scanned page, such as its number
 _COVERED = 0.6  # share of a page under images
 _MOST_OBJECTS = 10_000  # of a page that are looked at
 _SMALL = 36  # points; a side of an image that is decoration
+_NAMED = 5  # pages in a note
 _DOTS = 200  # dots per inch of a drawn page
 
 
-class _Line(NamedTuple):
-    """A line of text: the size of its first character, and its height on the page. Points; 0 if not known."""
+def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: bool = False) -> Content:
+    """Read the text of every page; its comments follow, then its images, which are put into `figures`.
 
-    text: str
-    size: float = 0.0
-    height: float = 0.0
-
-
-def read(data: bytes, figures: "Figures | None" = None) -> Content:
-    """Read the text of every page; images are put into `figures`, and follow the text of their page."""
+    Headers and footers are left out, unless `keep_repeated_lines`.
+    """
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
     try:
@@ -57,18 +48,69 @@ def read(data: bytes, figures: "Figures | None" = None) -> Content:
         what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
         raise UnreadableError(what) from error
     try:
-        pages, drawn, marks = [], [], []
-        for number, page in enumerate(_pages(document)):
-            pages.append(_lines(page))
-            if page is not None and _is_drawn(page, pages[-1]):
+        has_form = open_form(document)
+        pages, bounds, drawn, beside, unknown = list[list[Line]](), [], [], [], []
+        replaced, plain = list[str](), list[str]()
+        for number, page in enumerate(open_pages(document)):
+            found = PageLines([])
+            shown = list[str]()
+            if page is not None:
+                found = lines_of(page, list(find_fields(document, page)) if has_form else [])
+                comments = list(find_comments(page))
+                shown += [comment.line for comment in comments]
+                plain += [*found.plain, *(comment.text for comment in comments)]
+                shown += _images(page, figures) if figures else []
+            pages.append(found.lines)
+            replaced += found.replaced
+            bounds.append(page.get_bbox()[1::2] if page is not None else (0.0, 0.0))
+            beside.append(shown)
+            if page is not None and _is_drawn(page, found.lines):
                 drawn.append(number)
-            marks.append(list(_images(page, figures)) if figures and page is not None else [])
+            if found.is_unknown:
+                unknown.append(number + 1)
+        repeated = [] if keep_repeated_lines else find_repeated(pages, bounds)
+        pages, left_out = _without(pages, repeated)
         texts = [
-            "\n\n".join(filter(None, [text, *shown])) for text, shown in zip(_with_headings(pages), marks, strict=True)
+            "\n\n".join(filter(None, parts))
+            for parts in zip(with_headings(pages), map("\n\n".join, beside), strict=True)
         ]
-        return Content(texts, _properties(document), drawn=tuple(drawn))
+        remember(data, plain)
+        return Content(
+            texts,
+            _properties(document),
+            drawn=tuple(drawn),
+            note=_note(left_out, unknown),
+            left_out=(*left_out, *replaced),
+        )
     finally:
         document.close()
+
+
+def _without(pages: list[list[Line]], repeated: list[set[int]]) -> tuple[list[list[Line]], list[str]]:
+    """Return the pages without some lines, and the texts of these; all lines, if none would be left."""
+    if not any(repeated):
+        return pages, []
+    kept = [
+        [line for number, line in enumerate(lines) if number not in left_out]
+        for lines, left_out in zip(pages, repeated, strict=True)
+    ]
+    if not any(line.text.strip() for lines in kept for line in lines):
+        return pages, []
+    return kept, [
+        lines[number].text for lines, left_out in zip(pages, repeated, strict=True) for number in sorted(left_out)
+    ]
+
+
+def _note(left_out: list[str], unknown: list[int]) -> str | None:
+    notes = []
+    if left_out:
+        notes.append(
+            f"{len(left_out)} lines of headers and footers are left out; documents.keep_repeated_lines keeps them"
+        )
+    if unknown:
+        named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
+        notes.append(f"fonts do not say which characters they show, so that the text may be wrong, on pages: {named}")
+    return "; ".join(notes) or None
 
 
 def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
@@ -84,7 +126,7 @@ def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:
         document.close()
 
 
-def _pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None]:
+def open_pages(document: pypdfium2.PdfDocument) -> Iterator[pypdfium2.PdfPage | None]:
     """Yield the pages; a damaged one is None, so that the others keep their numbers."""
     for number in range(len(document)):
         try:
@@ -114,7 +156,7 @@ def _images(page: pypdfium2.PdfPage, figures: "Figures") -> Iterator[str]:
             yield mark
 
 
-def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:
+def _is_drawn(page: pypdfium2.PdfPage, lines: list[Line]) -> bool:
     """Return True if the text of a page is in its images: it has none, or only a little over images that cover it."""
     written = sum(len(line.text) for line in lines)
     if written > _STAMP:
@@ -126,90 +168,6 @@ def _is_drawn(page: pypdfium2.PdfPage, lines: list[_Line]) -> bool:
     bounds = (one.get_bounds() for one in objects if one.type == pdfium.FPDF_PAGEOBJ_IMAGE)
     covered = sum((right - left) * (top - bottom) for left, bottom, right, top in bounds)
     return bool(covered > _COVERED * width * height)
-
-
-def _lines(page: pypdfium2.PdfPage | None) -> list[_Line]:
-    if page is None:
-        return []
-    textpage = page.get_textpage()
-    try:
-        text = textpage.get_text_range()
-        # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
-        if len(text) != textpage.count_chars():
-            return [_Line(line.strip()) for line in _BREAK.split(_HYPHEN.sub("", text))]
-        return list(_with_tables(text, find_tables(page, textpage), textpage))
-    finally:
-        textpage.close()
-
-
-def _with_tables(text: str, tables: list[RuledTable], textpage: pypdfium2.PdfTextPage) -> Iterator[_Line]:
-    """Yield the lines of a page, and each table at the place of its first character."""
-    begins = {min(table.characters): table for table in tables}
-    inside = frozenset[int]().union(*(table.characters for table in tables))
-    start = 0
-    for line in text.split("\r\n"):
-        places = range(start, start + len(line))
-        yield from (_Line(f"\n{begins[place].markdown}\n") for place in places if place in begins)
-        left = [place for place in places if place not in inside] if inside else places
-        rest = "".join(text[place] for place in left) if inside else line
-        first = next((place for place in left if not text[place].isspace()), None)
-        if first is not None or not line.strip():
-            yield _Line(as_markdown_item(rest.strip()), *(() if first is None else _size_and_height(textpage, first)))
-        start += len(line) + 2
-
-
-def _size_and_height(textpage: pypdfium2.PdfTextPage, character: int) -> tuple[float, float]:
-    """Return the size of a character on the page, and the height of its line. Points."""
-    matrix, x, y = pdfium.FS_MATRIX(), ctypes.c_double(), ctypes.c_double()
-    size = float(pdfium.FPDFText_GetFontSize(textpage, character))
-    if pdfium.FPDFText_GetMatrix(textpage, character, ctypes.byref(matrix)):
-        size *= math.hypot(matrix.c, matrix.d)
-    pdfium.FPDFText_GetCharOrigin(textpage, character, ctypes.byref(x), ctypes.byref(y))
-    return round(size, 1), y.value
-
-
-def _with_headings(pages: list[list[_Line]]) -> list[str]:
-    """Return the texts of pages: neighbouring lines in one larger size are a heading, wider gaps divide paragraphs."""
-    levels = _levels([line for lines in pages for line in lines])
-    gaps = Counter((line.size, round(gap)) for lines in pages for line, gap in _gaps(lines) if gap > 0)
-    usual: dict[float, int] = {}
-    for (size, gap), _ in gaps.most_common():
-        usual.setdefault(size, gap)
-    return [_HYPHEN.sub("", "\n".join(_page(lines, levels, usual))) for lines in pages]
-
-
-def _gaps(lines: list[_Line]) -> Iterator[tuple[_Line, float]]:
-    """Yield each line, and its distance below the line before, if both have one size; else 0. Points."""
-    for before, line in pairwise([_Line(""), *lines]):
-        yield line, before.height - line.height if before.size == line.size > 0 else 0.0
-
-
-def _page(lines: list[_Line], levels: dict[float, int], usual: dict[float, int]) -> Iterator[str]:
-    for size, group in groupby(_gaps(lines), key=lambda found: found[0].size):
-        texts = []
-        for line, gap in group:
-            texts += ["", line.text] if gap > _WIDER * usual.get(size, gap) else [line.text]
-        whole = " ".join(filter(None, texts))
-        if size in levels and len(whole) <= _LONGEST_HEADING and any(map(str.isalpha, whole)):
-            yield f"\n{'#' * levels[size]} {whole}\n"
-        else:
-            yield from texts
-
-
-def _levels(lines: list[_Line]) -> dict[float, int]:
-    """Return the level of the headings in each size that is larger than that of most of the text."""
-    written: Counter[float] = Counter()
-    for line in lines:
-        if line.size:
-            written[line.size] += len(line.text)
-    if not written:
-        return {}
-    usual = max(written, key=lambda size: (written[size], size))
-    larger = sorted((size for size in written if size >= _LARGER * usual), reverse=True)
-    headings = sum(line.size in larger for line in lines)
-    if headings > _MOST_HEADINGS * sum(line.size > 0 for line in lines):
-        return {}
-    return {size: min(level, _LEVELS) for level, size in enumerate(larger, start=1)}
 
 
 def _properties(document: pypdfium2.PdfDocument) -> Properties:

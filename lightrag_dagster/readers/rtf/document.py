@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 from lightrag_dagster.readers.content import as_markdown_item
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import raised
 from lightrag_dagster.readers.plain.tables import markdown_table
 
+_BULLET = re.compile(r"[\W_]{1,3}|o")
 _NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 
@@ -19,9 +21,51 @@ class RtfDocument:
     cells: list[str] | None = None
     line: list[str] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    _raised: list[str] = field(default_factory=list)
+    _has_gap: bool = False  # something between spaces was left out since the last text
+
+    def add(self, text: str, *, is_raised: bool = False) -> None:
+        """Take text of a line; raised text comes in parts, which are one number."""
+        if is_raised:
+            self._raised.append(text)
+            return
+        self._end_raised()
+        # What is left out between two spaces leaves one.
+        twice = self._has_gap and text.startswith(" ") and (not self.line or self.line[-1].endswith(" "))
+        self.line.append(text[1:] if twice else text)
+        self._has_gap = False
+
+    def leave_out(self, text: str) -> None:
+        """Take text that is hidden or deleted."""
+        self.left_out.append(text)
+        self._has_gap = True
+
+    def add_marker(self, text: str) -> None:
+        """Take the bullet or number of an item of a list; a bullet may be any sign of a font of signs."""
+        if marker := text.strip():
+            if self.line:
+                self.end_paragraph(0)
+            self.add("- " if _BULLET.fullmatch(marker) else f"{marker} ")
+            self._has_gap = True
+
+    def begin_note(self) -> None:
+        """Take the place of a note, whose text follows."""
+        self._raised.clear()  # its number as the author's program wrote it
+        self.notes.append("")
+        self.add(f"[{len(self.notes)}]")
+
+    def _end_raised(self) -> None:
+        if self._raised:
+            before = "".join(self.line[-2:])
+            self.line.append(raised(before, "".join(self._raised)))
+            self._raised.clear()
 
     def end_paragraph(self, heading: int) -> None:
         """Take the line as a paragraph, or as part of a cell within a row."""
+        self._end_raised()
         if self.cells is not None:
             self.line.append(" ")
             return
@@ -33,6 +77,7 @@ class RtfDocument:
 
     def end_cell(self) -> None:
         """Take the line as a cell."""
+        self._end_raised()
         self.cells = [*(self.cells or []), "".join(self.line)]
         self.line.clear()
 

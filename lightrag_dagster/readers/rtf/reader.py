@@ -5,29 +5,29 @@ The libraries for it lose headings, break tables, or take the text of one code p
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
-from lightrag_dagster.readers.rtf.words import CHARSETS, INFO, NOT_TEXT, OPTIONAL, SIGNS
+from lightrag_dagster.readers.rtf.fonts import Encodings
+from lightrag_dagster.readers.rtf.state import State
+from lightrag_dagster.readers.rtf.words import (
+    ENDS,
+    INFO,
+    INSIDE_A_LINE,
+    MARKERS,
+    NOT_TEXT,
+    OPTIONAL,
+    SIGNS,
+)
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
     rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n\x00]+)|[\r\n\x00\\]"
 )
-
-
-@dataclass(frozen=True)
-class _State:
-    """The state of a group: destination of its text, code page, style, and the length of the fallback of `u`."""
-
-    into: str = "text"
-    encoding: str = "cp1252"
-    heading: int = 0
-    fallback: int = 1
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
@@ -40,12 +40,16 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
     document = reader.document
     properties = document.properties
-    text = "\n\n".join(document.paragraphs)
+    notes = (f"{number}. {' '.join(note.split())}" for number, note in enumerate(document.notes, start=1))
+    text = "\n\n".join(filter(None, (*document.paragraphs, "\n".join(notes))))
+    count = len(document.comments)
     return Content(
         text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),  # two `\u` may be one character
         make_properties(
             properties.get("title"), properties.get("author"), properties.get("day"), properties.get("keywords")
         ),
+        note=f"comments of reviewers are left out: {count}" if count else None,
+        left_out=(*document.left_out, *document.comments),
     )
 
 
@@ -56,30 +60,36 @@ class _RtfReader:
         self.document = RtfDocument()
         self._figures = figures
         self._picture = RtfPicture()
-        self._state = _State()
-        self._stack: list[_State] = []
-        self._encodings: dict[int, str] = {}
+        self._state = State()
+        self._stack: list[State] = []
+        self._encodings = Encodings()
         self._headings: dict[int, int] = {}
         self._bytes = bytearray()
         self._skip = 0
+        self._marker = ""
         self._number = 0  # the font or style that an entry of their table defines
-        self._default = "cp1252"
         self._words: dict[str, Callable[[int], None]] = {
-            "par": lambda _: self.document.end_paragraph(self._state.heading),
-            "sect": lambda _: self.document.end_paragraph(self._state.heading),
-            "page": lambda _: self.document.end_paragraph(self._state.heading),
+            **dict.fromkeys(ENDS, lambda _: self.document.end_paragraph(self._state.heading)),
             "cell": lambda _: self.document.end_cell(),
-            "nestcell": lambda _: self.document.line.append(" "),
+            "nestcell": lambda _: self.document.add(" "),
             "row": lambda _: self.document.end_row(),
             "trowd": lambda _: self._begin_row(),
             "intbl": lambda _: self._begin_row(),
             "pard": lambda _: self._set(heading=0),
             "outlinelevel": lambda level: self._set(heading=min(level, 5) + 1 if 0 <= level <= 8 else 0),
             "uc": lambda length: self._set(fallback=min(max(length, 0), 8)),
-            "ansicpg": lambda page: self._set_default(f"cp{page}"),
-            "mac": lambda _: self._set_default("mac_roman"),
-            "pc": lambda _: self._set_default("cp437"),
-            "pca": lambda _: self._set_default("cp850"),
+            "plain": lambda _: self._plain(),
+            "v": lambda on: self._set(is_hidden=on > 0),
+            "deleted": lambda on: self._set(is_hidden=on > 0),
+            "super": lambda on: self._set(is_raised=on > 0),
+            "up": lambda points: self._set(is_raised=points > 0),
+            **dict.fromkeys(("sub", "dn", "nosupersub"), lambda _: self._set(is_raised=False)),
+            "deff": self._encodings.set_default_font,
+            "cpg": self._font_page,
+            "ansicpg": lambda page: self._set_default(self._encodings.set_page, page),
+            "mac": lambda _: self._set_default(self._encodings.set_default, "mac_roman"),
+            "pc": lambda _: self._set_default(self._encodings.set_default, "cp437"),
+            "pca": lambda _: self._set_default(self._encodings.set_default, "cp850"),
             "u": self._unicode,
             "f": self._font,
             "s": self._style,
@@ -121,8 +131,13 @@ class _RtfReader:
             self._stack.append(self._state)
         elif self._stack:
             ended, self._state = self._state.into, self._stack.pop()
-            if ended == "picture" and self._state.into != "picture" and self._figures:
-                self.document.line.append(self._picture.mark(self._figures))
+            if ended == "marker" and self._state.into == "text":
+                self.document.add_marker(self._marker)
+                self._marker = ""
+            elif ended == "fonttbl":
+                self._plain()
+            elif ended == "picture" and self._state.into != "picture" and self._figures:
+                self.document.add(self._picture.mark(self._figures))
 
     def _control(self, word: str, number: int) -> None:
         state = self._state
@@ -130,6 +145,8 @@ class _RtfReader:
             self._set(into="optional")
         elif state.into == "optional":
             self._set(into=OPTIONAL.get(word, "nothing"))
+            if word == "annotation":
+                self.document.comments.append("")
         elif state.into == "info" and word in self.document.properties:  # some writers say it twice
             self._set(into="nothing")
         elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
@@ -143,6 +160,14 @@ class _RtfReader:
             self._set(into=word)
         elif word in NOT_TEXT or (state.into == "info" and word not in ("yr", "mo", "dy")):
             self._set(into="nothing")
+        elif word in MARKERS and state.into == "text":
+            self._set(into="marker")
+        elif word == "footnote" and state.into == "text":
+            if not state.is_hidden:
+                self.document.begin_note()
+            self._set(into="nothing" if state.is_hidden else "note", is_raised=False)
+        elif word in INSIDE_A_LINE and (state.into in ("note", "marker", "annotation") or state.is_hidden):
+            self._add(" ")
         elif word in SIGNS:
             self._add(SIGNS[word])
         elif word in self._words and (state.into != "nothing"):
@@ -156,23 +181,26 @@ class _RtfReader:
     def _set(self, **values: Any) -> None:
         self._state = replace(self._state, **values)
 
-    def _set_default(self, encoding: str) -> None:
-        try:
-            "".encode(encoding)
-        except LookupError:
-            return
-        self._default = encoding
-        self._set(encoding=encoding)
+    def _plain(self) -> None:
+        """Take the style of text that has none, in the default font."""
+        self._set(encoding=self._encodings.of(), is_hidden=False, is_raised=False)
+
+    def _set_default(self, take: Callable[[Any], None], value: object) -> None:
+        take(value)
+        self._set(encoding=self._encodings.of())
 
     def _font(self, number: int) -> None:
         if self._state.into == "fonttbl":
             self._number = number
         else:
-            self._set(encoding=self._encodings.get(number, self._default))
+            self._set(encoding=self._encodings.of(number))
 
     def _charset(self, number: int) -> None:
-        if number in CHARSETS:
-            self._encodings[self._number] = CHARSETS[number]
+        self._encodings.set_charset(self._number, number)
+
+    def _font_page(self, page: int) -> None:
+        if self._state.into == "fonttbl":
+            self._encodings.set_font_page(self._number, page)
 
     def _style(self, number: int) -> None:
         if self._state.into == "stylesheet":
@@ -202,8 +230,16 @@ class _RtfReader:
 
     def _add(self, text: str) -> None:
         into, properties = self._state.into, self.document.properties
-        if into == "text":
-            self.document.line.append(text)
+        if into == "text" and self._state.is_hidden:
+            self.document.leave_out(text)
+        elif into == "text":
+            self.document.add(text, is_raised=self._state.is_raised)
+        elif into == "note":
+            self.document.notes[-1] += text
+        elif into == "annotation":
+            self.document.comments[-1] += text
+        elif into == "marker":
+            self._marker += text
         elif into in ("picture", "sn", "sv"):
             self._picture.add(into, text)
         elif into in INFO:

@@ -1,8 +1,11 @@
 """Control words of Rich Text, by their meaning to the reader."""
 
 CHARSETS = {
+    77: "mac_roman",
+    78: "shift_jis",
     128: "cp932",
     129: "cp949",
+    130: "johab",
     134: "gb18030",
     136: "cp950",
     161: "cp1253",
@@ -14,8 +17,21 @@ CHARSETS = {
     204: "cp1251",
     222: "cp874",
     238: "cp1250",
+    254: "cp437",
+    255: "cp437",
 }
 """The code page of each value of `\\fcharset` that has one of its own."""
+
+CODE_PAGES = {
+    10_000: "mac_roman",
+    10_001: "shift_jis",
+    10_006: "mac_greek",
+    10_007: "mac_cyrillic",
+    10_029: "mac_latin2",
+    10_081: "mac_turkish",
+    65_001: "utf-8",
+}
+"""The encoding of each code page whose number Python does not know."""
 
 SIGNS = {
     "tab": "\t",
@@ -27,6 +43,9 @@ SIGNS = {
     "ldblquote": "“",
     "rdblquote": "”",
     "bullet": "•",
+    "emspace": " ",
+    "enspace": " ",
+    "qmspace": " ",
     "~": " ",
     "_": "-",
     "\\": "\\",
@@ -37,8 +56,22 @@ SIGNS = {
 
 NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr"}
 NOT_TEXT |= {"footerf", "xe", "tc", "fldinst", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
+NOT_TEXT |= {"nonesttables", "ftnsep", "ftnsepc", "aftnsep", "aftnsepc"}
 
-OPTIONAL = dict.fromkeys(("shptxt", "shpinst", "shppict", "listtext"), "text") | {"picprop": "picprop"}
+MARKERS = {"listtext", "pntext"}
+"""Destinations that hold the bullet or number of an item of a list."""
+
+ENDS = ("par", "sect", "page", "column", "\n", "\r")
+"""Control words that end a paragraph; TextEdit writes a backslash before the end of a line."""
+
+INSIDE_A_LINE = {*ENDS, "cell", "nestcell", "row", "trowd", "intbl", "line", "tab"}
+"""Control words that end or divide a paragraph, which a note and hidden text have none of their own for."""
+
+OPTIONAL = (
+    dict.fromkeys(("shptxt", "shpinst", "shppict"), "text")
+    | dict.fromkeys(MARKERS, "marker")
+    | {"picprop": "picprop", "annotation": "annotation"}
+)
 """Destinations that old readers skip and this one does not, with the destination of their text."""
 
 INFO = {"title", "author", "keywords"}

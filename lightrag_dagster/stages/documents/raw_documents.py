@@ -150,7 +150,8 @@ def _row(
 
 
 def _extract(data: bytes, path: str, settings: DocumentSettings, *, figures: bool) -> ExtractedText:
-    options = ReadingOptions(settings.recognise_text, figures, settings.pdf_reader)
+    keep = settings.keep_repeated_lines
+    options = ReadingOptions(settings.recognise_text, figures, settings.pdf_reader, keep_repeated_lines=keep)
     extracted = extract(data, path, options, Limits(settings.max_seconds, settings.max_memory_mb))
     if len(extracted.text) > settings.max_bytes:
         raise ValueError(f"its text is longer than documents.max_bytes = {settings.max_bytes}; raise it, or divide it")

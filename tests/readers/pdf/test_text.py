@@ -1,5 +1,7 @@
 """PDF files that are written here; `test_samples.py` reads those of programs."""
 
+import pytest
+
 from lightrag_dagster.readers.extraction import extract_text
 
 
@@ -25,3 +27,28 @@ def test_characters_of_two_units_are_read() -> None:
     shown = "BT /F 10 Tf 1 0 0 1 50 700 Tm (A weir) Tj 1 0 0 1 50 680 Tm (of stone) Tj ET"
     assert extract_text(pdf(shown, "D83DDE00"), "a.pdf").text == "\U0001f600 weir\nof stone"
     assert extract_text(pdf(shown, "00C4"), "a.pdf").text == "Ä weir\nof stone"
+
+
+def test_a_font_without_characters_is_noted() -> None:
+    shown = "BT /F 12 Tf 72 700 Td <002400250026> Tj 0 -20 Td <00300031> Tj ET"
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+        f"<</Length {len(shown)}>>stream\n{shown}\nendstream",
+        "<</Type/Font/Subtype/Type0/BaseFont/ABCDEF+Foo/Encoding/Identity-H/DescendantFonts[6 0 R]>>",
+        "<</Type/Font/Subtype/CIDFontType2/BaseFont/ABCDEF+Foo/DW 600/FontDescriptor 7 0 R"
+        "/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>>>",
+        "<</Type/FontDescriptor/FontName/ABCDEF+Foo/Flags 4/FontBBox[0 0 1000 1000]/Ascent 800/Descent -200>>",
+    ]
+    written = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, start=1))
+    found = extract_text(f"%PDF-1.4\n{written}trailer<</Root 1 0 R>>".encode(), "a.pdf")
+    assert found.note == "fonts do not say which characters they show, so that the text may be wrong, on pages: 1"
+
+
+@pytest.mark.parametrize(
+    ("glyph", "text"), [("06270644", "لا"), ("06230644", "لأ"), ("FEFB", "لا"), ("FE8D", "ا"), ("FB01", "fi")]
+)
+def test_letters_are_written_without_form(glyph: str, text: str) -> None:
+    shown = "BT /F 10 Tf 1 0 0 1 50 700 Tm (A) Tj ET"
+    assert text in extract_text(pdf(shown, glyph), "a.pdf").text

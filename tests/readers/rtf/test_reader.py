@@ -27,3 +27,100 @@ def test_a_paragraph_in_the_style_of_a_heading_is_one(named: int, used: int, mar
 )
 def test_what_stands_for_a_character_is_left_out_up_to_eight_others(length: int, left: str) -> None:
     assert text_of(f"\\uc{length} 5 \\u8364 0123456789") == f"5 €{left}"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"Shown {\v HIDDEN} end.", "Shown end."),
+        (r"Shown{\deleted  GONE} end.", "Shown end."),
+        (r"One \v two\v0  three \deleted four\plain  five", "One three five"),
+        (r"One{\v\par} line\par And {\v two\tab}another", "One line\n\nAnd another"),
+        (r"{\*\revtbl{Ida;}}New {\revised words}", "New words"),
+    ],
+)
+def test_hidden_and_deleted_text_is_left_out(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+def test_what_is_left_out_is_reported() -> None:
+    found = read(rb"{\rtf1\ansi A {\v HIDDEN}text{\deleted GONE}.{\*\annotation No!\par Never.} B}")
+    assert (found.text, found.left_out) == ("A text. B", ("HIDDEN", "GONE", "No! Never."))
+    assert found.note == "comments of reviewers are left out: 1"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"Text{\super\chftn}{\footnote\pard {\super\chftn} The note.} goes on.", "Text[1] goes on.\n\n1. The note."),
+        (
+            r"A\chftn{\footnote One,\par two.} b{\footnote\ftnalt Three.}\par End",
+            "A[1] b[2]\n\nEnd\n\n1. One, two.\n2. Three.",
+        ),
+        (
+            r"\trowd\cellx1000\intbl A{\footnote In\tab a cell.}\cell B\cell\row\pard After",
+            "| A[1] | B |\n| --- | --- |\n\nAfter\n\n1. In a cell.",
+        ),
+        (r"A {\v hidden{\footnote note}}b", "A b"),
+    ],
+)
+def test_notes_stand_below(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"10{\super 6} litres", "10^6 litres"),
+        (r"40 m\super 2\nosupersub  of H{\sub 2}O", "40 m² of H2O"),
+        (r"10{\up6 -1}{\up6 2} and 1{\super st} of May", "10^-12 and 1st of May"),
+        (r"as said{\super 3}\par Next", "as said³\n\nNext"),
+        (r"\trowd\cellx1000\intbl 10{\super 3}\cell B\cell\row", "| 10^3 | B |\n| --- | --- |"),
+    ],
+)
+def test_raised_numbers_keep_their_meaning(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("marker", "written"),
+    [
+        (r"{\listtext\pard\plain \u61623\'3f\tab}", "- "),
+        (r"{\listtext\pard\plain\f1 \'95\tab}", "- "),
+        (r"{\listtext\uc0\u9679 \tab}", "- "),
+        (r"{\pntext\f1\'b7\tab}", "- "),
+        (r"{\listtext o\tab}", "- "),
+        (r"{\listtext\tab 1.\tab}", "1. "),
+        (r"{\listtext a)\tab}", "a) "),
+        (r"{\listtext\tab}", ""),
+    ],
+)
+def test_items_have_a_bullet_or_their_number(marker: str, written: str) -> None:
+    fonts = r"{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset2 Symbol;}{\f2\fcharset128 Gothic;}}"
+    body = rf"{fonts}{marker}first\par {marker} second\par"
+    assert text_of(body) == f"{written}first\n\n{written}second"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"\ansicpg1251 \'cf\'f0", "Пр"),
+        (r"\ansicpg10007 \'8f\'f0", "Пр"),
+        (r"\deff1{\fonttbl{\f0 Arial;}{\f1\fcharset204 Arial;}}\pard\plain \'cf\'f0", "Пр"),
+        (r"{\fonttbl{\f0\cpg1251 Arial;}}\f0 \'cf\'f0", "Пр"),
+        (r"{\fonttbl{\f0\fcharset77 Times;}}\f0 caf\'8e", "café"),
+        (r"\ansicpg65001 caf\'c3\'a9", "café"),
+    ],
+)
+def test_bytes_are_read_by_the_code_page_of_their_font(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+def test_a_backslash_at_the_end_of_a_line_ends_the_paragraph() -> None:
+    assert text_of("One\\\nTwo\\\r\nThree") == "One\n\nTwo\n\nThree"
+    assert text_of("{\\listtext\\u8226 \\tab}one\\\n{\\listtext\\u8226 \\tab}two\\\n") == "- one\n\n- two"
+
+
+def test_the_fallback_of_a_nested_table_is_not_read_twice() -> None:
+    nested = r"\trowd\cellx5000\intbl\itap2 Deep\nestcell{\*\nesttableprops\nestrow}{\nonesttables Deep\par}"
+    assert text_of(rf"{nested}\intbl Outer\cell B\cell\row") == "| Deep Outer | B |\n| --- | --- |"

@@ -1,0 +1,205 @@
+"""The characters of a PDF page as people see them, by PDFium's numbers: PDFium knows no raised digits, for example."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from statistics import median
+
+from lightrag_dagster.core.text.terms import CJK
+from lightrag_dagster.readers.inline import raised
+from lightrag_dagster.readers.pdf.places import Places
+
+_OFF_LINE = (0.15, 0.75)  # in sizes, between the baselines of a line and of what is raised or lowered in it
+_TOUCHES = (-0.3, 1.0)  # in sizes, from one character to the next one of its line
+_BLANK = 0.15  # in sizes: a wider gap is a space
+_DOUBLED = 0.6  # of a character's width: its shadow is nearer
+_AROUND = 12  # characters
+_OVERLAP = 0.1  # in sizes
+_SPACED = 0.05  # in sizes: letters with wider gaps are set apart
+_WIDEST = (0.35, 0.6)  # in sizes, between letters of a word; the second, if other gaps of the line are wider
+_LARGER = 1.5  # times the usual gap of a line: the gap between two words
+_SINGLE = 0.3  # of the words of a line; with more letters that stand alone, its gaps are looked at
+
+_BREAK = "\r\n"
+_SIGNS = "+-−–"
+_WORD = re.compile(r"\S+")
+_NUMBER = re.compile(r"\d+")
+_TWICE = re.compile(r"(?=([^\W_])\1)")
+_LETTER = re.compile(rf"(?<!\S)[^\W\d_{CJK}](?!\S)")
+_FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefc]")  # of letters, by their place in a word
+_LAM_ALEF = re.compile("(?=[\u0622\u0623\u0625\u0627\u0671]\u0644)")
+
+
+class PageCharacters:
+    """The characters of a page; one that is not shown is "", so that the others keep their numbers."""
+
+    def __init__(self, places: Places, text: str) -> None:
+        self._text = text
+        self._places = places
+        self._shown = list(text)
+        self._join()
+        self._raise()
+        self._drop_shadows()
+        self._close_gaps()
+        self._mend_letters()
+        self.replaced = self._replaced()
+        """The words of PDFium's text that read otherwise here."""
+
+    def _replaced(self) -> list[str]:
+        if "".join(self._shown) == self._text:
+            return []
+        changed = {place for place, shown in enumerate(self._shown) if shown != self._text[place]}
+        # A space that is no more makes one word of two.
+        return [
+            found[0]
+            for found in _WORD.finditer(self._text)
+            if not changed.isdisjoint(range(found.start() - 1, found.end() + 1))
+        ]
+
+    def text(self, begin: int, end: int) -> str:
+        """Return the text of a range of characters."""
+        return "".join(self._shown[begin:end])
+
+    def texts(self, numbers: Iterable[int]) -> str:
+        """Return the text of some characters."""
+        return "".join(map(self._shown.__getitem__, numbers))
+
+    def first(self, numbers: Iterable[int]) -> int | None:
+        """Return the first character of some that is no space; None without one."""
+        return next((number for number in numbers if self._shown[number].strip()), None)
+
+    def add(self, number: int, text: str, *, before: bool = False) -> None:
+        """Add text that the page shows next to the word of a character."""
+        step = -1 if before else 1
+        while 0 <= number + step < len(self._text) and not self._text[number + step].isspace():
+            number += step
+        self._shown[number] = text + self._shown[number] if before else self._shown[number] + text
+
+    def boxes(self) -> Iterator[tuple[int, tuple[float, float, float, float]]]:
+        """Yield the numbers of the characters with ink, and their left, lower, right and upper edge. Points."""
+        for number, shown in enumerate(self._shown):
+            if shown.strip():
+                yield number, self._places.box(number)
+
+    def middle(self, number: int) -> tuple[float, float]:
+        """Return the middle of the ink of a character."""
+        return self._places.middle(number)
+
+    def lines(self) -> Iterator[range]:
+        """Yield the numbers of the characters of each line."""
+        begin = 0
+        for place in self._breaks():
+            if self._shown[place] == "\r":
+                yield range(begin, place)
+                begin = place + 2
+        yield range(begin, len(self._text))
+
+    def _breaks(self) -> Iterator[int]:
+        place = self._text.find(_BREAK)
+        while place >= 0:
+            yield place
+            place = self._text.find(_BREAK, place + 2)
+
+    def _join(self) -> None:
+        """Join lines that PDFium breaks behind a character off the baseline, such as the 3 of `m3`."""
+        places, text = self._places, self._text
+        for place in self._breaks():
+            before, after = place - 1, place + 2
+            if before < 0 or after >= len(text) or text[before] == "\n" or text[after] == "\r":
+                continue
+            apart = abs(places.origin(after)[1] - places.origin(before)[1])
+            size = max(places.size(before), places.size(after))
+            if not apart < _OFF_LINE[1] * size or not places.is_level(before):
+                continue
+            gap = places.origin(after)[0] - places.right(before)
+            if _TOUCHES[0] * size < gap < _TOUCHES[1] * size:
+                is_space = gap > _BLANK * size and not (text[after].isspace() or text[before].isspace())
+                self._shown[place : place + 2] = " " if is_space else "", ""
+
+    def _raise(self) -> None:
+        """Mark raised numbers, which would be other numbers without it."""
+        for found in _NUMBER.finditer(self._text):
+            first, last = found.start(), found.end() - 1
+            base = self._before(first)
+            if base is not None and self._text[base] in _SIGNS:
+                first, base = base, self._before(base)
+            base = first if base is None else base
+            if base < last and self._is_raised(last, base):
+                while last > first and self._is_raised(last - 1, base):
+                    last -= 1
+                self._mark(last, found.end(), base)
+
+    def _before(self, number: int) -> int | None:
+        """Return the character before one in its line, over a space that PDFium adds; None without one."""
+        for place in range(number - 1, max(-1, number - 4), -1):
+            if not self._shown[place] or (self._text[place] == " " and self._places.is_added(place)):
+                continue
+            return None if self._text[place].isspace() else place
+        return None
+
+    def _is_raised(self, number: int, base: int) -> bool:
+        (x, y), (base_x, base_y) = self._places.origin(number), self._places.origin(base)
+        if y - base_y < 1e-3 or x <= base_x:
+            return False
+        size = self._places.size(base)
+        is_near = x - self._places.right(base) < _TOUCHES[1] * size or number - base > 1
+        return _OFF_LINE[0] * size < y - base_y < _OFF_LINE[1] * size and is_near and self._places.is_level(base)
+
+    def _mark(self, begin: int, end: int, base: int) -> None:
+        before = next((place for place in range(begin - 1, base - 1, -1) if self._shown[place].strip()), base)
+        self._shown[before + 1 : begin] = [""] * (begin - before - 1)
+        number = self.text(begin, end)
+        self._shown[begin:end] = [raised(self._shown[before], number), *[""] * (end - begin - 1)]
+
+    def _drop_shadows(self) -> None:
+        """Leave out letters that are drawn again a little beside themselves."""
+        for found in _TWICE.finditer(self._text):
+            one, other = found.start(), found.start() + 1
+            while not self._shown[one] and one:  # itself a shadow
+                one -= 1
+            x, y = self._places.origin(one)
+            width = self._places.right(one) - x
+            away = math.dist((x, y), self._places.origin(other))
+            # At the very same place they are one glyph, such as that of `ff`.
+            if 1e-2 < away < _DOUBLED * width and not self._is_narrow(one):
+                self._shown[other] = ""
+
+    def _is_narrow(self, number: int) -> bool:
+        """Return True if other letters around one overlap too, so that their widths say nothing."""
+        text, places = self._text, self._places
+        around = range(max(0, number - _AROUND), min(len(text) - 1, number + _AROUND))
+        gaps = [
+            places.origin(one + 1)[0] - places.right(one)
+            for one in around
+            if not (text[one].isspace() or text[one + 1].isspace() or text[one] in text[max(0, one - 1) : one + 2 : 2])
+        ]
+        return bool(gaps) and median(gaps) < -_OVERLAP * places.size(number)
+
+    def _close_gaps(self) -> None:
+        """Leave out spaces that PDFium adds between letters set apart, which are narrower than those of words."""
+        for line in self.lines():
+            text = self._text[line.start : line.stop]
+            letters = len(_LETTER.findall(text))
+            if letters < 2 or letters < _SINGLE * len(text.split()):
+                continue
+            seen = [one for one in line if self._shown[one].strip()]
+            gaps = [self._places.origin(two)[0] - self._places.right(one) for one, two in pairwise(seen)]
+            usual, size = median(gaps or [0.0]), self._places.size(seen[0])
+            wider = max(gaps, default=0.0) > _LARGER * usual
+            if not _SPACED * size < usual < _WIDEST[wider] * size:
+                continue
+            for (one, two), gap in zip(pairwise(seen), gaps, strict=True):
+                between = range(one + 1, two)
+                if gap < _LARGER * usual and all(map(self._places.is_added, between)):
+                    self._shown[one + 1 : two] = [""] * len(between)
+
+    def _mend_letters(self) -> None:
+        """Turn ligatures of Arabic round, which PDFium reverses with their line, and write letters without form."""
+        for found in _LAM_ALEF.finditer(self._text):
+            one, other = found.start(), found.start() + 1
+            if self._places.origin(one) == self._places.origin(other):
+                self._shown[one], self._shown[other] = self._shown[other], self._shown[one]
+        for found in _FORMS.finditer(self._text):
+            self._shown[found.start()] = unicodedata.normalize("NFKC", found[0])

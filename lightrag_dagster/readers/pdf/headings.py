@@ -1,0 +1,58 @@
+"""The headings and paragraphs of a PDF, by the size of its letters and the gaps between its lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+
+from lightrag_dagster.readers.pdf.hyphens import with_whole_words
+from lightrag_dagster.readers.pdf.lines import Line
+
+_LARGER = 1.15  # times the size of the text; other text than headings is rarely that large
+_WIDER = 1.3  # than from line to line: the gap between two paragraphs
+_LONGEST_HEADING = 200  # characters
+_LEVELS = 4
+_MOST_HEADINGS = 0.5  # share of the lines; with more, size is not a sign of headings
+
+
+def with_headings(pages: list[list[Line]]) -> list[str]:
+    """Return the texts of pages: neighbouring lines in one larger size are a heading, wider gaps divide paragraphs."""
+    levels = _levels([line for lines in pages for line in lines])
+    gaps = Counter((line.size, round(gap)) for lines in pages for line, gap in _gaps(lines) if gap > 0)
+    usual: dict[float, int] = {}
+    for (size, gap), _ in gaps.most_common():
+        usual.setdefault(size, gap)
+    return with_whole_words(["\n".join(_page(lines, levels, usual)) for lines in pages])
+
+
+def _gaps(lines: list[Line]) -> Iterator[tuple[Line, float]]:
+    """Yield each line, and its distance below the line before, if both have one size; else 0. Points."""
+    for before, line in pairwise([Line(""), *lines]):
+        yield line, before.height - line.height if before.size == line.size > 0 else 0.0
+
+
+def _page(lines: list[Line], levels: dict[float, int], usual: dict[float, int]) -> Iterator[str]:
+    for size, group in groupby(_gaps(lines), key=lambda found: found[0].size):
+        texts = []
+        for line, gap in group:
+            texts += ["", line.text] if gap > _WIDER * usual.get(size, gap) else [line.text]
+        whole = " ".join(filter(None, texts))
+        if size in levels and len(whole) <= _LONGEST_HEADING and any(map(str.isalpha, whole)):
+            yield f"\n{'#' * levels[size]} {whole}\n"
+        else:
+            yield from texts
+
+
+def _levels(lines: list[Line]) -> dict[float, int]:
+    """Return the level of the headings in each size that is larger than that of most of the text."""
+    written: Counter[float] = Counter()
+    for line in lines:
+        if line.size:
+            written[line.size] += len(line.text)
+    if not written:
+        return {}
+    usual = max(written, key=lambda size: (written[size], size))
+    larger = sorted((size for size in written if size >= _LARGER * usual), reverse=True)
+    headings = sum(line.size in larger for line in lines)
+    if headings > _MOST_HEADINGS * sum(line.size > 0 for line in lines):
+        return {}
+    return {size: min(level, _LEVELS) for level, size in enumerate(larger, start=1)}

@@ -1,0 +1,116 @@
+"""The lines of a PDF page, with its tables and the values of its form in their places."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import pypdfium2
+
+from lightrag_dagster.readers.content import as_markdown_item
+from lightrag_dagster.readers.pdf.characters import PageCharacters
+from lightrag_dagster.readers.pdf.fields import Field, place_fields
+from lightrag_dagster.readers.pdf.hyphens import without_marks
+from lightrag_dagster.readers.pdf.places import Places
+from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+_SHADOW = 0.3  # in sizes, from a line to the same line drawn again
+_STACK = 4  # letters one below the other are a word
+
+
+class Line(NamedTuple):
+    """A line of text, the size of its first character, its place from the left and its height. Points; 0 if unknown."""
+
+    text: str
+    size: float = 0.0
+    height: float = 0.0
+    left: float = 0.0
+
+
+class PageLines(NamedTuple):
+    """The lines of a page, and PDFium's plain text of it with its fields.
+
+    `replaced` are words of that text that read otherwise in the lines. `is_unknown` is set if the fonts do not say
+    which characters most lines begin with.
+    """
+
+    lines: list[Line]
+    plain: Sequence[str] = ()
+    replaced: Sequence[str] = ()
+    is_unknown: bool = False
+
+
+def lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
+    """Return the lines of a page."""
+    textpage = page.get_textpage()
+    try:
+        text = textpage.get_text_range()
+        plain = [text, *(field.value for field in fields)]
+        # Characters of two UTF-16 units make places in the text differ from PDFium's own numbers.
+        if len(text) != textpage.count_chars():
+            lines = [Line(line.strip()) for line in _BREAK.split(without_marks(text))]
+            return PageLines(lines + [Line(field.line) for field in fields], plain)
+        places = Places(textpage)
+        characters = PageCharacters(places, text)
+        beside = place_fields(fields, characters)
+        found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
+        shown = list(_stacked(_once(found)))
+        replaced = characters.replaced + _missing(found, shown)
+        lines = shown + [Line(field.line) for field in beside]
+        return PageLines(lines, plain, replaced, _is_unknown(characters, places))
+    finally:
+        textpage.close()
+
+
+def _is_unknown(characters: PageCharacters, places: Places) -> bool:
+    firsts = [place for line in characters.lines() if (place := characters.first(line)) is not None]
+    return sum(map(places.is_unknown, firsts)) > len(firsts) / 2
+
+
+def _with_tables(characters: PageCharacters, tables: list[RuledTable], places: Places) -> Iterator[Line]:
+    """Yield the lines of a page, and each table at the place of its first character."""
+    begins = {min(table.characters): table for table in tables}
+    inside = frozenset[int]().union(*(table.characters for table in tables))
+    for line in characters.lines():
+        yield from (Line(f"\n{begins[place].markdown}\n") for place in line if place in begins)
+        left = [place for place in line if place not in inside] if inside else line
+        rest = characters.texts(left) if inside else characters.text(line.start, line.stop)
+        first = characters.first(left)
+        if first is None:
+            if not characters.text(line.start, line.stop).strip():
+                yield Line("")
+            continue
+        x, y = places.origin(first)
+        yield Line(as_markdown_item(rest.strip()), round(places.size(first), 1), y, x)
+
+
+def _once(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines without those that are drawn again a little beside themselves, as shadows are."""
+    drawn: dict[str, list[Line]] = {}
+    for line in lines:
+        same = drawn.setdefault(line.text, []) if line.size and line.text else []
+        near = (math.dist((line.left, line.height), (one.left, one.height)) for one in same)
+        if not any(distance < _SHADOW * line.size for distance in near):
+            yield line
+        same.append(line)
+
+
+def _missing(lines: Sequence[Line], shown: Sequence[Line]) -> list[str]:
+    if len(lines) == len(shown):
+        return []
+    left = Counter(line.text for line in lines)
+    left.subtract(line.text for line in shown)
+    return [text for text, count in left.items() for _ in range(count)]
+
+
+def _stacked(lines: Iterator[Line]) -> Iterator[Line]:
+    """Yield the lines, with letters that stand one below or beside the other as a word."""
+    for alone, group in groupby(lines, key=lambda line: len(line.text) == 1 and line.text.isalpha()):
+        stack = list(group)
+        if alone and len(stack) >= _STACK:
+            yield stack[0]._replace(text="".join(line.text for line in stack))
+        else:
+            yield from stack

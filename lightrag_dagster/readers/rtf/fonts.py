@@ -1,0 +1,51 @@
+"""The encodings of a Rich Text document: of its code page, and of each of its fonts."""
+
+from lightrag_dagster.readers.rtf.words import CHARSETS, CODE_PAGES
+
+
+class Encodings:
+    """The encoding of each font; those without one have the document's."""
+
+    def __init__(self) -> None:
+        self._default = "cp1252"
+        self._default_font = 0
+        self._of_fonts: dict[int, str] = {}
+
+    def set_default(self, encoding: str) -> None:
+        """Take the encoding of the document, if Python has it."""
+        if _is_known(encoding):
+            self._default = encoding
+
+    def set_page(self, page: int) -> None:
+        """Take the code page of the document."""
+        self.set_default(_of_page(page))
+
+    def set_default_font(self, number: int) -> None:
+        """Take the font of text that names none."""
+        self._default_font = number
+
+    def set_charset(self, font: int, number: int) -> None:
+        """Take the character set of a font."""
+        if number in CHARSETS:
+            self._of_fonts[font] = CHARSETS[number]
+
+    def set_font_page(self, font: int, page: int) -> None:
+        """Take the code page of a font, which comes before its character set."""
+        if _is_known(encoding := _of_page(page)):
+            self._of_fonts[font] = encoding
+
+    def of(self, font: int | None = None) -> str:
+        """Return the encoding of a font, or of the document's own."""
+        return self._of_fonts.get(self._default_font if font is None else font, self._default)
+
+
+def _of_page(page: int) -> str:
+    return CODE_PAGES.get(page, f"cp{page}")
+
+
+def _is_known(encoding: str) -> bool:
+    try:
+        "".encode(encoding)
+    except LookupError:
+        return False
+    return True
