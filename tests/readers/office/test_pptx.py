@@ -123,10 +123,11 @@ def test_hidden_slides_are_marked(said: str, expected: str) -> None:
     assert deck(write).text == expected
 
 
-def placeholder(slide: Any, kind: str, text: str) -> None:
+def placeholder(slide: Any, kind: str, text: str) -> Any:
     shape = box(slide, text)
     properties = shape._element.nvSpPr.find("{*}nvPr")
     properties.append(etree.fromstring(f'<p:ph xmlns:p="{properties.nsmap["p"]}" type="{kind}" idx="12"/>'))
+    return shape
 
 
 @pytest.mark.parametrize(
