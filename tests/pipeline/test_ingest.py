@@ -34,6 +34,7 @@ from lightrag_dagster.storage.tables.acceptance import Acceptance, accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer, role_of
+from tests.readers.office.workbooks import too_large
 from tests.storage import corpus
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
@@ -367,15 +368,15 @@ def test_a_document_is_switched_off_and_on_again_for_nothing(make: Make, loopbac
 
 def test_hostile_files_cost_only_themselves(make: Make) -> None:
     samples = Path(__file__).parents[1] / "readers/samples"
-    names = ("hostile/far-cell.xlsx", "damaged/truncated.docx", "damaged/encrypted.pdf", "fpdf2.pdf", "plain.eml")
-    files = {Path(name).name: (samples / name).read_bytes() for name in names}
+    names = ("damaged/truncated.docx", "damaged/encrypted.pdf", "fpdf2.pdf", "plain.eml")
+    files = {Path(name).name: (samples / name).read_bytes() for name in names} | {"too-large.xlsx": too_large()}
     write_source(make(), "notes", files)
     acceptance = ingest_all(make(documents={"max_failed_share": 0.6, "accept_deletes": True}), "notes")
     assert acceptance.accepted
     tables = SourceTables(Home(make().home))
     rows = {row["path"]: row for row in tables.read("raw_documents", "notes").to_pylist()}
     assert {path for path, row in rows.items() if row["status"] == "failed"} == {
-        "far-cell.xlsx",
+        "too-large.xlsx",
         "truncated.docx",
         "encrypted.pdf",
     }

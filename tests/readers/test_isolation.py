@@ -13,6 +13,7 @@ from lightrag_dagster.readers import isolation
 from lightrag_dagster.readers.content import Limits, ReadingOptions, UnreadableError
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
+from tests.readers.office.workbooks import too_large
 
 SAMPLES = Path(__file__).parent / "samples"
 OPTIONS = ReadingOptions()
@@ -68,7 +69,7 @@ def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
     small = Limits(60, 512)
     reason = r"needs more memory than documents\.max_memory_mb = 512; raise it, or divide the file$"
     with pytest.raises(UnreadableError, match=reason):
-        extract_isolated((SAMPLES / "hostile/far-cell.xlsx").read_bytes(), "a.xlsx", OPTIONS, small)
+        extract_isolated(too_large(), "a.xlsx", OPTIONS, small)
     assert isolation._parsers(512)._idle == []
     assert extract_isolated(GOOD, "a.rtf", OPTIONS, small).title == "Gauge survey"
 

@@ -111,6 +111,8 @@ STORY = [
 @pytest.mark.parametrize("name", STORY)
 def test_headings_are_markdown_headings(name: str) -> None:
     found = [path.removeprefix("Gauge survey > ") for path in headings(name)]
+    if name == "odfdo.odt":  # its headings are numbered
+        found = [path.replace("1.1. ", "").replace("1. ", "") for path in found]
     assert "Station visits" in found
     assert name == "hand.rtf" or "Station visits > Überlauf und 水位" in found
 
@@ -214,7 +216,7 @@ def test_a_deck_keeps_points_tables_and_notes() -> None:
 def test_a_workbook_keeps_values_as_they_are_shown() -> None:
     assert read("xlsxwriter.xlsx").text == (
         "## Spring readings\n\n| Station | Level (m) |  |\n| --- | --- | --- |\n"
-        "| Steinhag | 1.42 | 2025-03-04 05:06:07 |\n"
+        "| Steinhag | 1.42 | 2025-03-04 05:06 |\n"
         "| Corley \\| weir | 0.97 |\n|  | 2.39 |\n|  | TRUE |\n\n## 水位\n\n| Pegel | höher |\n| --- | --- |"
     )
 

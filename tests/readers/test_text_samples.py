@@ -227,7 +227,7 @@ OTHER_NAMES = {
     "xlsxwriter": ("figures.xlsx",),
 }
 """Samples that are not named after their writers."""
-READERS = {".odt": "odfdo", ".pptx": "python"}
+READERS = {".pptx": "python"}
 """Libraries that read here what they also wrote: such samples do not count, nor do those by hand."""
 
 

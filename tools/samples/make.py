@@ -603,14 +603,6 @@ def write_hostile(folder: Path) -> None:
         "content.xml",
         lambda data: data.replace(b"<office:text>", b"<office:text>" + b"<text:section>" * 100_000),
     )
-    _replace_member(
-        folder / "openpyxl.xlsx",
-        hostile / "far-cell.xlsx",
-        "xl/worksheets/sheet1.xml",
-        lambda data: data.replace(
-            b"</sheetData>", b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
-        ),
-    )
     with zipfile.ZipFile(hostile / "many-entries.pptx", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(300):
             archive.writestr(f"ppt/slides/slide{number}.xml", "")

@@ -38,7 +38,7 @@ def image(
         ("figures.epub", "The Kingfisher gauge was read.\n\n", "\n\n\nLevels of three [stations]"),
         ("figures.html", "The Kingfisher gauge was read.\n\n", "\n\n\nA dot:"),
         ("figures.pptx", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
-        ("figures.odt", "The Kingfisher gauge was read.\n\n", "\n\n\n_Levels of three [stations]_"),
+        ("figures.odt", "The Kingfisher gauge was read.\n\n", "\n\nLevels of three [stations]"),
         ("figures.xlsx", "| Steinhag | 1.42 |\n\n", ""),
         ("figures.pdf", "Again\n1\n\n", "\n\nThe end."),
         ("scan.png", "", ""),

@@ -12,6 +12,7 @@ from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.readers.mail import attachments
+from tests.readers.office.workbooks import too_large
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 FIGURES = ReadingOptions(figures=True)
@@ -117,8 +118,7 @@ def test_many_attachments_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_attachment_that_ends_its_parser_costs_only_itself() -> None:
-    data = (SAMPLES / "hostile/far-cell.xlsx").read_bytes()
-    found = extract_isolated(mail(("far.xlsx", data)).as_bytes(), "a.eml", ReadingOptions(), Limits(60, 512))
+    found = extract_isolated(mail(("far.xlsx", too_large())).as_bytes(), "a.eml", ReadingOptions(), Limits(60, 512))
     assert found.text == "# Levels\n\nSee the files.\n\nAttachments: far.xlsx"
     assert (found.note or "").startswith("its attachments are not read: ")
     assert "needs more memory than documents.max_memory_mb = 512" in (found.note or "")

@@ -39,11 +39,7 @@ def by_hand(sheet: str, strings: str = "", **parts: str) -> bytes:
     return target.getvalue()
 
 
-def diagonal(cells: int = 16_000) -> bytes:
-    """Return a workbook that needs more memory than a parser has: each cell has a row and a column of its own."""
-    rows = "".join(f'<row r="{n}"><c r="{_letters(n)}{n}"><v>1</v></c></row>' for n in range(1, cells + 1))
-    return by_hand(f"<worksheet><sheetData>{rows}</sheetData></worksheet>")
-
-
-def _letters(number: int) -> str:
-    return _letters((number - 1) // 26) + chr(65 + (number - 1) % 26) if number else ""
+def too_large() -> bytes:
+    """Return a workbook that needs more memory than a parser has: 3,000 cells with the same text of a megabyte."""
+    rows = "".join(f'<row r="{n}"><c r="A{n}" t="s"><v>0</v></c></row>' for n in range(1, 3001))
+    return by_hand(f"<worksheet><sheetData>{rows}</sheetData></worksheet>", f"<si><t>{'weir ' * 200_000}</t></si>")

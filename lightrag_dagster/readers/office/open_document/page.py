@@ -13,7 +13,7 @@ from lightrag_dagster.readers.office.word.marks import label
 
 _NOTHING = {
     *("tracked-changes", "forms", "variable-decls", "sequence-decls", "user-field-decls", "dde-connection-decls"),
-    *("alphabetical-index-auto-mark-file", "soft-page-break", "table-column", "table-columns", "desc", "title"),
+    *("alphabetical-index-auto-mark-file", "soft-page-break", "table-column", "table-columns"),
     *("annotation-end", "number", "script", "change", "change-start", "change-end", "index-title-template"),
 }
 _INDEX_SOURCE = "-source"

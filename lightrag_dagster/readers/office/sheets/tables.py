@@ -80,7 +80,7 @@ def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_Part]:
         held = []
         if not rows and not is_last:
             held = titles
-        elif not rows or (part.table and _begins(sheet, rows, part.table)):
+        elif _are_notes(sheet, titles, part.table) if not rows else part.table and _begins(sheet, rows, part.table):
             yield part
             part = _Part(titles, rows)
         elif part.table:
@@ -109,6 +109,12 @@ def _begins(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
     known = set().union(*(sheet.rows[number] for number in table))
     below = [sheet.rows[number] for number in rows[1:]]
     return not known.issuperset(names) or any(_NUMBER.match(row.get(column, "")) for row in below for column in names)
+
+
+def _are_notes(sheet: Sheet, rows: Sequence[int], table: Sequence[int]) -> bool:
+    """Return True if rows of one cell at the end are notes on the table: texts where its rows begin, not values."""
+    first = min((min(sheet.rows[number]) for number in table), default=0)
+    return all(min(sheet.rows[number]) <= first and _are_names(sheet.rows[number]) for number in rows)
 
 
 def _are_titles(sheet: Sheet, titles: Sequence[int], rows: Sequence[int]) -> bool:

@@ -1,0 +1,119 @@
+"""Books by hand; `test_samples.py` reads those of other programs."""
+
+import io
+import zipfile
+
+import pytest
+
+from lightrag_dagster.readers.extraction import ExtractedText, extract_text
+from lightrag_dagster.readers.words_book import epub
+
+_HEAD = (
+    '<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" '
+    '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd"><html xmlns="http://www.w3.org/1999/xhtml" '
+    'xmlns:epub="http://www.idpf.org/2007/ops"><head><title>T</title></head><body>'
+)
+
+
+def book(*chapters: str | bytes) -> bytes:
+    names = [f"c{number}.xhtml" for number in range(len(chapters))]
+    items = "".join(f"<item id='{name}' href='{name}'/>" for name in names)
+    spine = "".join(f"<itemref idref='{name}'/>" for name in names)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr(
+            "META-INF/container.xml", "<container><rootfiles><rootfile full-path='a.opf'/></rootfiles></container>"
+        )
+        archive.writestr("a.opf", f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>")
+        for name, chapter in zip(names, chapters, strict=True):
+            archive.writestr(name, chapter)
+    return target.getvalue()
+
+
+def read(*chapters: str | bytes) -> ExtractedText:
+    found = extract_text(book(*chapters), "a.epub")
+    assert found.losses is not None
+    assert found.losses.lost == 0, found.losses
+    return found
+
+
+def page(body: str) -> str:
+    return f"{_HEAD}{body}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>Caf&eacute;&nbsp;&mdash; x</p>", "Café — x"),
+        ("<p>Zo&euml; &Uuml;ber &rarr; &alpha; &hellip;</p>", "Zoë Über → α …"),
+        ("<p>&amp; &lt;x&gt; &#233; &#x4e2d; &#150;</p>", "& <x> é 中 –"),
+        ("<p>soft&shy;hyphen</p>", "softhyphen"),
+    ],
+)
+def test_named_and_numbered_characters(body: str, expected: str) -> None:
+    assert read(page(body)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>Research & Development, AT&T</p>", "Research & Development, AT&T"),
+        ("<p>a&b; c</p><p>&unknown; text</p>", "a&b; c\n\n&unknown; text"),
+        ("<p>a < b and b > c</p><p>next</p>", "a < b and b > c\n\nnext"),
+        ("<p>see http://x.org/?a=1&b=2</p>", "see http://x.org/?a=1&b=2"),
+        ("<p><![CDATA[a & b]]></p>", "a & b"),
+    ],
+)
+def test_bare_marks_cost_no_letter(body: str, expected: str) -> None:
+    assert read(page(body)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p class=x>unquoted</p><p>after</p>", "unquoted\n\nafter"),
+        ("<p>one<br>two<p>three", "one  \ntwo\n\nthree"),
+        (
+            "<p>bad <br></p><script src='a'/><p>after a script</p><a id='x'/><p>end</p>",
+            "bad  \n\nafter a script\n\nend",
+        ),
+        ("<p>a\x0cb</p>", "a b"),
+        ("<p>x<o:p></o:p>y</p>", "xy"),
+    ],
+)
+def test_chapters_that_are_no_xml(body: str, expected: str) -> None:
+    assert " ".join(read(page(body)).text.split()) == " ".join(expected.split())
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-16", "utf-8"])
+def test_encodings(encoding: str) -> None:
+    assert read(page("<p>Café &eacute; & x</p>").replace("utf-8", encoding).encode(encoding)).text == "Café é & x"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>10<sup>6</sup> l, 5 m<sup>2</sup>, H<sub>2</sub>O</p>", "10^6 l, 5 m², H2O"),
+        ("<p><b>Hydro</b>tec</p>", "Hydrotec"),
+        ("<p><ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>に</p>", "東京に"),
+        (
+            '<p>weir<a epub:type="noteref" href="#n">1</a> and<a role="doc-noteref" href="#m">[2]</a></p>',
+            "weir[1] and[2]",
+        ),
+        ('<p>A</p><p hidden="hidden">B</p>', "A"),
+        ('<p><img src="a.png" alt="A weir"/></p><p><img src="b.png" alt="b.png"/>x</p>', "A weir\n\nx"),
+        (
+            "<table><tr><td rowspan='2'>a</td><td>b</td></tr><tr><td>c</td></tr></table>",
+            "| a | b |\n| --- | --- |\n| a | c |",
+        ),
+    ],
+)
+def test_marks_and_tables(body: str, expected: str) -> None:
+    assert read(page(body)).text.strip() == expected
+
+
+def test_the_words_of_a_book_are_found_apart_from_its_reader() -> None:
+    words = " ".join(
+        epub(book(page("<style>p&q</style><p>Caf&eacute; <b>Hydro</b>tec 10<sup>6</sup></p>"), "<p>Ü</p>"))
+    )
+    assert words.split() == ["Café", "Hydrotec", "10", "6", "Ü"]
