@@ -1,7 +1,7 @@
 """The vector tables of a generation: embed what changed, keep the rest."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -60,13 +60,16 @@ _ROWS_COUNTED = 512
 _EXACT_ROWS = 1 << 24
 # Characters by which a refused text is named.
 _NAMED = 60
+_NONE_REFUSED: Mapping[str, str] = {}
 _NO_IDS = pa.schema([("id", pa.string())]).empty_table()
 
 
-async def write_vectors(generation: Generation, name: str, embedding: Embedding) -> VectorTable:
+async def write_vectors(
+    generation: Generation, name: str, embedding: Embedding, before: Mapping[str, str] = _NONE_REFUSED
+) -> VectorTable:
     """Make one of VECTOR_TABLES hold what a generation holds, unless that is recorded already; return its entry.
 
-    `record_vectors` finishes it.
+    `before` has the texts that were refused for the published one. `record_vectors` finishes it.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`; what was written before stays; the next run continues there.
@@ -78,7 +81,7 @@ async def write_vectors(generation: Generation, name: str, embedding: Embedding)
         return entry
     with _open_texts(generation, [name], embedding.embedder.identity) as connection:
         connection.execute(f"CREATE TEMP VIEW wanted AS SELECT id, {_KEY}, text FROM ({_TEXTS[name]})")
-        return await embed_changed(generation.home, name, connection, embedding, generation.id)
+        return await embed_changed(generation.home, name, connection, embedding, generation.id, before)
 
 
 async def record_vectors(generation: Generation, name: str, entry: VectorTable, embedding: Embedding) -> VectorTable:
@@ -107,7 +110,12 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
 
 
 async def embed_changed(
-    home: Home, name: str, connection: DuckDBPyConnection, embedding: Embedding, tag: str
+    home: Home,
+    name: str,
+    connection: DuckDBPyConnection,
+    embedding: Embedding,
+    tag: str,
+    before: Mapping[str, str] = _NONE_REFUSED,
 ) -> VectorTable:
     """Make a vector table hold exactly the wanted rows, embedding only those that it lacks, and tag a small one.
 
@@ -120,6 +128,7 @@ async def embed_changed(
             again.
         embedding: embeds the texts.
         tag: name for the version.
+        before: the texts that were refused for the published table.
 
     Raises:
         ProviderError: see `Embedder.embed_documents`.
@@ -143,21 +152,21 @@ async def embed_changed(
         for rows in _distinct(connection.sql(_TO_EMBED).to_arrow_reader(_ROWS_PER_BLOCK)):
             vectors = await embedding.vectors_of(rows["text"].to_pylist(), count)
             if embedding.settings.provider != "offline":  # whose rules give a text without words the zero vector
-                _name_refused(name, rows, vectors)
+                refused.update(_refused(rows, vectors))
             yield rows, vectors
 
+    unchanged = "SELECT id FROM wanted_rows ANTI JOIN missing USING (id) WHERE id IN (SELECT unnest($1))"
+    refused = {one: before[one] for (one,) in connection.execute(unchanged, [list(before)]).fetchall()}
     if entry.upserted:
         await add_vectors(handle, entry, blocks())
+    entry = entry.model_copy(update={"refused": refused})
     return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
 
 
-def _name_refused(name: str, rows: pa.Table, vectors: Vectors) -> None:
-    """Say which texts a model refused: their vector is zero, and so near nothing."""
+def _refused(rows: pa.Table, vectors: Vectors) -> dict[str, str]:
+    """Return the first words of the texts that a model refused, by id: their vector is zero, and so near nothing."""
     refused = rows.filter(pa.array(~vectors.any(axis=1)))
-    if refused.num_rows:
-        texts = "; ".join(f"{one['id']} ({one['text'][:_NAMED]!r})" for one in refused.slice(0, 3).to_pylist())
-        told = "%s: the model refuses %d texts; words find them, their meaning does not: %s"
-        _log.warning(told, name, refused.num_rows, texts)
+    return {one["id"]: " ".join(one["text"][:_NAMED].split()) for one in refused.to_pylist()}
 
 
 def texts_to_embed(

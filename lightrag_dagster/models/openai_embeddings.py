@@ -29,7 +29,7 @@ _ENCODING = "o200k_base"
 # OpenAI's models that can shorten their vectors; other servers reject the parameter.
 _SHORTENING = re.compile(r"(?:^|/)text-embedding-3-")
 _PROBE = ["text"]
-_CUTS = 6
+_LEAST, _MOST_PARTS = 64, 32  # characters of a start that still says something; parts of a text
 _REFUSALS = (PermanentProviderError, EmbeddingError)
 _encodings: dict[str, str] = {}
 """Server → the encoding it answered in, base64 or float, as this process found out."""
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class OpenAIEmbedder:
     """An embedding model behind `/embeddings`; one request for each call of a method, unless a text is refused.
 
-    Then the request is halved until that text is alone. It is cut shorter, to a thirty-second; a text that is refused
+    Then the request is halved until that text is alone. It is cut shorter, down to some words; a text that is refused
     even so gets the zero vector, which is near nothing. A server that refuses a word as well refuses no text: its error
     ends the call. If there were just too many texts, fewer are sent from then on.
     """
@@ -129,12 +129,14 @@ class OpenAIEmbedder:
 
     async def _shorter(self, text: str) -> Vectors:
         """Return the vector of the longest start of a text that is taken, the zero vector if none is."""
-        for cut in range(_CUTS):
+        start = text
+        while start:
             try:
-                vectors = await self._vectors([text[: max(1, len(text) >> cut)]])
+                vectors = await self._vectors([start])
             except _REFUSALS:
+                start = start[: len(start) // 2] if len(start) > max(_LEAST, len(text) / _MOST_PARTS) else ""
                 continue
-            self._usage.cut_texts += cut > 0
+            self._usage.cut_texts += start != text
             return vectors
         await self._vectors(_PROBE, patient=True)  # as long as it is not the server that has failed meanwhile
         self._usage.refused_texts += 1

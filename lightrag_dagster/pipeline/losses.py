@@ -117,6 +117,11 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
             "in the modes local, global and hybrid find nothing; ask in the mode fusion, bm25 or naive, or "
             f"{_NAME_IT[by_rules]}"
         )
+    for table, entry in manifest.vectors.tables.items():
+        if refused := entry.refused:
+            named = ", ".join(f"“{words}”" for words in list(refused.values())[:_NAMED])
+            texts = counted(len(refused), "text has", "texts have")
+            warnings.append(f"{texts} no vector in {table}, since the embedder refuses them; words find them: {named}")
     home = Home.of(recipes.settings)
     for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
         left = removed_sources(home, before, manifest.inputs)

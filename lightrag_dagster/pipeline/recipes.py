@@ -32,11 +32,11 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 10,
+    "raw_documents": 11,
     "chunks": 1,
     "boundaries": 2,
-    "extractions": 2,
-    "mentions": 3,
+    "extractions": 3,
+    "mentions": 4,
     "merge": 10,
     "stores": 10,
     "report": 5,

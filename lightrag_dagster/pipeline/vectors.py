@@ -51,7 +51,8 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
             settings = settings_of(embedder, recipes.settings.embedding)
             async with open_embedder(settings, engine=engine) as model:
                 embedding = Embedding(model, settings, engine)
-                entry = await write_vectors(generation, table, embedding)
+                refused = newest.vectors.tables[table].refused if newest else {}
+                entry = await write_vectors(generation, table, embedding, refused)
                 if table == "chunk_vectors" and model.corpus_state([]) is not None:
                     save_corpus_state(generation, embedding, _published_alike(generation, newest))
             return await record_vectors(generation, table, entry, embedding), model.usage

@@ -116,6 +116,9 @@ class VectorTable(Record):
     dimensions: int
     upserted: int = Field(description="Rows written for this generation")
     deleted: int = Field(description="Rows deleted for this generation")
+    refused: dict[str, str] = Field(
+        default={}, description="Rows of which the embedder refuses the text: the vector is zero; id → first words"
+    )
     search: SearchKind | None = Field(default=None, description="None until it is tagged")
 
 
