@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
 _NUMBER = re.compile(r"[\W_]*\d")
@@ -34,7 +35,7 @@ def to_markdown(sheet: Sheet) -> list[str]:
     for part in found:
         for number in part.titles:
             hidden = f" {_HIDDEN}" * (number in sheet.hidden_rows)
-            texts += [f"{text}{hidden}" for text in sheet.rows[number].values()]
+            texts += [f"{no_heading(text)}{hidden}" for text in sheet.rows[number].values()]
         texts.append(_table(sheet, part.table))
     return [text for text in texts if text]
 

@@ -26,6 +26,7 @@ def sheet(text: str, *joined: str) -> Sheet:
         ("PROGRESS\nof May\n\n\nTask;Owner;Hours\nDesign;Ana;5", (), ["PROGRESS", "of May", TABLE]),
         (";PROGRESS\n\nTask;Owner;Hours\nDesign;Ana;5", (), ["PROGRESS", TABLE]),
         ("Task;Owner;Hours\nDesign;Ana;5\n\nSource: office", (), [TABLE, "Source: office"]),
+        ("# of gauges\n\nTask;Owner;Hours\nDesign;Ana;5", (), ["\\# of gauges", TABLE]),
         ("Task\nDesign\n\nReview", (), ["| Task |\n| --- |\n| Design |\n| Review |"]),
         ("Name\nIda;5\nPer;6", (), ["| Name |  |\n| --- | --- |\n| Ida | 5 |\n| Per | 6 |"]),
     ],
