@@ -7,9 +7,11 @@ from html import unescape
 from lxml import etree
 from lxml import html as lxml_html
 
+from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.decoding import decode
 
 _DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
+_XML = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")  # UTF-16
 _MARK = re.compile(rb"&(?:#?[A-Za-z0-9]{1,40};)?|<(?![A-Za-z_/!?])")
 _OF_XML = (b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&#38;", b"&#60;")
@@ -54,17 +56,26 @@ class Chapter:
 def _parse(data: bytes) -> etree._Element:
     """Return the tree of a chapter; as HTML, if it is no XML."""
     if data.startswith(_WIDE):
-        text, _ = decode(data, "utf-16")
-        data = re.sub(r"^\ufeff?\s*<\?xml[^>]*\?>", "", text).encode()
+        data = _XML.sub("", decode_chapter(data)).encode()
     data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True)
     root = etree.fromstring(data, parser) if data.strip() else None
     if root is not None and all(error.domain_name == "NAMESPACE" for error in parser.error_log):
         return root
-    declared = _DECLARED.search(data, 0, 200)
-    text, _ = decode(data, declared[1].decode("ascii") if declared else None)
-    page = _CLOSED.sub(r"<\1\2></\1>", re.sub(r"<\?xml[^>]*\?>", "", text)).strip()
-    return lxml_html.document_fromstring(page or "<p></p>")
+    page = _CLOSED.sub(r"<\1\2></\1>", _XML.sub("", decode_chapter(data)))
+    try:
+        return lxml_html.document_fromstring(page.encode(), lxml_html.HTMLParser(encoding="utf-8"))
+    except etree.ParserError:  # no element at all
+        return etree.Element("html")
+
+
+def decode_chapter(data: bytes) -> str:
+    """Return the text of a chapter; a wrong byte costs only itself, not the book."""
+    declared = None if data.startswith(_WIDE) else _DECLARED.search(data, 0, 200)
+    try:
+        return decode(data, "utf-16" if data.startswith(_WIDE) else declared[1].decode() if declared else None)[0]
+    except UnreadableError:
+        return data.decode("utf-8", "replace")
 
 
 def _written(found: re.Match[bytes]) -> bytes:

@@ -8,6 +8,7 @@ import re
 
 _NUMBER = re.compile(r"[+\-−–]?\d+")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
 _CODE_OR_MARKED = re.compile(
     r"(?P<code>^(?P<fence> {0,3}(?:```+|~~~+)).*?^(?P=fence).*?$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
@@ -35,6 +36,11 @@ def alternative_text(text: str) -> str:
 def check_box(checked: bool) -> str:
     """Return a check box as Markdown writes it."""
     return "[x]" if checked else "[ ]"
+
+
+def no_heading(line: str) -> str:
+    """Return a line of plain text so that Markdown takes it for no heading."""
+    return _HEADING.sub(r"\\\g<0>", line)
 
 
 def whole_words(markdown: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.chapter import decode_chapter
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _CONTAINER = "META-INF/container.xml"
@@ -19,7 +19,6 @@ _INLINE = re.compile(
 )
 _RAISED = re.compile(r"(?<=\d)<sup\b[^>]*>(?=\d)", re.IGNORECASE)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_DECLARED = re.compile(rb"""<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9_.:-]{1,40})""")
 _TAG = re.compile(r"<[/!?a-zA-Z][^>]*>")
 
 
@@ -35,8 +34,6 @@ def epub(data: bytes) -> Iterator[str]:
                 continue
             name = posixpath.normpath(posixpath.join(posixpath.dirname(package), unquote(item.get("href") or "")))
             if name in archive.namelist():
-                page = archive.read(name)
-                declared = _DECLARED.search(page, 0, 200)
-                text, _ = decode(page, declared[1].decode("ascii") if declared else None)
+                text = decode_chapter(archive.read(name))
                 text = _INLINE.sub("", _RAISED.sub(" ", _NO_TEXT.sub(" ", text)))
                 yield html.unescape(_TAG.sub(" ", _CDATA.sub(r"\1", text)))

@@ -9,7 +9,7 @@ from pptx import Presentation
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import alternative_text
+from lightrag_dagster.readers.inline import alternative_text, no_heading
 from lightrag_dagster.readers.office.archive import open_archive, read_properties
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 from lightrag_dagster.readers.office.slides.order import Box, reading_order
@@ -107,4 +107,4 @@ def _paragraphs(shape: Any) -> str:
     """Return the paragraphs of a shape, as a list if they are the points of a slide."""
     is_list = shape.is_placeholder and len(shape.text_frame.paragraphs) > 1
     found = lines(shape.text_frame)
-    return "\n".join(f"{'  ' * level}- {text}" if is_list else text for level, text in found)
+    return "\n".join(f"{'  ' * level}- {text}" if is_list else no_heading(text) for level, text in found)

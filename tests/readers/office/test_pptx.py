@@ -39,6 +39,7 @@ def box(slide: Any, text: str, left: float = 1, top: float = 1) -> Any:
     [
         (["A weir", "A gauge"], ["One", "Two"], "## Survey\n\n- A weir\n- A gauge\n\nOne\nTwo"),
         (["A weir"], ["One"], "## Survey\n\nA weir\n\nOne"),
+        (["A weir"], ["# of gauges"], "## Survey\n\nA weir\n\n\\# of gauges"),
     ],
 )
 def test_the_points_of_a_slide_are_a_list_and_other_texts_are_not(

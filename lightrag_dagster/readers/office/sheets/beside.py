@@ -8,7 +8,7 @@ from lxml import etree
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import alternative_text
+from lightrag_dagster.readers.inline import alternative_text, no_heading
 from lightrag_dagster.readers.office.archive import parse_part
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
 from lightrag_dagster.readers.office.sheets.workbook import named, related, text_of
@@ -69,4 +69,4 @@ def _paragraphs(element: etree._Element) -> Iterator[str]:
     for paragraph in element.iter(f"{_DRAWING}p"):
         text = " ".join("".join(run.text or "" for run in paragraph.iter(f"{_DRAWING}t")).split())
         if text:
-            yield text
+            yield no_heading(text)

@@ -129,9 +129,14 @@ class _Reader:
             return found[0]
         self._start_row({"r": number} | ({"hidden": "1"} if _HIDDEN.search(attributes) else {}))
         strings, taken, columns = self._strings, self._cells, self._columns
+        size = len(strings)
         for letters, style, kind, value in cells:
             if value:
-                text = strings[int(value)] if kind == "s" else self._shown(value, kind or "n", style)
+                if kind != "s":
+                    text = self._shown(value, kind or "n", style)
+                else:
+                    place = int(value)
+                    text = strings[place] if place < size else ""  # as in a damaged file
                 if text:
                     taken[columns.get(letters) or self._column_of(letters)] = text
         return ""
@@ -191,9 +196,11 @@ class _Reader:
 
     def _shown(self, value: str, kind: str, style: str) -> str:
         if kind == "s":
-            return self._strings[int(value)]
+            place = int(value)
+            return self._strings[place] if place < len(self._strings) else ""
         if kind == "n":
-            shown = self._formats[int(style)] if style and self._formats else None
+            place = int(style or 0)
+            shown = self._formats[place] if place < len(self._formats) else None
             if shown is None:
                 return value if value.isdecimal() and len(value) < _EXACT_DIGITS else general(float(value))
             return shown(float(value))

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.readers.inline import no_heading
 from lightrag_dagster.readers.office.sheets.cells import Area, Sheet
 
 _NUMBER = re.compile(r"[\W_]*\d")
@@ -34,7 +35,7 @@ def to_markdown(sheet: Sheet) -> list[str]:
     for part in found:
         for number in part.titles:
             hidden = f" {_HIDDEN}" * (number in sheet.hidden_rows)
-            texts += [f"{text}{hidden}" for text in sheet.rows[number].values()]
+            texts += [f"{no_heading(text)}{hidden}" for text in sheet.rows[number].values()]
         texts.append(_table(sheet, part.table))
     return [text for text in texts if text]
 
@@ -50,15 +51,17 @@ def joined_table(rows: dict[int, dict[int, str]], joined: list[Area]) -> str:
 def _repeat(sheet: Sheet, numbers: Sequence[int]) -> None:
     """Write the value of joined cells into each of their rows and columns that has other cells.
 
-    What goes over a whole row is a title, and stays one cell.
+    What goes over a whole row is a title, and stays one cell; so does what goes over columns in a form, which has more
+    such cells than others.
     """
     areas = [area for area in sheet.joined if area.column in sheet.rows.get(area.row, ())]
     columns = sorted(set().union(*sheet.rows.values())) if areas else []
     left = _MOST_REPEATED
+    is_form = 2 * sum(area.last_column > area.column for area in areas) > sum(map(len, sheet.rows.values()))
     for area in areas:
         first = sheet.rows[area.row]
         over = columns[bisect_left(columns, area.column) : bisect_right(columns, area.last_column)]
-        if len(over) > 1 and all(area.column <= column <= area.last_column for column in first):
+        if len(over) > 1 and (is_form or all(area.column <= column <= area.last_column for column in first)):
             over = [area.column]
         rows = numbers[bisect_left(numbers, area.row) : bisect_right(numbers, area.last_row)]
         left -= len(rows) * len(over)
