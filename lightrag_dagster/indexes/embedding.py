@@ -155,12 +155,17 @@ async def embed_changed(
                 refused.update(_refused(rows, vectors))
             yield rows, vectors
 
-    unchanged = "SELECT id FROM wanted_rows ANTI JOIN missing USING (id) WHERE id IN (SELECT unnest($1))"
-    refused = {one: before[one] for (one,) in connection.execute(unchanged, [list(before)]).fetchall()}
+    refused = _still_refused(connection, before)
     if entry.upserted:
         await add_vectors(handle, entry, blocks())
     entry = entry.model_copy(update={"refused": refused})
     return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
+
+
+def _still_refused(connection: DuckDBPyConnection, before: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the texts that were refused before that are as they were, and are not asked about again."""
+    unchanged = "SELECT id FROM wanted_rows ANTI JOIN missing USING (id) WHERE id IN (SELECT unnest($1))"
+    return {one: before[one] for (one,) in connection.execute(unchanged, [list(before)]).fetchall()}
 
 
 def _refused(rows: pa.Table, vectors: Vectors) -> dict[str, str]:

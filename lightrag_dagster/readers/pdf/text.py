@@ -38,15 +38,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
 
     Headers and footers are left out, unless `keep_repeated_lines`.
     """
-    if not data:
-        raise UnreadableError("the file is empty: it has 0 bytes")
-    try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
-            raise UnreadableError("protected by a password; save a copy without it") from error
-        what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
-        raise UnreadableError(what) from error
+    document = _open(data)
     try:
         has_form = open_form(document)
         pages, bounds, drawn, beside, unknown = list[list[Line]](), [], [], [], []
@@ -84,6 +76,19 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
         )
     finally:
         document.close()
+
+
+def _open(data: bytes) -> pypdfium2.PdfDocument:
+    """Open a document; raises UnreadableError with the reason why it cannot be."""
+    if not data:
+        raise UnreadableError("the file is empty: it has 0 bytes")
+    try:
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == pdfium.FPDF_ERR_PASSWORD:
+            raise UnreadableError("protected by a password; save a copy without it") from error
+        what = DAMAGED if b"%PDF-" in data[:1024] else "not what its suffix says: no PDF; give the file its own suffix"
+        raise UnreadableError(what) from error
 
 
 def _without(pages: list[list[Line]], repeated: list[set[int]]) -> tuple[list[list[Line]], list[str]]:
