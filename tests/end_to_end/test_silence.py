@@ -73,6 +73,7 @@ LOSSES: Mapping[str, Files] = {
     "row of an answer unusable": files(", BAD-ROW"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
+    "text refused by the embedder": files(alder="UNEMBEDDED: Marta Lindqvist repaired the gauge at Station Alder."),
     "source let go": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
@@ -97,7 +98,13 @@ DECISIONS = """
 - {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
 - {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
 """
-FEW_LOSSES = ("file unreadable just now", "row of an answer unusable", "source let go", "decision without effect")
+FEW_LOSSES = (
+    "file unreadable just now",
+    "row of an answer unusable",
+    "text refused by the embedder",
+    "source let go",
+    "decision without effect",
+)
 FEW_WITHHELD = ("source not listed", "source gone", "many chunks refused")
 
 
@@ -129,7 +136,7 @@ def chat(body: dict[str, Any]) -> str | Answer:
 def fault(received: Received) -> Reply | None:
     body = received.body
     if "messages" not in body:
-        return None
+        return Reply.error(400) if "UNEMBEDDED" in str(body.get("input")) else None
     text, rounds = str(body["messages"]), len(body["messages"]) > 2
     summary = role_of(body) == "summarise"
     refused = "REFUSED" in text or ("NO-ROUND" in text and rounds) or ("UNSUMMARISED" in text and summary)
