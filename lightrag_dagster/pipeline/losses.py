@@ -50,7 +50,7 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
         found.append(_loss(source, "words of files", words, documents.sums.get("file_words", 0), query))
     if extractions := tables.get("extractions"):
         counts = {status: extractions.count("status", status) for status in ("failed", "truncated")}
-        counts["without the last round"] = extractions.count("error", "ok") + extractions.count("error", "truncated")
+        counts["without the last round"] = extractions.count("error", "ok")
         query = "select source, chunk_id, status, error from extractions where status <> 'ok' or error is not null"
         found.append(_loss(source, "chunks", counts, extractions.rows, query))
     if parsed := tables.get("parsed"):

@@ -76,6 +76,7 @@ LOSSES: Mapping[str, Files] = {
     "row of an answer unusable": files(", BAD-ROW"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
+    "text refused by the embedder": files(alder="UNEMBEDDED: Marta Lindqvist repaired the gauge at Station Alder."),
     "source removed": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
@@ -104,6 +105,7 @@ FEW_LOSSES = (
     "file unreadable just now",
     "words of a file not read",
     "row of an answer unusable",
+    "text refused by the embedder",
     "source removed",
     "decision without effect",
 )
@@ -138,7 +140,7 @@ def chat(body: dict[str, Any]) -> str | Answer:
 def fault(received: Received) -> Reply | None:
     body = received.body
     if "messages" not in body:
-        return None
+        return Reply.error(400) if "UNEMBEDDED" in str(body.get("input")) else None
     text, rounds = str(body["messages"]), len(body["messages"]) > 2
     summary = role_of(body) == "summarise"
     refused = "REFUSED" in text or ("NO-ROUND" in text and rounds) or ("UNSUMMARISED" in text and summary)

@@ -1,7 +1,7 @@
 import asyncio
 import sys
 import tracemalloc
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from string import ascii_lowercase
@@ -115,7 +115,13 @@ class FailingEmbedder(HashEmbedder):
         return await super().embed_documents(texts)
 
 
-def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifests.VectorTable:
+def run_changed(
+    home: Home,
+    embedder: HashEmbedder,
+    count: int = 10,
+    provider: str = "offline",
+    before: Mapping[str, str] | None = None,
+) -> manifests.VectorTable:
     numbers = range(count)
     wanted = pa.table(
         {
@@ -126,7 +132,8 @@ def run_changed(home: Home, embedder: HashEmbedder, count: int = 10) -> manifest
     )
     with in_memory() as connection:
         connection.register("wanted", wanted)
-        entry = asyncio.run(embed_changed(home, "chunk_vectors", connection, Embedding(embedder, SETTINGS), "g1"))
+        embedded = Embedding(embedder, SETTINGS.model_copy(update={"provider": provider}))
+        entry = asyncio.run(embed_changed(home, "chunk_vectors", connection, embedded, "g1", before or {}))
     return pin_vectors(open_database(home), entry)
 
 
@@ -138,6 +145,33 @@ def test_a_failure_keeps_its_type_and_what_was_written(tmp_path: Path, monkeypat
     entry = run_changed(Home(tmp_path), embedder)
     assert sorted(embedder.asked) == [f"text {n}" for n in range(4, 10)]
     assert open_vectors(Home(tmp_path), entry).rows().num_rows == 10
+
+
+class RefusingEmbedder(HashEmbedder):
+    """Has no vector for some texts."""
+
+    def __init__(self, *refused: str) -> None:
+        super().__init__()
+        self.refused = refused
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        made = await super().embed_documents(texts)
+        made[[text in self.refused for text in texts]] = 0
+        return made
+
+
+def test_texts_that_the_embedder_refuses_are_named_until_they_change(tmp_path: Path) -> None:
+    home, before = Home(tmp_path), {"id-7": "text 7", "id-99": "gone"}
+    first = run_changed(home, RefusingEmbedder("text 3", "text 7"), provider="openai")
+    assert first.refused == {"id-3": "text 3", "id-7": "text 7"}
+    again = run_changed(home, RefusingEmbedder("text 11"), 12, provider="openai", before=before)
+    assert again.refused == {"id-7": "text 7", "id-11": "text 11"}
+    reader = open_vectors(home, again)
+    assert [one for one, _ in reader.search(np.ones(8, dtype=np.float32), 99, -1.0) if one in ("id-3", "id-7")] == []
+
+
+def test_the_zero_vectors_of_rules_are_no_refusals(tmp_path: Path) -> None:
+    assert run_changed(Home(tmp_path), RefusingEmbedder("text 3")).refused == {}
 
 
 def test_progress_is_reported_by_batch(tmp_path: Path) -> None:

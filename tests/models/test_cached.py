@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.identity import embedding_key
-from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message, Usage
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.errors import PermanentProviderError, StoreError, TransientProviderError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.storage.database.responses import ResponseStore
@@ -169,3 +169,15 @@ def test_a_stored_vector_of_another_length_is_not_used(vectors: VectorStore) -> 
 def test_the_wrapper_is_a_model_itself(responses: ResponseStore) -> None:
     model: ChatModel = StoredChatModel(ScriptedChatModel(lambda asked: "Hello", identity="one"), responses, Usage())
     assert model.identity == "one"
+
+
+def test_the_zero_vector_of_a_refused_text_is_not_stored(vectors: VectorStore) -> None:
+    class Refusing(HashEmbedder):
+        def _vector(self, text: str) -> Vectors:
+            return super()._vector(text) * (text != "refused")
+
+    behind = Refusing()
+    for _ in range(2):
+        found = asyncio.run(StoredEmbedder(behind, vectors, Usage()).embed_documents(["a", "refused"]))
+        assert found.any(axis=1).tolist() == [True, False]
+    assert behind.batches[1:] == [["refused"]]

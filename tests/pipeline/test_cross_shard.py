@@ -8,12 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.pipeline.chunks import partition_moved
-from lightrag_dagster.pipeline.cross_shard import open_sql
+from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
 from lightrag_dagster.pipeline.extractions import answering, partition_places
+from lightrag_dagster.pipeline.mentions import PASSAGES
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.settings import ChunkingSettings
 from lightrag_dagster.settings.chunking import ChunkingRule
 from lightrag_dagster.stages.documents.raw_documents import text_hash
+from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.tables.shards import Shard
 from tests.storage.corpus import rows
 
@@ -69,3 +71,23 @@ def test_every_place_of_a_new_chunk_goes_to_its_shard_and_the_first_of_a_known_o
     assert partitioned.of(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]
     new = partitioned.of(SECOND).select(columns).sort_by("path").to_pylist()
     assert new == [{"path": path, "chunk_index": 2, "content": "text"} for path in ("a.md", "b.md")]
+
+
+def test_the_texts_of_chunks_go_to_the_shards_that_parse_their_answers(tmp_path: Path) -> None:
+    """Of those alone whose answers were not parsed before."""
+    chunks = [*places("chunk-0000", "a.md"), *places("chunk-ffff", "b.md", "a.md"), *places("chunk-fffe", "c.md")]
+    answer = {"extraction_key": "k", "status": "ok"}
+    answers = {
+        "answer": [("chunk-0000", ["one", "two"]), ("chunk-ffff", ["new"]), ("chunk-fffe", ["first"])],
+        "earlier": [("chunk-0000", ["one", "two"]), ("chunk-ffff", ["old"])],
+    }
+    with open_sql(tmp_path, 2) as connection:
+        view_files(connection, "chunk", stored(tmp_path, "chunks", *chunks))
+        for view, rows in answers.items():
+            (tmp_path / view).mkdir()
+            made = [answer | {"chunk_id": chunk, "responses": responses} for chunk, responses in rows]
+            view_files(connection, view, stored(tmp_path / view, "extractions", *made))
+        partitioned = partition(connection, sql("passages"), tmp_path / "passages", PASSAGES)
+    assert partitioned.of(FIRST).num_rows == 0
+    assert sorted(partitioned.of(SECOND)["chunk_id"].to_pylist()) == ["chunk-fffe", "chunk-ffff", "chunk-ffff"]
+    assert set(partitioned.of(SECOND)["content"].to_pylist()) == {"text"}

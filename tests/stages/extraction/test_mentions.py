@@ -117,3 +117,30 @@ def test_many_chunks_keep_their_order() -> None:
     assert entities["chunk_id"].to_pylist() == [chunk for chunk, _, _ in rows]
     assert entities["name"].to_pylist() == [f"N{number}" for number in range(9000)]
     assert set(entities["mention_index"].to_pylist()) == {0}
+
+
+LOOSE = "entity<|#|>Alice<|#|>Person<|#|>An engineer.\n{}\n<|COMPLETE|>"
+
+
+@pytest.mark.parametrize(
+    ("line", "passages", "description"),
+    [
+        ("She makes anvils at Acme.", {"c1": "Alice of Acme makes anvils."}, "An engineer. She makes anvils at Acme."),
+        ("No further names were found.", {"c1": "Alice of Acme makes anvils."}, "An engineer."),
+        ("She makes anvils at Acme.", {"c2": "Another text."}, "An engineer. She makes anvils at Acme."),
+        ("She makes anvils at Acme.", None, "An engineer. She makes anvils at Acme."),
+    ],
+)
+def test_parsing_gets_the_text_of_the_chunk(line: str, passages: dict[str, str] | None, description: str) -> None:
+    table = passages and pa.table({"chunk_id": list(passages), "content": list(passages.values())})
+    entities, _, _ = parse_extractions(extractions(("c1", "ok", [LOOSE.format(line)])), table or None)
+    assert entities["description"].to_pylist() == [description]
+
+
+@pytest.mark.parametrize(("model", "kept"), [("m", 400), ("offline/rules-8", 450), ("mentions/rules-5", 450)])
+def test_answers_of_rules_have_as_many_rows_as_they_find(model: str, kept: int) -> None:
+    answer = "\n".join(f"entity<|#|>E{number}<|#|>Person<|#|>d" for number in range(450))
+    rows = extractions(("c1", "ok", [answer]))
+    rows = rows.set_column(rows.schema.get_field_index("model"), rows.schema.field("model"), [[model]])
+    entities, _, parsed = parse_extractions(rows)
+    assert (entities.num_rows, parsed["rejected_rows"].to_pylist()) == (kept, [450 - kept])
