@@ -1,4 +1,4 @@
-"""Front matter: the YAML, or TOML as Hugo and Zola have it, between two rules at the start of a Markdown or HTML file."""
+"""Front matter: YAML, or TOML as Hugo and Zola have it, between two rules at the start of Markdown or HTML."""
 
 import re
 from dataclasses import replace
