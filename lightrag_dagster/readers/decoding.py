@@ -23,6 +23,10 @@ _FEW_ERRORS = 0.1  # share of the characters of UTF-8 beyond ASCII
 _NOT_ASCII = bytes(range(0x80, 0x100))
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ESCAPE = re.compile(r"\\[nrt]")  # escape of a line feed, as JSON and SQL have it: not a letter of the next word
+_TURKISH = "windows-1254"
+_WESTERN = "windows-1252"
+_TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
+_NOT_TURKISH = re.compile("[áéíóúæøåñõãìòùêßÁÉÍÓÚÆØÅÑÕÃÌÒÙÊ]")
 _FOREIGN = re.compile(r"[^\x00-\x7f]{3}")  # three letters in a row with accents: of another script
 
 
@@ -97,10 +101,11 @@ def _supposed(data: bytes) -> Decoded | None:
         )
     if len(data) - len(data.translate(None, _NOT_ASCII)) > _FEW * len(data):
         return None
-    western = data.decode("cp1252", "replace")
+    name = _western(data, _WESTERN)
+    western = data.decode(name, "replace")
     words = {word for found in _WORD.findall(_ESCAPE.sub(" ", western)) if not (word := found.strip(_SIGNS)).isascii()}
     if all(_is_word(word) and not _FOREIGN.search(word) for word in words):
-        return Decoded(western, "its encoding is not certain and read as Windows-1252; save the file as UTF-8")
+        return Decoded(western, f"its encoding is not certain and read as {name.title()}; save the file as UTF-8")
     text = data.decode("ascii", "replace")
     count = text.count("\ufffd")
     return Decoded(text, f"its encoding cannot be told, bytes stand as \ufffd: {count:,}; save the file as UTF-8")
@@ -126,9 +131,28 @@ def _detect(data: bytes) -> str | None:
     if encoding is None or (found["confidence"] < _MIN_CONFIDENCE and not _is_confirmed(sample)):
         return None
     try:
-        return None if _CONTROL.search(sample.decode(encoding, "ignore")) else encoding
+        if _CONTROL.search(sample.decode(encoding, "ignore")):
+            return None
     except LookupError:
         return None
+    chosen = _western(sample, encoding)
+    # One letter alone may be that of a name from Iceland.
+    return chosen if chosen == encoding or len({*_TURKISH_OR_ICELANDIC.findall(sample)}) > 1 else None
+
+
+def _western(sample: bytes, encoding: str) -> str:
+    """Return the Turkish code page for the Western one if chardet finds it as likely and all letters are Turkish.
+
+    The two differ in six letters; in a sentence of Turkish, chardet often gives both the same confidence.
+    """
+    import chardet
+
+    if encoding.casefold() != _WESTERN or not _TURKISH_OR_ICELANDIC.search(sample):
+        return encoding
+    found = chardet.detect_all(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
+    confidence = {str(one["encoding"]).casefold(): one["confidence"] for one in found}
+    near = confidence.get(_TURKISH, 0) >= _NEAR * confidence.get(_WESTERN, 1)
+    return _TURKISH if near and not _NOT_TURKISH.search(sample.decode(_TURKISH, "replace")) else encoding
 
 
 def _sample(data: bytes) -> bytes:

@@ -107,6 +107,10 @@ def _plain(media_type: str) -> FileFormat:
     return FileFormat(media_type, _by("plain.text"), has_headings=False, isolated=False)
 
 
+def _escaped(media_type: str) -> FileFormat:
+    return FileFormat(media_type, _by("plain.escapes"), has_headings=False, isolated=False)
+
+
 def _image(kind: str) -> FileFormat:
     return FileFormat(f"image/{kind}", _by("images.pixels"), drawn_by="images.pixels", has_figures=True)
 
@@ -169,15 +173,15 @@ FORMATS = {
     ".webp": _image("webp"),
     ".csv": _table("text/csv"),
     ".tsv": _table("text/tab-separated-values"),
-    ".json": _plain("application/json"),
-    ".jsonl": _plain("application/jsonl"),
+    ".json": _escaped("application/json"),
+    ".jsonl": _escaped("application/jsonl"),
     ".xml": FileFormat("application/xml", _by("plain.xml"), has_headings=False, isolated=False),
     ".yaml": _plain("application/yaml"),
     ".yml": _plain("application/yaml"),
     ".log": _plain("text/x-log"),
     ".conf": _plain("text/x-config"),
     ".ini": _plain("text/x-config"),
-    ".properties": _plain("text/x-config"),
+    ".properties": _escaped("text/x-config"),
     ".sql": _plain("application/sql"),
     ".sh": _plain("text/x-shellscript"),
     ".bat": _plain("text/x-bat"),

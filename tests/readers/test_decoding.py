@@ -64,6 +64,37 @@ def test_letters_far_below_count_too() -> None:
     assert decode(f"{above}{GERMAN}".encode() + b"\xff").text == f"{above}{GERMAN}\ufffd"
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("İstanbul Türkiye'nin en büyük şehridir ve ğüşiöç harfleri var.", "cp1254"),
+        ("Doğu Karadeniz'de yağış çok, çığ tehlikesi var.", "cp1254"),
+        ("Ağrı Dağı yüksektir.", "cp1254"),
+        ("Þetta er hús við fjörðinn og það er stórt.", "cp1252"),
+        ("Borgarfjörður og Hafnarfjörður eru þar.", "cp1252"),
+    ],
+)
+def test_turkish_is_told_from_icelandic(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == (text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("18;Ayşe;Muğla;7,10", "Windows-1254"),
+        ("Hafnarfjörður, Þingeyri", "Windows-1252"),
+        ("Kişi: Ayşe", "Windows-1254"),
+    ],
+)
+def test_a_few_letters_of_turkish_or_icelandic_are_in_doubt(text: str, encoding: str) -> None:
+    note = f"its encoding is not certain and read as {encoding}; save the file as UTF-8"
+    assert decode(text.encode(encoding)) == (text, note)
+
+
+def test_a_name_from_iceland_among_other_words_is_in_doubt() -> None:
+    assert decode("Müller visited Þingvellir in May and the gauge fell.".encode("cp1252")).note
+
+
 GUESSED = "its encoding is not certain and read as Windows-1252; save the file as UTF-8"
 
 

@@ -13,6 +13,7 @@ _INVISIBLE = re.compile(
     r"[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
     r"|(?<=[\u0000-\u058f])[\u200c\u200d]"
 )
+_BREAKS = str.maketrans("\x0b\x0c", "\n\n")  # vertical tabs and form feeds end lines and pages
 _CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n\r"})
 _NONCHARACTERS = "\ufffe\uffff"
 
@@ -20,10 +21,11 @@ _NONCHARACTERS = "\ufffe\uffff"
 def sanitise(text: str) -> str:
     """Return the text stripped, with HTML entities resolved, without characters that no store accepts or nobody sees.
 
-    Accents are composed with their letters (NFC): macOS and PDF write them apart, questions do not.
+    Form feeds and vertical tabs become line breaks. Accents are composed with their letters (NFC): macOS and PDF write
+    them apart, questions do not.
     """
     unescaped = visible(composed(html.unescape(text.strip())))
-    return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped)).strip()
+    return (unescaped if _is_clean(unescaped) else FORBIDDEN.sub("", unescaped.translate(_BREAKS))).strip()
 
 
 def visible(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Front matter: the YAML between two rules at the start of a Markdown or HTML file."""
+"""Front matter: YAML, or TOML as Hugo and Zola have it, between two rules at the start of Markdown or HTML."""
 
 import re
 from dataclasses import replace
@@ -10,6 +10,9 @@ from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_pro
 _MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
 _SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
 _LINE = re.compile(r"^([A-Za-z_]\w*):[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+_TOML = re.compile(r"\A\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t\r]*$", re.DOTALL | re.MULTILINE)
+_TOML_LINE = re.compile(r"^([A-Za-z_]\w*)[ \t]*=[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
+_TAXONOMIES = "taxonomies"  # the table that Zola has its tags in
 
 
 def split_front_matter(text: str) -> tuple[Properties, str]:
@@ -17,13 +20,14 @@ def split_front_matter(text: str) -> tuple[Properties, str]:
 
     The properties are `title`, `author` or `authors`, `date`, `tags`, `keywords`, `categories`, `lang` or `language`. A
     document with `draft: true` (Hugo, Docusaurus, Quarto) or `published: false` (Jekyll) is switched off. A block that
-    is not YAML is read line by line; one that has no `name: value` at all is text.
+    is not YAML, or not TOML, is read line by line; one that has no `name: value` at all is text.
     """
     text = text.lstrip("\ufeff \t\r\n")
-    found = FRONT_MATTER.match(text) if text.startswith("---") else None
+    expression, parse = (_TOML, _parse_toml) if text.startswith("+++") else (FRONT_MATTER, _parse)
+    found = expression.match(text) if text.startswith(("---", "+++")) else None
     if found is None or found.end() > _MAX_LENGTH:
         return NO_PROPERTIES, text
-    values = _parse(found[1])
+    values = parse(found[1])
     if not values:
         return NO_PROPERTIES, text
     tags = [one for name in ("tags", "keywords", "categories") for one in _listed(values.get(name))]
@@ -46,6 +50,18 @@ def _parse(block: str) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date such as 2025-02-30
         return {name: value.strip("\"'") for name, value in _LINE.findall(block)}
     return {str(name).lower(): value for name, value in values.items()} if isinstance(values, dict) else {}
+
+
+def _parse_toml(block: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        values = tomllib.loads(block)
+    except (ValueError, RecursionError):
+        return {name: value.strip("\"'") for name, value in _TOML_LINE.findall(block)}
+    below = values.get(_TAXONOMIES)
+    named = {**below, **values} if isinstance(below, dict) else values
+    return {name.lower(): value for name, value in named.items()}
 
 
 def _listed(value: object) -> list[object]:

@@ -2,13 +2,17 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
+from itertools import dropwhile, islice
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 20
+_MOST_TITLES = 20  # lines
+_NUMBER = re.compile(r"[\W_]*\d")
 _MAX_CELL = 1_000_000  # characters; the library's own limit is 131,072
 
 
@@ -31,25 +35,64 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def read(data: bytes) -> Content:
-    """Read comma-, semicolon-, tab- or bar-separated values; text that is not a table is kept as it is."""
+    """Read comma-, semicolon-, tab- or bar-separated values; text that is not a table is kept as it is.
+
+    Titles above the names of the columns become paragraphs above the table.
+    """
     text, note = decode(data)
     try:
-        return Content(markdown_table(_rows(text)), note=note)
+        rows = _rows(text)
     except csv.Error:
         return Content(text, note=note)
+    count = _titles(rows)
+    titles = [_title(row) for row in rows[:count]]
+    return Content("\n\n".join(filter(None, [*titles, markdown_table(rows[count:])])), note=note)
 
 
-def _rows(text: str) -> Iterable[list[str]]:
+def _rows(text: str) -> list[list[str]]:
     csv.field_size_limit(_MAX_CELL)
-    return csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
+
+
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows above the names of the columns.
+
+    They have fewer cells than the names, and only one, or begin with `#`, or are followed by a blank line.
+    """
+    used = [_used(row) for row in rows[: 2 * _MOST_TITLES]]
+    first = next((place for place, count in enumerate(used) if count > 1), 0)
+    blanks = [place for place, count in enumerate(used) if count == 0 and place > first]
+    remarks = next((place for place in range(first, len(used)) if not _is_remark(rows[place])), first)
+    for count in sorted({first, remarks, *(place + 1 for place in blanks)}, reverse=True):
+        names = next((place for place in range(count, len(used)) if used[place]), 0)
+        above = used[:names]
+        if (
+            0 < names <= _MOST_TITLES
+            and max(above) < used[names]
+            and not all(map(_NUMBER.match, filter(None, rows[names])))
+            and used[names] >= max(used[names:])
+        ):
+            return names
+    return 0
+
+
+def _is_remark(row: Sequence[str]) -> bool:
+    return not any(row) or row[0].startswith("#")
+
+
+def _title(row: Sequence[str]) -> str:
+    """Return a row above a table as a paragraph; its `#` would make it a heading."""
+    return " ".join(", ".join(cell.strip() for cell in row if cell.strip()).lstrip("#").split())
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that gives the first rows the most columns in common; a comma if there is none."""
+    """Return the delimiter that gives the first rows, or those below titles, the most columns; a comma if none does."""
 
-    def columns(delimiter: str) -> int:
+    def columns(delimiter: str) -> tuple[int, int]:
         lines = csv.reader(io.StringIO(text[:_MAX_CELL], newline=""), delimiter=delimiter)
-        return min((len(row) for _, row in zip(range(_SAMPLE_ROWS), filter(None, lines), strict=False)), default=0)
+        widths = list(islice(map(len, filter(None, lines)), _MOST_TITLES + _SAMPLE_ROWS))
+        below = list(dropwhile(lambda width: width == 1, widths))
+        return min(widths[:_SAMPLE_ROWS], default=0), min(below, default=0) if len(below) > 1 else 0
 
     return max(_DELIMITERS, key=columns)
 

@@ -40,8 +40,33 @@ def test_front_matter(block: str, expected: Properties, end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ('title = "Gauge"\ndate = 2024-03-05\ndraft = false', Properties("Gauge", date=date(2024, 3, 5))),
+        (
+            "Title = 'A: \"b\"'\nauthors = ['Ida', 'Per']\ndate = 2025-03-04T05:06:07+01:00\n"
+            'categories = [\n  "a",\n  "b",\n]\nlanguage = "de"\n[params]\nweight = 7',
+            Properties('A: "b"', "Ida, Per", date(2025, 3, 4), ("a", "b"), "de"),
+        ),
+        ('draft = true\n[taxonomies]\ntags = ["a"]', Properties(tags=("a",), switched_off="draft: true")),
+        ('[author]\nname = "Ida Wren"', Properties(author="Ida Wren")),
+        # Not TOML, for the text without quotes.
+        ('title = "Gauge"\nlang = en\nweight', Properties("Gauge", language="en")),
+    ],
+)
+def test_front_matter_in_toml(block: str, expected: Properties) -> None:
+    assert split_front_matter(f"+++\n{block}\n+++\n# Text\n") == (expected, "\n# Text\n")
+    windows = f"\ufeff+++\n{block}\n+++\n# Text\n".replace("\n", "\r\n")
+    assert split_front_matter(windows)[0] == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "+++\nA text between two rules.\n+++\nmore",
+        "+++\n+++\n",
+        "+++\nnever = 'closed'",
+        "+++ added\na = 1\n+++",
         "---\nA text between two rules.\n---\nmore",
         "---\n- a\n---\n",
         "---\n\n---\n",
@@ -59,6 +84,7 @@ def test_what_is_no_front_matter_stays(text: str) -> None:
 def test_a_nested_block_does_no_harm(nested: str) -> None:
     started = time.process_time()
     split_front_matter(f"---\na: {nested}\n---\ntext")
+    split_front_matter(f"+++\na = {nested}\n+++\ntext")
     assert time.process_time() - started < 10
 
 

@@ -46,6 +46,31 @@ def test_delimited_text(text: str, table: str) -> None:
     assert read(b"\xef\xbb\xbf" + text.encode()).text == table
 
 
+WIDE = "| station | depth | date |\n| --- | --- | --- |\n| Kessing | 3.2 | May |"
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("Report 2024\nBy logger\n\nstation,depth,date\nKessing,3.2,May", f"Report 2024\n\nBy logger\n\n{WIDE}"),
+        ("Report\nstation;depth;date\nKessing;3.2;May", f"Report\n\n{WIDE}"),
+        ("Report, of May\nBy us\n\nstation;depth;date\nKessing;3.2;May", f"Report, of May\n\nBy us\n\n{WIDE}"),
+        ("Report, of May\n\nstation,depth,date\nKessing,3.2,May", f"Report, of May\n\n{WIDE}"),
+        ("Report,,\n,,\nstation,depth,date\nKessing,3.2,May", f"Report\n\n{WIDE}"),
+        ("# By us, here\n#\nstation,depth,date\nKessing,3.2,May", f"By us, here\n\n{WIDE}"),
+        # None: rows that are as long, a table that gets wider, a blank line inside, one column, only numbers.
+        ("a,b\n\n1,2", f"| a | b |\n{RULE}\n| 1 | 2 |"),
+        ("a\n1,2", f"| a |  |\n{RULE}\n| 1 | 2 |"),
+        ("a,b,\n1,2\n\nx,y", f"| a | b |\n{RULE}\n| 1 | 2 |\n| x | y |"),
+        ("#,b\n1,2", f"| # | b |\n{RULE}\n| 1 | 2 |"),
+        ("a\n\nb\n\nc", "| a |\n| --- |\n| b |\n| c |"),
+    ],
+)
+def test_titles_above_the_names_are_paragraphs(text: str, table: str) -> None:
+    assert read(text.encode()).text == table
+    assert read(text.replace("\n", "\r\n").encode()).text == table
+
+
 def test_a_cell_without_an_end_is_text() -> None:
     text = 'a,"b\n' + "x" * 1_100_000
     assert read(text.encode()).text == text

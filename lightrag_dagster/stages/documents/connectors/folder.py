@@ -13,6 +13,9 @@ from typing import ClassVar
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
+# O_PATH needs no right to list the folder; only Linux has it.
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 @dataclass(frozen=True)
 class LocalFolder:
@@ -46,7 +49,7 @@ class LocalFolder:
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
-        with open(listed.place, "rb") as file:  # noqa: PTH123  # a Path takes as long to make as a file to open
+        with open(_opened(listed.place), "rb") as file:
             data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
@@ -93,6 +96,28 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None
         elif stat.S_ISDIR(status.st_mode):
             return None
     return _found(path, file, status, refused)
+
+
+def _opened(place: str) -> int:
+    """Open a file by the place that was judged, which has no links: one that was put there since is not followed."""
+    folder = os.open("/", _FOLDER)
+    *folders, name = place[1:].split("/")
+    try:
+        for one in folders:
+            below = os.open(one, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise OSError(error.errno, "a symbolic link was put into its place while it was read") from error
+        raise
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would wait for a writer
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return descriptor
 
 
 def _found(path: str, file: str, status: os.stat_result, refused: str | None) -> ListedFile:

@@ -1,0 +1,32 @@
+"""Data whose writer kept to ASCII: JSON and Java properties, with letters for their escapes."""
+
+import re
+from unicodedata import category
+
+from lightrag_dagster.readers.content import Content
+from lightrag_dagster.readers.decoding import decode
+
+# An escaped backslash first, so that what follows it is not taken for an escape.
+_ESCAPE = re.compile(r"\\(?:\\|u((?i:d[89ab][0-9a-f]{2}))\\u((?i:d[c-f][0-9a-f]{2}))|u([0-9A-Fa-f]{4}))")
+_OF_STRUCTURE = '"\\'
+_NO_LETTERS = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of pairs, and what would break a line of JSON Lines
+
+
+def read(data: bytes) -> Content:
+    """Read text as it is, with letters for their escapes."""
+    text, note = decode(data)
+    return Content(unescaped(text), note=note)
+
+
+def unescaped(text: str) -> str:
+    r"""Return text with letters for escapes such as `\u201c`; those of quotes, backslashes and controls stay."""
+    return _ESCAPE.sub(_letter, text) if "\\u" in text else text
+
+
+def _letter(found: re.Match[str]) -> str:
+    if found[1]:
+        return (bytes.fromhex(found[1]) + bytes.fromhex(found[2])).decode("utf-16-be")
+    if not found[3]:
+        return found[0]
+    letter = chr(int(found[3], 16))
+    return found[0] if letter in _OF_STRUCTURE or category(letter) in _NO_LETTERS else letter
