@@ -100,11 +100,18 @@ def _rows(lines: Iterable[str]) -> Iterator[Sentence]:
 
 def _lines(token: "Token") -> list[str]:
     """Return the lines of inline text without markup; an empty one where the author broke a line on purpose."""
+    source = token.content.replace("\n", " ")
     parts = [
-        f"`{child.content}`" if child.type == "code_inline" else _BREAKS.get(child.type, child.content)
+        _code(child, source) if child.type == "code_inline" else _BREAKS.get(child.type, child.content)
         for child in token.children or []
     ]
     return [" ".join(line.split()) for line in _INVISIBLE.sub("", "".join(parts)).strip().split("\n")]
+
+
+def _code(span: "Token", source: str) -> str:
+    """Return a code span in back-quotes, or the text between two spans, which an odd back-quote makes look like one."""
+    between = f" {span.content} "
+    return between if span.markup == "`" and f"`{between}`" in source else f"`{span.content}`"
 
 
 def _unwrap(lines: Sequence[str]) -> Iterator[Sentence]:

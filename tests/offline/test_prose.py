@@ -41,6 +41,10 @@ def test_plain_removes_markup(line: str, expected: str) -> None:
         ("before\n\n```python\nCode = Here\n```\n\nafter", ["before", "after"]),
         ("---\ntitle: Secret\n---\nThe body.", ["The body."]),
         ("> quoted words\n> of a person.", ["quoted words of a person."]),
+        # Cut inside a code span: text between two others is none.
+        ("sync` If `wal_sync` is either `fd`, or", ["sync If wal_sync is either fd`, or"]),
+        ("a` is\nnot `b` but `c`", ["a is not b but c`"]),
+        ("| a` or `b` | `c` |\n|---|---|\n| d` or `e` | `f` |", ["a or b`; `c`", "d or e`; `f`"]),
         ("the end of\n```\nis prose", ["the end of", "is prose"]),
         ("", []),
     ],
