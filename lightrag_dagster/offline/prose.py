@@ -57,7 +57,9 @@ def _markdown() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # 80 modules, which a question of vectors does not need
 
     # Indented text is prose more often than code, and text inside HTML is text.
-    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable(["code", "html_block"])
+    parser.parse("*x*")  # compiles the rules, of which a second thread would find none meanwhile
+    return parser
 
 
 def _blocks(text: str) -> Iterator[Sentence]:

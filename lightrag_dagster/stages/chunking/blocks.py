@@ -70,7 +70,9 @@ def find_blocks(text: str) -> Blocks:
 @cache
 def _parser() -> MarkdownIt:
     # Markup within a line is ignored.
-    return MarkdownIt("commonmark").enable("table").disable("inline")
+    parser = MarkdownIt("commonmark").enable("table").disable("inline")
+    parser.parse("*x*")  # compiles the rules, of which a second thread would find none meanwhile
+    return parser
 
 
 def _with_first_rows(tokens: Sequence[Token]) -> Iterator[tuple[Token, bool]]:

@@ -67,6 +67,9 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "status": "processed",
         "duplicate_of": None,
         "error": None,
+        "file_words": None,
+        "lost_words": None,
+        "lost_example": None,
         "recipe": None,
     }
 
@@ -295,7 +298,7 @@ def test_files_with_parsers_fail_alone_and_within_their_limits(tmp_path: Path) -
     found = rows(read(tmp_path, settings=DocumentSettings(max_bytes=45_000)))
     said = {name: (row["status"], (row["error"] or "").split(";")[0]) for name, row in found.items()}
     assert said == {
-        "too-large.xlsx": ("failed", "needs more memory than documents.max_memory_mb = 1024"),
+        "too-large.xlsx": ("failed", "needs more memory than documents.max_memory_mb = 2048"),
         "without-text.pdf": ("empty", "no text: it is in images, such as scanned pages"),
         "encrypted.docx": ("failed", "protected by a password, or in a format from before 2007"),
         "hand.rtf": ("processed", ""),
