@@ -31,8 +31,9 @@ def find_losses(found: Iterable[str], read: Iterable[str]) -> Losses:
     there, wanted = _count(read), list[str]()
     for text in found:
         wanted += _words(text)
+    missing = Counter(wanted) - there
     lost = []
-    for word in wanted:
+    for word in wanted if missing else ():
         if there[word] > 0:
             there[word] -= 1
         else:

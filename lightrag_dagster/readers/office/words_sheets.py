@@ -11,8 +11,9 @@ from lightrag_dagster.readers.office.archive import open_archive, parse_part
 
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _BESIDE = re.compile(r"xl/(?:comments|threadedComments|drawings)(?:/[^/]+|\d+)\.xml")
-_SHARED = re.compile(rb'<(?:\w+:)?c\s[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>\s*(\d+)')
-_PLAIN = re.compile(rb'<(?:\w+:)?c(?: r="\w+")?(?: s="0")?(?: t="n")?>\s*<(?:\w+:)?v>([\d.+-]{1,15})</')
+# Both begin with what is rare in a worksheet, for speed.
+_SHARED = re.compile(rb'\bt="s"[^>]*>\s*<(?:\w+:)?v>\s*(\d+)')
+_PLAIN = re.compile(rb'<c r="[A-Z]+\d+"(?: t="n")?><v>([\d.+-]{1,15})</')
 _COPY_OF_THREAD = "[Threaded comment]"
 
 
@@ -23,7 +24,7 @@ def xlsx(data: bytes) -> Iterator[str]:
         for name in filter(_SHEET.fullmatch, archive.namelist()):
             part = archive.read(name)
             used.update(map(int, _SHARED.findall(part)))
-            yield from (number.decode() for number in _PLAIN.findall(part))
+            yield b" ".join(_PLAIN.findall(part)).decode()
             if b"inlineStr" in part or b't="str"' in part:
                 yield from _inline(archive, name)
         yield from _shared(archive, used)
@@ -34,8 +35,7 @@ def xlsx(data: bytes) -> Iterator[str]:
 def _shared(archive: zipfile.ZipFile, used: Counter[int]) -> Iterator[str]:
     if used:
         strings = list(parse_part(archive, "xl/sharedStrings.xml").iterfind("{*}si"))
-        for place, times in used.items():
-            yield " ".join([_text(strings[place], "t")] * times)
+        yield " ".join(f"{_text(strings[place], 't')} " * times for place, times in used.items())
 
 
 def _inline(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
@@ -53,6 +53,8 @@ def _beside(archive: zipfile.ZipFile, name: str) -> Iterator[str]:
 
 def _text(element: etree._Element, *names: str) -> str:
     """Return the text of elements with a name, without the readings of characters, paragraphs apart."""
+    if len(element) == 1 and not len(element[0]):
+        return element[0].text or ""
     texts = []
     for one in element.iter(*(f"{{*}}{name}" for name in names), "{*}p"):
         around = one.getparent()
