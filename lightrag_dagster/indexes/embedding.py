@@ -133,8 +133,7 @@ async def embed_changed(
     Raises:
         ProviderError: see `Embedder.embed_documents`.
         EmbeddingError: likewise, and see `add_vectors`.
-        IntegrityError: see `prepare_vectors`.
-        StoreError: likewise.
+        IntegrityError, StoreError: see `prepare_vectors`.
     """
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"

@@ -1,4 +1,4 @@
-"""A chapter of a book: XHTML as books have it, with names of characters, bare ampersands and markup that is no XML."""
+"""A chapter of a book: XHTML as books have it, with names of characters, bare ampersands, broken markup."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ class Chapter:
 
 
 def _parse(data: bytes) -> etree._Element:
-    """Return the tree of a chapter; as HTML, if it is no XML."""
+    """Return the tree of a chapter; as HTML, if it is not XML."""
     if data.startswith(_WIDE):
         data = _XML.sub("", decode_chapter(data)).encode()
     data = _MARK.sub(_written, data.translate(_NO_CHARACTERS))

@@ -11,7 +11,7 @@ from lightrag_dagster.readers.content import NO_PROPERTIES, Content, Figure, Pro
 from lightrag_dagster.readers.formats import FileFormat, format_of, media_type, module_of, reasons
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import whole_words
-from lightrag_dagster.readers.losses import Losses, find_losses
+from lightrag_dagster.readers.losses import LostWords, find_losses
 
 _PAGE_BREAK = "\n\n"
 _USUAL = ReadingOptions()
@@ -34,7 +34,7 @@ class ExtractedText:
     why_empty: str | None = None
     figures: tuple[Figure, ...] = ()
     note: str | None = None
-    losses: Losses | None = None
+    losses: LostWords | None = None
 
 
 def extract_text(
@@ -79,7 +79,7 @@ def extract_text(
     )
 
 
-def _losses(found: FileFormat, data: bytes, content: Content) -> Losses | None:
+def _losses(found: FileFormat, data: bytes, content: Content) -> LostWords | None:
     """Return what the text of a file lacks; None if its words cannot be found apart from its reader."""
     if found.words is None:
         return None

@@ -1,7 +1,7 @@
 """Marks inside a line: one decision for all readers.
 
 A mark inside a word hides it from searches and splits names, so a word has none. A raised number keeps its meaning:
-`10^6` behind a digit, `m²` behind anything else. What is lowered stays on the line, as in `H2O`.
+`10^6` behind a digit, `m²` behind anything else. A lowered one stays on the line, as in `H2O`.
 """
 
 import re

@@ -18,7 +18,7 @@ _EXAMPLE = 12  # words
 _WORD = re.compile(rf"[{CJK}]|[^\W\d_{CJK}]+|\d+")
 
 
-class Losses(NamedTuple):
+class LostWords(NamedTuple):
     """The number of words of a file, of those that its text lacks, and the first of them as an example."""
 
     words: int = 0
@@ -26,7 +26,7 @@ class Losses(NamedTuple):
     example: str = ""
 
 
-def find_losses(found: Iterable[str], read: Iterable[str]) -> Losses:
+def find_losses(found: Iterable[str], read: Iterable[str]) -> LostWords:
     """Return the words of the texts `found` in a file that are not, as often, among those of the texts `read`."""
     there, wanted = _count(read), list[str]()
     for text in found:
@@ -38,7 +38,7 @@ def find_losses(found: Iterable[str], read: Iterable[str]) -> Losses:
             there[word] -= 1
         else:
             lost.append(word)
-    return Losses(len(wanted), len(lost), " ".join(lost[:_EXAMPLE]))
+    return LostWords(len(wanted), len(lost), " ".join(lost[:_EXAMPLE]))
 
 
 def _count(texts: Iterable[str]) -> Counter[str]:

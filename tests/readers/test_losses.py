@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.readers.losses import Losses, find_losses
+from lightrag_dagster.readers.losses import LostWords, find_losses
 
 
 @pytest.mark.parametrize(
     ("found", "read", "losses"),
     [
-        ([], ["anything"], Losses()),
-        (["The weir opens."], ["the WEIR opens"], Losses(3, 0)),
-        (["Ein Pegel", "im Fluss"], ["Im Fluss ein Pegel"], Losses(4, 0)),
-        (["water water water"], ["water"], Losses(3, 2, "water water")),
-        (["Kessing Weir"], ["**K**essing Weir"], Losses(2, 1, "kessing")),
-        (["10 6 m²"], ["10^6 m2"], Losses(4, 0)),
-        (["Über\u00adfall", "ﬁsh", "Cafe\u0301"], ["Überfall fish Café"], Losses(3, 0)),
-        (["水位下降"], ["水位\n下降"], Losses(4, 0)),
-        (["Here i s some text"], ["Here is some text"], Losses(5, 2, "i s")),
+        ([], ["anything"], LostWords()),
+        (["The weir opens."], ["the WEIR opens"], LostWords(3, 0)),
+        (["Ein Pegel", "im Fluss"], ["Im Fluss ein Pegel"], LostWords(4, 0)),
+        (["water water water"], ["water"], LostWords(3, 2, "water water")),
+        (["Kessing Weir"], ["**K**essing Weir"], LostWords(2, 1, "kessing")),
+        (["10 6 m²"], ["10^6 m2"], LostWords(4, 0)),
+        (["Über\u00adfall", "ﬁsh", "Cafe\u0301"], ["Überfall fish Café"], LostWords(3, 0)),
+        (["水位下降"], ["水位\n下降"], LostWords(4, 0)),
+        (["Here i s some text"], ["Here is some text"], LostWords(5, 2, "i s")),
     ],
 )
-def test_the_words_that_a_text_lacks(found: list[str], read: list[str], losses: Losses) -> None:
+def test_the_words_that_a_text_lacks(found: list[str], read: list[str], losses: LostWords) -> None:
     assert find_losses(found, read) == losses
 
 

@@ -27,7 +27,7 @@ class _Converter(MarkdownConverter):
         return mark_of(str(element.get("alt") or ""), str(element.get("src") or ""))
 
     def convert_a(self, element: Any, text: str, parent_tags: set[str]) -> str:
-        """Keep links that lead out of the document; those from a note back to its place are no text."""
+        """Keep links that lead out of the document; those from a note back to its place are left out."""
         if text.strip(" \ufe0e\ufe0f") in _BACK and str(element.get("href") or "").startswith("#"):
             return ""
         leads_out = str(element.get("href") or "").startswith(("http:", "https:", "mailto:"))

@@ -1,4 +1,4 @@
-"""What stands inside the lines of a parsed page: raised numbers, check boxes, texts of images, beginnings of lines."""
+"""Parts of the lines of a parsed page: raised numbers, check boxes, texts of images, beginnings of lines."""
 
 import re
 from typing import Any

@@ -42,7 +42,7 @@ def _raising(styles: bytes) -> set[str]:
 def _texts(paragraph: etree._Element, raising: Set[str]) -> Iterable[str]:
     """Yield the text of a paragraph's runs; paragraphs inside it, as of text boxes, have their own.
 
-    A number that is raised is a word apart from the one before it: 10 and 6 are no 106.
+    A number that is raised is a word apart from the one before it: 10 and 6 are not 106.
     """
     for element in paragraph:
         kind = etree.QName(element).localname if isinstance(element.tag, str) else ""

@@ -67,7 +67,7 @@ class PageCharacters:
         return "".join(map(self._shown.__getitem__, numbers))
 
     def first(self, numbers: Iterable[int]) -> int | None:
-        """Return the first character of some that is no space; None without one."""
+        """Return the first character of some that is not a space; None without one."""
         return next((number for number in numbers if self._shown[number].strip()), None)
 
     def add(self, number: int, text: str, *, before: bool = False) -> None:

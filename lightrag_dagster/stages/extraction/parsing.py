@@ -41,7 +41,7 @@ def parse_response(
 
     Rows come first; an answer whose rows hold no record is read as JSON. Text after the completion marker is not read;
     the later of two markers counts only if there are only rows between them, since some models close every row or every
-    section. `complete` is set if there was a marker, or complete JSON. Of a `truncated` answer without a marker the
+    section. `complete` is set if there was a marker, or complete JSON. In a `truncated` answer without a marker the
     last row or item is left out, unless a line break ends it. Equal records count once, and those beyond `most_rows`
     are rejected. `rejected` has the reason of each row that is meant as a record and yields none; see
     `rejections`. `passage` is the text of the chunk, empty if it is not known.

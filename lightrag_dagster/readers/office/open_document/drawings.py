@@ -1,4 +1,4 @@
-"""What is drawn in an OpenDocument text: text boxes, images, formulas, charts and fields of forms."""
+"""Drawings in an OpenDocument text: text boxes, images, formulas, charts and fields of forms."""
 
 import posixpath
 import zipfile
@@ -18,14 +18,14 @@ _CHECK_BOX = '<input type="checkbox"%s> '
 
 
 class Drawn(NamedTuple):
-    """HTML of what is drawn: what stands in the line, and the blocks that follow the paragraph."""
+    """HTML of a drawing: its part in the line, and the blocks that follow the paragraph."""
 
     inline: str = ""
     blocks: str = ""
 
 
 class Drawings:
-    """Reads drawings by the archive of a document and the values of its form fields."""
+    """A reader of drawings, by the archive of a document and the values of its form fields."""
 
     def __init__(self, archive: zipfile.ZipFile, fields: Mapping[str, str]) -> None:
         self._archive, self._fields = archive, fields

@@ -21,7 +21,7 @@ _MOST_REPEATED = 1000
 
 
 class Page:
-    """Writes a text; `left_out` has what is hidden, and how characters are read (ruby)."""
+    """A writer of a text; `left_out` has what is hidden, and how characters are read (ruby)."""
 
     def __init__(self, styles: Styles, drawings: Drawings) -> None:
         self.left_out: list[str] = []
@@ -144,7 +144,7 @@ class Page:
         return "".join(parts)
 
     def _run(self, element: etree._Element, *, code: bool) -> str:
-        """Return an element that stands in a paragraph."""
+        """Return an element inside a paragraph."""
         kind = kind_of(element)
         if not kind or kind in _NOTHING:
             return ""

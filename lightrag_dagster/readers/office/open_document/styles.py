@@ -15,7 +15,7 @@ _PREFORMATTED = ("Preformatted_20_Text", "Preformatted_Text")
 
 @dataclass(frozen=True)
 class Look:
-    """How a text looks, as far as it matters."""
+    """The looks of a text, as far as it matters."""
 
     bold: bool = False
     italic: bool = False

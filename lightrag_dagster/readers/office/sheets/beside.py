@@ -1,4 +1,4 @@
-"""What stands beside the cells of a worksheet: comments, text boxes, titles of charts, and images."""
+"""Parts beside the cells of a worksheet: comments, text boxes, titles of charts, and images."""
 
 import zipfile
 from collections.abc import Iterator

@@ -109,7 +109,7 @@ def _without_usual_rows(data: bytes, reader: "_Reader") -> str | bytes:
 
 
 class _Reader:
-    """Takes rows, and the events of a parser for those that are not of the usual shape."""
+    """A collector of rows, and of the events of a parser for those that are not of the usual shape."""
 
     def __init__(self, strings: Sequence[str], formats: Sequence[Format]) -> None:
         self.sheet = Sheet()

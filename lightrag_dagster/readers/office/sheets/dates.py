@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from lightrag_dagster.readers.office.sheets.format_codes import Section, Token
+from lightrag_dagster.readers.office.sheets.format_codes import CodeToken, Section
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -13,7 +13,7 @@ _LAST_DAY, _DAY = 2_958_465, 86_400  # 31 December 9999; seconds
 
 
 def date_format(section: Section, *, since_1904: bool) -> Callable[[float], str]:
-    """Return the function that writes a number of days; "" for a number that is no date.
+    """Return the function that writes a number of days; "" for a number that is not a date.
 
     A date with a day is written as ISO 8601 has it, since `03/04` is read in two ways; months, times and lengths of
     time are written as the format has them, years with four digits.
@@ -36,7 +36,7 @@ def date_format(section: Section, *, since_1904: bool) -> Callable[[float], str]
         day = _day(int(days), since_1904=since_1904)
         if "d" not in units:
             return "".join(_part(token, day, seconds, half=half) for token in tokens).strip()
-        time = ":".join(_part(Token("date", unit), day, seconds) for unit in clock.split(":")) if clock else ""
+        time = ":".join(_part(CodeToken("date", unit), day, seconds) for unit in clock.split(":")) if clock else ""
         return f"{day} {time}".strip()
 
     return shown
@@ -50,7 +50,7 @@ def _with_minutes(section: Section) -> Section:
     for n, place in enumerate(places):
         is_minute = letters[n] == "m" and ("h" in letters[max(0, n - 1) : n] or "s" in letters[n + 1 : n + 2])
         if is_minute or (letters[n] == "m" and section[place].kind == "elapsed"):
-            tokens[place] = Token(section[place].kind, "n" * len(section[place].value))
+            tokens[place] = CodeToken(section[place].kind, "n" * len(section[place].value))
     return tokens
 
 
@@ -60,14 +60,14 @@ def _day(days: int, *, since_1904: bool) -> date:
     return date(1899, 12, 30) + timedelta(days + (days < 60))  # Excel has a 29 February 1900
 
 
-def _elapsed(token: Token, seconds: float) -> str:
+def _elapsed(token: CodeToken, seconds: float) -> str:
     letter = token.value[0].lower()
     if token.kind == "elapsed":
         return f"{int(seconds // {'h': 3600, 'n': 60, 's': 1}[letter]):0{len(token.value)}}"
     return _part(token, date.min, seconds % _DAY)
 
 
-def _part(token: Token, day: date, seconds: float, *, half: bool = False) -> str:
+def _part(token: CodeToken, day: date, seconds: float, *, half: bool = False) -> str:
     if token.kind != "date":
         afternoon = seconds >= _DAY / 2
         return ("PM" if afternoon else "AM") if token.kind == "half" else token.value

@@ -12,14 +12,14 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
+class CodeToken(NamedTuple):
     """A piece of a format: `text`, `date`, `elapsed`, `half` of a day, `digit`, `mark` or `condition`."""
 
     kind: str
     value: str
 
 
-Section = list[Token]
+Section = list[CodeToken]
 
 
 def sections_of(code: str) -> list[Section]:
@@ -30,9 +30,9 @@ def sections_of(code: str) -> list[Section]:
         if kind == "end":
             sections.append([])
         elif kind == "space":
-            sections[-1].append(Token("text", " "))
+            sections[-1].append(CodeToken("text", " "))
         elif kind in ("quoted", "escaped", "currency", "other"):
-            sections[-1].append(Token("text", value))
+            sections[-1].append(CodeToken("text", value))
         elif kind:  # fillers and colours have none
-            sections[-1].append(Token(kind, value))
+            sections[-1].append(CodeToken(kind, value))
     return sections

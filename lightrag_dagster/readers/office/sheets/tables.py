@@ -16,7 +16,7 @@ _HIDDEN = "(hidden)"
 _MOST_REPEATED = 100_000  # cells
 
 
-class _Part(NamedTuple):
+class _TablePart(NamedTuple):
     """The rows of titles above a table, and the rows of the table; either may be missing."""
 
     titles: list[int]
@@ -30,7 +30,7 @@ def to_markdown(sheet: Sheet) -> list[str]:
     if any(len(sheet.rows[number]) > 1 for number in numbers):
         found = list(_parts(sheet, numbers))
     else:
-        found = [_Part([], numbers)]
+        found = [_TablePart([], numbers)]
     texts: list[str] = []
     for part in found:
         for number in part.titles:
@@ -51,7 +51,7 @@ def joined_table(rows: dict[int, dict[int, str]], joined: list[Area]) -> str:
 def _repeat(sheet: Sheet, numbers: Sequence[int]) -> None:
     """Write the value of joined cells into each of their rows and columns that has other cells.
 
-    What goes over a whole row is a title, and stays one cell; so does what goes over columns in a form, which has more
+    A cell over a whole row is a title, and stays one; so does one over columns in a form, which has more
     such cells than others.
     """
     areas = [area for area in sheet.joined if area.column in sheet.rows.get(area.row, ())]
@@ -72,8 +72,8 @@ def _repeat(sheet: Sheet, numbers: Sequence[int]) -> None:
                 sheet.rows[number].setdefault(column, first[area.column])
 
 
-def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_Part]:
-    part = _Part([], [])
+def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_TablePart]:
+    part = _TablePart([], [])
     held: list[int] = []
     blocks = list(_blocks(numbers))
     for place, block in enumerate(blocks):
@@ -85,13 +85,13 @@ def _parts(sheet: Sheet, numbers: Sequence[int]) -> Iterator[_Part]:
             held = titles
         elif _are_notes(sheet, titles, part.table) if not rows else part.table and _begins(sheet, rows, part.table):
             yield part
-            part = _Part(titles, rows)
+            part = _TablePart(titles, rows)
         elif part.table:
             part.table.extend(titles + rows)
         elif len(titles) > single or _are_titles(sheet, titles, rows):
-            part = _Part(titles, rows)
+            part = _TablePart(titles, rows)
         else:
-            part = _Part([], block)
+            part = _TablePart([], block)
     yield part
 
 

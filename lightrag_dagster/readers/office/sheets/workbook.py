@@ -15,7 +15,7 @@ from lightrag_dagster.readers.office.sheets.number_formats import number_format
 WORKBOOK = "xl/workbook.xml"
 
 
-class Related(NamedTuple):
+class RelatedPart(NamedTuple):
     """A part that another one refers to, and what kind of part it is, such as `comments`."""
 
     kind: str
@@ -79,7 +79,7 @@ def number_formats(archive: zipfile.ZipFile) -> Sequence[Format]:
     return [known[one.get("numFmtId", "0")] for one in styles.iterfind("{*}cellXfs/{*}xf")]
 
 
-def related(archive: zipfile.ZipFile, part: str) -> dict[str, Related]:
+def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
     """Return the parts that one part of the archive refers to, by the ids that it gives them."""
     folder, name = posixpath.split(part)
     relations = f"{folder}/_rels/{name}.rels"
@@ -90,7 +90,7 @@ def related(archive: zipfile.ZipFile, part: str) -> dict[str, Related]:
     for one in parse_part(archive, relations).iterfind("{*}Relationship"):
         target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
         if target in known:
-            found[one.get("Id", "")] = Related(one.get("Type", "").rpartition("/")[2], target)
+            found[one.get("Id", "")] = RelatedPart(one.get("Type", "").rpartition("/")[2], target)
     return found
 
 

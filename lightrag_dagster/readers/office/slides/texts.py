@@ -16,7 +16,7 @@ _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 def prepare(tree: etree._Element) -> None:
     """Replace what python-pptx passes over: formulas, and choices between newer and older elements.
 
-    Of a choice the newer elements stay, unless the older ones alone have text.
+    The newer elements of a choice stay, unless the older ones alone have text.
     """
     for choice in list(tree.iter(f"{_COMPATIBILITY}AlternateContent")):
         options = list(choice.iterchildren(f"{_COMPATIBILITY}Choice", f"{_COMPATIBILITY}Fallback"))

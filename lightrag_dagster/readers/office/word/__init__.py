@@ -1,1 +1,1 @@
-"""What mammoth does not read in Word files, put into their XML before it reads them."""
+"""Parts of Word files that mammoth does not read, put into their XML before it reads them."""

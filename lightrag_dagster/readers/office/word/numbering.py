@@ -7,7 +7,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from lightrag_dagster.readers.office.word.number_formats import write_number
-from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import W, find, is_on, number, value
 
 _PLACE = re.compile(r"%([1-9])")
@@ -51,10 +51,10 @@ class _List:
     begun: set[int] = field(default_factory=set)
 
 
-class Numbering:
+class WordNumbering:
     """The lists of a document; counts their paragraphs, which must be asked for in the order of the document."""
 
-    def __init__(self, root: etree._Element | None, styles: Styles) -> None:
+    def __init__(self, root: etree._Element | None, styles: WordStyles) -> None:
         """Take the root of the part with the lists; None if there is none."""
         self._styles = styles
         self._abstracts: dict[str, _Abstract] = {}

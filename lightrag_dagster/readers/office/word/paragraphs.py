@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from lxml import etree
 
 from lightrag_dagster.readers.office.word.marks import label
-from lightrag_dagster.readers.office.word.numbering import Label, Numbering
-from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.numbering import Label, WordNumbering
+from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import W, all_of, find, name_of, new, number, remove, text_of
 
 _BULLETS, _NUMBERS = "1", "2"
@@ -50,11 +50,11 @@ def join_paragraphs(root: etree._Element) -> None:
                 remove(mark)
 
 
-def write_outline(root: etree._Element, styles: Styles, numbering: Numbering) -> None:
+def write_outline(root: etree._Element, styles: WordStyles, numbering: WordNumbering) -> None:
     """Give headings the styles that mammoth knows, and numbered paragraphs their numbers as text.
 
     An item of a list is as deep as the items above it say: below a heading or a clause, a list begins anew. A number
-    that names those above it, as in 1.2, needs no list.
+    with those above it, as in 1.2, is not of a list.
     """
     depths = _Depths()
     for paragraph in all_of(root, "p"):

@@ -18,14 +18,14 @@ from lightrag_dagster.readers.office.word import paragraphs, runs, shapes
 from lightrag_dagster.readers.office.word.chunks import read_chunk
 from lightrag_dagster.readers.office.word.comments import write_comments
 from lightrag_dagster.readers.office.word.marks import place
-from lightrag_dagster.readers.office.word.numbering import Numbering
+from lightrag_dagster.readers.office.word.numbering import WordNumbering
 from lightrag_dagster.readers.office.word.package import Relations, main_part, relations
-from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import R, W, all_of, new_paragraph, parse, remove, replace
 
 
 @dataclass
-class Prepared:
+class PreparedPart:
     """A file for mammoth, and what goes past it: texts for places in its Markdown, comments, what was left out."""
 
     data: bytes = b""
@@ -36,7 +36,7 @@ class Prepared:
     notes: list[str] = field(default_factory=list)
 
 
-def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> Prepared:
+def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> PreparedPart:
     """Return a Word file in the form that mammoth reads.
 
     Args:
@@ -52,12 +52,12 @@ def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> 
         raise UnreadableError("not what its suffix says: an archive without a Word document; give it its own suffix")
     names = relations(archive, main).by_type
     named = {kind: _name(archive, names, kind) for kind in ("styles", "numbering", "footnotes", "endnotes", "comments")}
-    styles = Styles(_part(archive, named["styles"]))
+    styles = WordStyles(_part(archive, named["styles"]))
     roots = {main: document} | {
         named[kind]: root for kind in ("footnotes", "endnotes") if (root := _part(archive, named[kind])) is not None
     }
     notes = {key for root in roots.values() for key in runs.note_keys(root)}
-    prepared, parts = Prepared(), dict[str, bytes]()
+    prepared, parts = PreparedPart(), dict[str, bytes]()
     comments = _part(archive, named["comments"])
     for name, root in roots.items():
         shapes.choose_alternatives(root)
@@ -65,7 +65,7 @@ def prepare(archive: zipfile.ZipFile, read_word: Callable[[bytes], Content]) -> 
         if name == main:
             prepared.comments = _comments(comments, root, styles)
         _prepare(archive, name, root, styles, notes, prepared, read_word)
-        paragraphs.write_outline(root, styles, Numbering(_part(archive, named["numbering"]), styles))
+        paragraphs.write_outline(root, styles, WordNumbering(_part(archive, named["numbering"]), styles))
         parts[name] = etree.tostring(root, encoding="UTF-8")
     parts |= {named["styles"]: styles.names(), named["numbering"]: paragraphs.lists()}
     prepared.data = with_parts(archive, parts)
@@ -76,9 +76,9 @@ def _prepare(
     archive: zipfile.ZipFile,
     name: str,
     root: etree._Element,
-    styles: Styles,
+    styles: WordStyles,
     notes: set[tuple[str, str]],
-    prepared: Prepared,
+    prepared: PreparedPart,
     read_word: Callable[[bytes], Content],
 ) -> None:
     related = relations(archive, name)
@@ -93,7 +93,7 @@ def _prepare(
     _import_chunks(archive, related, root, prepared, read_word)
 
 
-def _comments(comments: etree._Element | None, document: etree._Element, styles: Styles) -> str:
+def _comments(comments: etree._Element | None, document: etree._Element, styles: WordStyles) -> str:
     if comments is not None:
         runs.drop_deleted(comments)
         runs.drop_hidden(comments, styles)
@@ -101,7 +101,7 @@ def _comments(comments: etree._Element | None, document: etree._Element, styles:
     return write_comments(comments, document)
 
 
-def _drawn(archive: zipfile.ZipFile, related: Relations, prepared: Prepared, kind: str, relation: str) -> str:
+def _drawn(archive: zipfile.ZipFile, related: Relations, prepared: PreparedPart, kind: str, relation: str) -> str:
     """Return the place of the text of a chart or diagram; "" if it has none, or none in the file."""
     part = related.by_id.get(relation, "")
     try:
@@ -116,7 +116,7 @@ def _import_chunks(
     archive: zipfile.ZipFile,
     related: Relations,
     root: etree._Element,
-    prepared: Prepared,
+    prepared: PreparedPart,
     read_word: Callable[[bytes], Content],
 ) -> None:
     for chunk in all_of(root, "altChunk"):
@@ -134,7 +134,7 @@ def _import_chunks(
         replace(chunk, [new_paragraph(_place(prepared, text))])
 
 
-def _place(prepared: Prepared, text: str) -> str:
+def _place(prepared: PreparedPart, text: str) -> str:
     prepared.texts.append(text)
     return place(len(prepared.texts) - 1)
 

@@ -1,4 +1,4 @@
-"""Runs of a Word part that mammoth drops or garbles: fields, symbols, ruby, hidden text."""
+"""Text runs of a Word part that mammoth drops or garbles: fields, symbols, ruby, hidden text."""
 
 import re
 from collections.abc import Iterator, Set
@@ -7,7 +7,7 @@ from lxml import etree
 from mammoth.docx.dingbats import dingbats
 
 from lightrag_dagster.readers.office.word.marks import without_marks
-from lightrag_dagster.readers.office.word.styles import Styles
+from lightrag_dagster.readers.office.word.styles import WordStyles
 from lightrag_dagster.readers.office.word.xml import R, W, all_of, find, name_of, new, number, remove, replace, value
 
 _WRAPPERS = ("fldSimple", "bdo", "dir")
@@ -16,7 +16,7 @@ _PRIVATE = re.compile("[\uf020-\uf0ff]")
 _DRAWN = 0xF000  # where fonts of symbols have their characters
 
 
-def tidy_runs(root: etree._Element, styles: Styles) -> list[str]:
+def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
     """Make usual runs of what mammoth does not know, and return what is left out: the reading beside ruby."""
     left_out = []
     for named in all_of(root, "rStyle"):
@@ -109,7 +109,7 @@ def drop_deleted(root: etree._Element) -> None:
         remove(mark)  # between rows of a table, mammoth would no longer see its joined cells
 
 
-def drop_hidden(root: etree._Element, styles: Styles) -> list[str]:
+def drop_hidden(root: etree._Element, styles: WordStyles) -> list[str]:
     """Remove text that is not shown, also rows, and return it."""
     hidden = [row for row in all_of(root, "tr") if find(row, "trPr/hidden") is not None]
     if styles.has_hidden() or next(root.iter(f"{W}vanish"), None) is not None:

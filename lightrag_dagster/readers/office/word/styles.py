@@ -1,4 +1,4 @@
-"""Styles of a Word file: what a paragraph or run has from its style, and from those that this one is based on."""
+"""WordStyles of a Word file: what a paragraph or run has from its style, and from those that this one is based on."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _BODY = 9  # the outline level of text that is no heading
 _MOST = 50  # styles in a row
 
 
-class Styles:
+class WordStyles:
     """The styles of a document by identifier; a paragraph without one has the default style."""
 
     def __init__(self, root: etree._Element | None) -> None:
