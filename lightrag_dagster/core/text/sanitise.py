@@ -19,7 +19,7 @@ _NONCHARACTERS = "\ufffe\uffff"
 
 
 def sanitise(text: str) -> str:
-    """Return the text stripped, with HTML entities resolved, without characters that stores refuse or that are not seen.
+    """Return the text stripped, with HTML entities resolved, without characters that stores refuse or nothing shows.
 
     Form feeds and vertical tabs become line breaks. Accents are composed with their letters (NFC): macOS and PDF write
     them apart, questions do not.

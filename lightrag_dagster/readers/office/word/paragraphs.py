@@ -53,7 +53,7 @@ def join_paragraphs(root: etree._Element) -> None:
 def write_outline(root: etree._Element, styles: WordStyles, numbering: WordNumbering) -> None:
     """Give headings the styles that mammoth knows, and numbered paragraphs their numbers as text.
 
-    An item of a list is as deep as the items above it say: below a heading or a clause, a list begins anew. A number
+    An item of a list is as deep as the items above it say: below a heading or a clause, a list begins again. A number
     with those above it, as in 1.2, is not of a list.
     """
     depths = _Depths()
