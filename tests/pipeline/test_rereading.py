@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,19 @@ FILES: dict[str, str | bytes] = {
 }
 _watched: list[Path] = []
 _opened: list[str] = []
+_way = threading.local()
 
 
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
-    if event == "open" and _watched and isinstance(path := arguments[0], str) and path.startswith(str(_watched[0])):
-        _opened.append(str(Path(path).relative_to(_watched[0])))
+    """Note a file that is opened, also by its name below a folder that was opened before, as files of a source are."""
+    if event != "open" or not _watched or not isinstance(name := arguments[0], str):
+        return
+    flags = int(str(arguments[2]))
+    path = Path(getattr(_way, "folder", "/") if flags & os.O_NOFOLLOW else "/", name)
+    if flags & os.O_DIRECTORY and flags & os.O_NOFOLLOW:
+        _way.folder = path
+    elif path.is_relative_to(_watched[0]):
+        _opened.append(str(path.relative_to(_watched[0])))
 
 
 sys.addaudithook(_hook)  # cannot be taken away again; without a watched folder it does nothing
