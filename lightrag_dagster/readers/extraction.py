@@ -1,7 +1,6 @@
 """The text of a file, by the reader of its format, with text recognised in its images."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +22,7 @@ class ExtractedText:
 
     `pages` holds the character offset at which each page begins, and is empty for a format without pages. `why_empty`
     is the reason for an empty text; `note` names doubtful or missing parts. `losses` counts the words of the file that
-    the text lacks; None for a format without this check, and for a file that it cannot read.
+    the text lacks; None for a format without this check, and for a file that it cannot read, which `note` says.
     """
 
     title: str
@@ -65,6 +64,7 @@ def extract_text(
     if found.has_headings:
         content = replace(content, text=_each(whole_words, content.text))
     text, pages = (sanitise(content.text), ()) if isinstance(content.text, str) else _joined(content.text)
+    losses, unchecked = _losses(found, data, content)
     title = content.properties.title or (find_title(text) if found.has_headings else None)
     return ExtractedText(
         " ".join(sanitise(title or "").split()) or path.rpartition("/")[2],
@@ -74,20 +74,21 @@ def extract_text(
         content.properties,
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
-        content.note,
-        _losses(found, data, content),
+        "; ".join(filter(None, (content.note, unchecked))) or None,
+        losses,
     )
 
 
-def _losses(found: FileFormat, data: bytes, content: Content) -> LostWords | None:
-    """Return what the text of a file lacks; None if its words cannot be found apart from its reader."""
+def _losses(found: FileFormat, data: bytes, content: Content) -> tuple[LostWords | None, str | None]:
+    """Return what the text of a file lacks, or why its words cannot be found apart from its reader, if they should."""
     if found.words is None:
-        return None
+        return None, None
     said = content.properties
     beside = (*content.left_out, said.title or "", said.author or "", *said.tags)
-    with suppress(Exception):  # parsers raise many kinds; the text is there
-        return find_losses(found.words(data), (*_parts(content.text), *beside))
-    return None
+    try:
+        return find_losses(found.words(data), (*_parts(content.text), *beside)), None
+    except Exception as error:  # parsers raise many kinds; the text is there
+        return None, f"whether words of it are lost could not be checked ({type(error).__name__})"
 
 
 def _each(change: Callable[[str], str], text: str | list[str]) -> str | list[str]:
