@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.shards import (
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
-from lightrag_dagster.storage.duckdb import in_memory
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
 from lightrag_dagster.storage.tables.shards import Shard
 from lightrag_dagster.storage.tables.source_tables import SourceTables, sum_columns
@@ -96,8 +96,6 @@ def _passages_of(
     chunks = extractions.inputs["chunks"]
     if extractions.shards == 1:
         return lambda _: step.tables.read("chunks", step.source, chunks, PASSAGES.names)
-    from lightrag_dagster.storage.duckdb import view_files
-
     with open_sql(scratch, extractions.shards) as connection:
         view_files(connection, "chunk", step.open("chunks", chunks), CHUNKS)
         view_files(connection, "answer", step.open("extractions", extractions.version), EXTRACTIONS)

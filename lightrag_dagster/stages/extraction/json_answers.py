@@ -7,7 +7,6 @@ valid, each item is decoded or repaired by itself: one broken item costs no othe
 
 import json
 import re
-from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -62,14 +61,17 @@ def read_json(answer: str, *, truncated: bool) -> JsonAnswer | None:
     The item that was cut off is left out of a truncated answer.
     """
     items: list[tuple[Kind, object]] = []
-    of_records, rest = answer.strip("` \nJSONjson") == "[]", ""
+    of_records, rest, too_deep = answer.strip("` \nJSONjson") == "[]", "", 0
     at: int | None = 0
     while at is not None and (before := _BEFORE_VALUE.match(answer, at)):
         value, at = _decoded(answer, before.end())
-        with suppress(RecursionError):
+        try:
             of_records |= _collect(value, None, items)
+        except RecursionError:
+            too_deep += 1
         rest = answer[before.end() :] if at is None else ""
     repaired, broken = _repaired(rest, truncated=truncated)
+    broken += too_deep
     others = [item for item in repaired if not _collect(item, None, items)]
     if not (of_records or items or ((others or broken) and _LIST_BEGINS.search(answer))):
         return None  # braces in other text hold no items

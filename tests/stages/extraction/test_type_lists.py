@@ -1,5 +1,9 @@
 """Types, one or several, in all the ways that models write lists."""
 
+import re
+from importlib.resources import files
+
+from lightrag_dagster.core.text.names import USUAL_TYPES
 from tests.stages.extraction.reading import differences, read, read_json
 
 # A type as it is written, and as it is read: the first of a list; "" where the entity is dropped.
@@ -155,3 +159,9 @@ ROWS = {
 
 def test_rows() -> None:
     assert differences({row: [line] for row, line in ROWS.items()}, read) == {}
+
+
+def test_the_usual_types_are_those_of_the_prompts() -> None:
+    prompt = files("lightrag_dagster.stages.prompts") / "entity_types.md"
+    suggested = re.findall(r"^- (\w+):", prompt.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name.lower() for name in suggested} | {"other"} == USUAL_TYPES
