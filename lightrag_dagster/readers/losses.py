@@ -49,5 +49,5 @@ def _count(texts: Iterable[str]) -> Counter[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in one spelling, whatever its characters' width, case and composition."""
+    """Return the words of a text in one spelling, regardless of width, case and composition."""
     return _WORD.findall(unicodedata.normalize("NFKC", visible(text)).casefold())

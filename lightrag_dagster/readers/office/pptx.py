@@ -69,7 +69,7 @@ def _shape(shape: Any, figures: Figures | None) -> str:
 
 
 def _notes(slide: Any, running: RunningTexts) -> Iterator[str]:
-    """Yield the speaker's notes, and the texts of other shapes that stand on their page."""
+    """Yield the speaker's notes, and the texts of other shapes on their page."""
     page = slide.notes_slide if slide.has_notes_slide else None
     if page is None:
         return

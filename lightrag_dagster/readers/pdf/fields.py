@@ -1,4 +1,4 @@
-"""Fields of a PDF form: their values stand behind their labels, as a person filled them in."""
+"""Fields of a PDF form: their values follow their labels, as a person filled them in."""
 
 import logging
 from bisect import bisect_left, bisect_right

@@ -35,7 +35,7 @@ def with_whole_words(texts: Sequence[str]) -> list[str]:
 
 
 def without_marks(text: str) -> str:
-    """Return the text of a page without divided words, whatever its hyphens mean."""
+    """Return the text of a page without divided words, for any meaning of its hyphens."""
     return _MARK.sub("", text)
 
 

@@ -107,7 +107,7 @@ def _missing(lines: Sequence[Line], shown: Sequence[Line]) -> list[str]:
 
 
 def _stacked(lines: Iterator[Line]) -> Iterator[Line]:
-    """Yield the lines, with letters that stand one below or beside the other as a word."""
+    """Yield the lines, with letters one below or beside the other as a word."""
     for alone, group in groupby(lines, key=lambda line: len(line.text) == 1 and line.text.isalpha()):
         stack = list(group)
         if alone and len(stack) >= _STACK:

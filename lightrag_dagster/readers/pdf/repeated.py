@@ -1,4 +1,4 @@
-"""Headers and footers of a PDF: lines that stand at the same place of most pages."""
+"""Headers and footers of a PDF: lines at the same place of most pages."""
 
 import re
 from collections import Counter, defaultdict
@@ -43,7 +43,7 @@ def _at_ends(lines: Sequence[Line], bottom: float, top: float) -> Iterator[int]:
 
 
 def _by_height(places: list[tuple[int, int]], pages: Sequence[Sequence[Line]]) -> Iterator[list[tuple[int, int]]]:
-    """Yield the lines that stand at one height."""
+    """Yield the lines at one height."""
     group: list[tuple[int, int]] = []
     last = 0.0
     for page, number in sorted(places, key=lambda place: pages[place[0]][place[1]].height):

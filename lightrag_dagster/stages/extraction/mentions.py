@@ -71,7 +71,7 @@ def _is_parsed(extractions: pa.Table) -> pa.ChunkedArray:
 
 
 def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str]) -> list[Records]:
-    """Return the records of each extraction; `texts` are those of chunks by their ids, as far as they are known."""
+    """Return the records of each extraction; `texts` are those of chunks by their ids, where they are known."""
     found = []
     columns = (extractions[name].to_pylist() for name in ("chunk_id", "model", "status", "responses"))
     for chunk, model, status, answers in zip(*columns, strict=True):

@@ -115,7 +115,7 @@ def _rows(sections: Sequence[str], passage: str, *, cut_off: bool) -> tuple[list
 
 
 def _goes_on(line: str, row: Row, passage: str) -> bool:
-    """Return True if a line goes on with the description of the row before it; a remark has no word of the text."""
+    """Return True if a line continues the description of the row before it; a remark has no word of the text."""
     line = line.strip()
     if FIELD in line or not line[:1].isalnum() or line.endswith((":", "：")):
         return False

@@ -15,7 +15,7 @@ _PREFORMATTED = ("Preformatted_20_Text", "Preformatted_Text")
 
 @dataclass(frozen=True)
 class Look:
-    """The looks of a text, as far as it matters."""
+    """The looks of a text that matter here."""
 
     bold: bool = False
     italic: bool = False

@@ -20,7 +20,7 @@ _YES = ("1", "true")
 _EXACT_DIGITS = 16
 
 # Rows as most programs write them, with numbers, shared texts and computed formulas. To take them by expressions needs
-# a third of a parser's time; all other rows, and whatever stands between, are left to the parser.
+# a third of a parser's time; all other rows, and all between them, are left to the parser.
 _ROW = re.compile(r'<row r="(\d+)"([^>/]*)>(.*?)</row>', re.DOTALL)
 _CELL = re.compile(
     r'<c r="([A-Z]+)\d+"(?: s="(\d+)")?(?: t="([a-z]+)")?(?:/>|>(?:<f[^<]*(?:</f>)?)?<v>([^<&]+)</v></c>)'

@@ -1,4 +1,4 @@
-"""Texts that stand on many slides and belong to none: slide numbers, dates, headers and footers."""
+"""Texts of many slides that belong to none: slide numbers, dates, headers and footers."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -34,7 +34,7 @@ def _roman(number: int) -> str:
 
 
 def _letters(alphabet: str) -> Callable[[int], str]:
-    """Return a writer that goes on with doubled letters after the last one: y, z, aa, bb."""
+    """Return a writer that continues with doubled letters after the last one: y, z, aa, bb."""
 
     def write(number: int) -> str:
         times, place = divmod(number - 1, len(alphabet))
