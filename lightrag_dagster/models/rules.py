@@ -24,10 +24,10 @@ from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
-_RULES_VERSION = 8
+_RULES_VERSION = 9
 """Raise it when records of an answer change: it is part of the key of stored answers."""
 
-_NAMES_VERSION = 5
+_NAMES_VERSION = 6
 """Raise it when other names are found: it is part of the recipe of extractions."""
 
 _DELIMITER = "<|#|>"

@@ -9,14 +9,17 @@ _KANJI, _HANGUL = r"\u3400-\u9fff", r"\uac00-\ud7a3"
 _SCRIPTS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 # Characters of Chinese grammar, which are hardly ever inside a name.
-_GRAMMAR = "的了在是和与及由从對对為于於被把向到有個个這那他她它我你將将并也又或但而其等以之后後入加去来來前位年月日"
+_GRAMMAR = "的了在是和与及由从對对為为于於被把向到有個个這那他她它我你將将并也又或但而其等以之后後入加去来來前位年月日"
+# Characters that no name begins with: words for when, whom and how much.
+_BEFORE = "时時使让讓给給跟就很最更還还均该該此某每却卻仍"
 _COMPANIES = (
     "株式会社|有限公司|公司|集团|大学院|大学|大學|学院|學院|研究所|研究院|银行|銀行|医院|病院|委员会|委員会|協会|协会|"
     "新聞社|出版社|水利局|気象庁"
 )
 _OFFICES = "局|厅|省庁"
 _COMPANIES_FIRST = "株式会社|有限会社|合同会社"
-_PLACES = "都道府県省市县縣县区區郡町村州山川江河湖島岛駅港橋桥"
+_CAPITALS = "京成昌武花"  # 都 after other characters is "all": 香港都
+_PLACES = "道府県省市县縣县区區郡町村州山川江河湖島岛駅港橋桥"
 _SURNAMES = (
     "王李张張刘劉陈陳杨楊黄黃赵趙周吴吳徐孙孫马馬朱胡郭何林罗羅高郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹彭曾萧蕭田董袁潘"
     "蒋蔡余杜叶葉程苏蘇魏吕呂丁任沈姚卢盧姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚"
@@ -41,19 +44,26 @@ def is_used_in(text: str) -> bool:
     return not text.isascii() and _SCRIPTS.search(text) is not None
 
 
+def words_apart() -> str:
+    """Return a pattern of the Chinese words that no name goes across."""
+    return "|".join(sorted(words("apart from names")))
+
+
 def pattern() -> str:
     """Return a pattern of names, to be compiled with `re.VERBOSE`; every repetition in it is bounded."""
-    letter = rf"(?![{_GRAMMAR}])[{_KANJI}ァ-ヺー]"
-    place = rf"[{_PLACES}]"
+    apart = rf"[{_GRAMMAR}]|{words_apart()}"
+    letter, kanji = rf"(?!{apart})[{_KANJI}ァ-ヺー]", rf"(?!{apart})[{_KANJI}]"
+    place = rf"(?:[{_PLACES}]|(?<=[{_CAPITALS}])都)"
+    begins = rf"(?![{_BEFORE}])"
     return rf"""
-        (?:{letter}){{1,12}}?(?:{_COMPANIES})(?![{_KANJI}]{{0,2}}(?:公司|会社))
+        {begins}(?:{letter}){{1,12}}?(?:{_COMPANIES})(?![{_KANJI}]{{0,2}}(?:公司|会社))
       | (?<![{_KANJI}])(?:{_COMPANIES_FIRST})[{_KANJI}ァ-ヺー]{{2,12}}
-      | (?<![{_KANJI}])(?:{_JAPANESE_SURNAMES})[{_KANJI}]{{1,3}}?(?<![{_PLACES}駅])(?=[はがをにのとも、。]|{_TITLES})
+      | (?<![{_KANJI}])(?:{_JAPANESE_SURNAMES})[{_KANJI}]{{1,3}}?(?<![{_PLACES}都駅])(?=[はがをにのとも、。]|{_TITLES})
       | (?<=[和与及由、，。])[{_SURNAMES}](?![{_GRAMMAR}])[{_KANJI}]{{1,2}}?(?=[在是说和与，。、对把的]|{_TITLES})
       | (?<![{_KANJI}])[{_SURNAMES}](?![{_GRAMMAR}])[{_KANJI}]{{1,2}}?(?=[在是说和与，。、对把的]|{_TITLES})
       | [{_KANJI}]{{1,5}}?(?={_TITLES})
-      | (?:(?![{_GRAMMAR}])[{_KANJI}]){{1,4}}?{place}(?!{place}|[学學院局])
-      | (?:(?![{_GRAMMAR}])[{_KANJI}]){{2,6}}?(?:{_OFFICES})
+      | {begins}(?:{kanji}){{1,4}}?{place}(?!{place}|[学學院局民人立])
+      | {begins}(?:{kanji}){{2,6}}?(?:{_OFFICES})
       | [ァ-ヺー・]{{3,40}}
       | (?<![{_HANGUL}])(?:
             [{_HANGUL}]{{1,8}}?(?:{_KOREAN_ORGANIZATIONS})(?=(?:{_PARTICLES})?(?![{_HANGUL}]))
@@ -68,7 +78,7 @@ def pattern() -> str:
 def _heads() -> dict[str, re.Pattern[str]]:
     return {
         "organization": re.compile(rf".*(?:{_COMPANIES}|{_OFFICES}|{_KOREAN_ORGANIZATIONS})|(?:{_COMPANIES_FIRST}).+"),
-        "location": re.compile(rf".*(?:[{_PLACES}]|{_KOREAN_PLACES})"),
+        "location": re.compile(rf".*(?:[{_PLACES}都]|{_KOREAN_PLACES})"),
         "person": re.compile(
             rf"[{_SURNAMES}][{_KANJI}]{{1,2}}|(?:{_JAPANESE_SURNAMES})[{_KANJI}]{{1,3}}|[{_KOREAN_SURNAMES}][{_HANGUL}]{{2}}|[ァ-ヺー]+・.+"
         ),
@@ -92,5 +102,5 @@ def is_person(text: str, end: int) -> bool:
 
 
 def is_common(word: str) -> bool:
-    """Return True if a word in katakana is not a name."""
-    return word in words("common katakana")
+    """Return True if a word in these scripts is not a name."""
+    return word in words("common katakana") or word in words("common chinese")

@@ -180,10 +180,12 @@ def _mention(text: str, tokens: Sequence[Token], first: int, after: int) -> Ment
 
 
 def _is_prefix(token: Token, opening: bool, last: bool) -> bool:
-    """Return True if a capitalised word is not part of the next name, as in `Dr. Ikeda`, `Ask Anna`, `The Hague`."""
+    """Return True if a capitalised word is not part of the next name, as in `Dr. Ikeda`, `Ask Anna`, `Hey John`."""
     word = token.text.casefold()
     if word in words("honorifics") or (opening and word in words("imperatives")):
         return True
+    if (opening or last) and word in words("interjections"):
+        return True  # `Hey John`, `Wow`
     if opening and not last and len(word) > 5 and word.endswith("ing"):
         return True  # `Restarting Envoy`
     acronym = len(word) > 1 and token.text.isupper()  # `IT`, `US`

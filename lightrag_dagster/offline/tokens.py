@@ -19,6 +19,9 @@ _KINDS: dict[str, Kind] = {
     "term": "term",
     "east_asian": "name",
 }
+_CONTRACTION = re.compile(
+    r"\w+n['’]t|(?:I|you|he|she|it|we|they|that|there|who|what)['’](?:m|ve|d|ll|re)", re.IGNORECASE
+)
 _OPENERS = frozenset((":", ";", "–", "—", "-", "•", '"', "“", "„", ',"', ', "'))
 
 
@@ -38,7 +41,7 @@ def _pattern(*, east_asian_names: bool) -> re.Pattern[str]:
     year = r"(?:1\d|20)\d\d"
     letter = r"[^\W_\u3040-\u30ff\u3400-\u9fff]" if east_asian_names else r"[^\W_]"
     run = rf"{letter}+(?:[{MARKS}]+{letter}*)*"
-    names = rf"| (?P<east_asian>{east_asian.pattern()})" if east_asian_names else ""
+    names = rf"| {east_asian.words_apart()} | (?P<east_asian>{east_asian.pattern()})" if east_asian_names else ""
     return re.compile(
         rf"""
         (?P<date>(?=[\dA-Z])(?<![\w.,£$€/-])(?:
@@ -70,7 +73,8 @@ def scan(text: str) -> list[Token]:
     """Split a sentence into tokens, in order."""
     tokens = []
     for found in _pattern(east_asian_names=east_asian.is_used_in(text)).finditer(text):
-        group = found.lastgroup or "word"
+        if (group := found.lastgroup) is None:
+            continue  # a word that no name goes across
         word = found[group]
         if group == "title" and word.isupper() and " " in word:
             continue  # `NOT FOR SALE`
@@ -85,7 +89,7 @@ def scan(text: str) -> list[Token]:
             kind = "digits"
         elif kind == "word" and "@" not in word:
             mixed = word.isalnum() and word not in (word.lower(), word.upper())  # `iPhone`
-            kind = "upper" if mixed or word[0].isupper() else "word"
+            kind = "upper" if (mixed or word[0].isupper()) and not _CONTRACTION.fullmatch(word) else "word"
         tokens.append(Token(word, found.start(group), found.end(group), kind))
     return tokens
 

@@ -24,6 +24,11 @@ from lightrag_dagster.offline.extractor import extract
         ("김민수는 서울대학교에서 공부했다. 회사는 부산광역시에 있다.",
          {"김민수": "person", "서울대학교": "organization", "부산광역시": "location"}),
         ("박지영 교수는 낙동강의 유량을 조사했다.", {"박지영": "person", "낙동강": "location"}),
+        # Words of grammar and common words beside and across names.
+        ("他为香港而战，成为香港市民。", {"香港": "location"}),
+        ("當時他為臺灣省工作，前往花蓮縣。", {"臺灣省": "location", "花蓮縣": "location"}),
+        ("争取社区支持，时洛阳人都知道，小区都在城区。", {}),
+        ("成都市和东京都都在抵达上海港以前。", {"成都市": "location", "东京都": "location", "上海港": "location"}),
     ],
 )  # fmt: skip
 def test_names_and_types(text: str, expected: dict[str, str]) -> None:

@@ -21,6 +21,10 @@ from lightrag_dagster.offline.tokens import scan
         ("However, IT Operations waits", ["IT Operations"]),
         ("Ask Priya or see the Expense Guide", ["Priya", "Expense Guide"]),
         ("It was so", []),
+        ("Hey John, how is Maria? Wow! Yeah, I've met Tom.", ["John", "Maria", "Tom"]),
+        ("Hallo Anna, danke! Tja, Bern it is.", ["Anna", "Bern"]),
+        ("I’ve been away, and I’m back. We’ll see; They’re late. Don’t!", []),
+        ("We met Hello Kitty and said Wow", ["Hello Kitty"]),
         ("U.S.Army trucks came", ["U.S.", "Army"]),
     ],
 )

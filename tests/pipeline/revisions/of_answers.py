@@ -120,6 +120,11 @@ _TABLE = """\
 
 The brandt & söhne gmbh pays in March, and Lars Holm in Malmö keeps the list.
 """
+_TALK = """\
+Hey John, wow! I've met Maria in Bergen. Yeah, they're at Halden Weir.
+
+他为香港而战，成为香港市民。争取社区支持，人都知道成都市。
+"""
 _PASSAGES = ("handbook.md", "flood.txt", "hochwasser.txt", "kanji.md", "marks.md")
 
 
@@ -158,7 +163,7 @@ def offline_answers() -> dict[str, Any]:
     for name in _PASSAGES:
         asked[f"extract {name}"] = OfflineChatModel(), _about(name)
     asked["a short German text"] = OfflineChatModel(), _about("hochwasser.txt", language="de", first=60)
-    for name, text in {"a table": _TABLE, "a part of a table": _TABLE.split("--- |\n")[1]}.items():
+    for name, text in {"a table": _TABLE, "a part of a table": _TABLE.split("--- |\n")[1], "a talk": _TALK}.items():
         asked[name] = OfflineChatModel(), _request("extract", fence(text))
     for question in (_QUESTION, "How does it work?", "豊川の水位計は誰が管理していますか？"):
         asked[f"keywords {question}"] = OfflineChatModel(), _request("keywords", fence(question))
@@ -182,6 +187,7 @@ def offline_names() -> dict[str, Any]:
             found[f"{name}, related: {related}"] = answer.text
         found[f"{name}, with a model of names"] = find_names(text, co_mentions=True, recognise=_recognise)
     found["a table"] = find_names(_TABLE, co_mentions=True)
+    found["a talk"] = find_names(_TALK, co_mentions=True)
     return found
 
 
