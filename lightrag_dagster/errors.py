@@ -21,10 +21,20 @@ LightRAGError                    catch this one; the command line turns it into 
     └── NoSnapshotError          nothing has been published in this home yet
 """
 
+import re
+
+# The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
+_BODY = re.compile(r"<(\?xml|!doctype|error|html)\b.*?(</(error|html)>|\Z)", re.DOTALL | re.IGNORECASE)
+_SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
+
 
 def one_line(error: Exception) -> str:
-    """Return the message of a library's error, on one line, for use in one of ours."""
-    return " ".join(str(error).split())
+    """Return the message of a library's error, on one line, for use in one of ours.
+
+    Of XML and HTML that a server sent, its code, message and title are kept.
+    """
+    said = _BODY.sub(lambda body: ": ".join(found.strip() for found in _SAID.findall(body[0])) or "", str(error))
+    return " ".join(said.split())
 
 
 class LightRAGError(Exception):

@@ -3,6 +3,7 @@
 It is imported when a database is opened, so that what may need none can import this.
 """
 
+import atexit
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -126,4 +127,5 @@ def _database() -> "duckdb.DuckDBPyConnection":
     # Files change under their names in tests and repairs, and a long process should not keep them in memory.
     connection = open_duckdb(enable_external_file_cache=False)
     define_macros(connection)
+    atexit.register(_database.cache_clear)  # what is left when Python ends, DuckDB lists on standard error
     return connection

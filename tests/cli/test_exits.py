@@ -213,7 +213,6 @@ def test_a_question_whose_answer_nobody_reads_ends_without_a_word(
     os.close(writer)
 
 
-@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     reader, writer = os.pipe()

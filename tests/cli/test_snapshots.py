@@ -43,7 +43,7 @@ def test_back_and_forth_from_the_command_line(
         assert (code, errors) == (0, "")
         return output
 
-    assert "named audit" in ask("snapshots", "pin", "audit", first)
+    assert "is pinned as audit" in ask("snapshots", "pin", "audit", first)
     assert "audit" in ask("snapshots")
     names = "SELECT name FROM entities WHERE name IN ('Oslo', 'Paris')"
     for option, place in (((), "Paris"), (("--snapshot", "audit"), "Oslo"), (("--snapshot", first), "Oslo")):

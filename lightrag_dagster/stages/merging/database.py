@@ -1,5 +1,6 @@
 """The in-memory database in which a merge runs, and its statements."""
 
+import atexit
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -85,6 +86,7 @@ def _small_database() -> duckdb.DuckDBPyConnection:
     # Without threads of its own: a forked process does not have them, and could not even end without them.
     connection = open_duckdb(threads=1, async_threads=0, memory_limit=f"{MEMORY_GIGABYTES}GB")
     _define_macros(connection)
+    atexit.register(_small_database.cache_clear)  # as in `storage.duckdb`
     return connection
 
 

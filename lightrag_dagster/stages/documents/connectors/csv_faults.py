@@ -50,6 +50,7 @@ def _delimiter(line: str) -> str | None:
 
 def _lines(path: Path) -> Iterator[str]:
     with path.open("rb") as file:
+        file.seek(0)  # of a descriptor, which may have been read before
         for number, line in enumerate(file, start=1):
             try:
                 yield line.decode("utf-8-sig")

@@ -49,7 +49,7 @@ class LocalFolder:
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
-        with open(_opened(listed.place), "rb") as file:
+        with open(opened(listed.place), "rb") as file:
             data = file.read(min(most, listed.size + 1))  # allocating `most` bytes takes as long as reading a file
             return data if len(data) <= listed.size else data + file.read(most - len(data))
 
@@ -98,7 +98,7 @@ def _listed(entry: os.DirEntry[str], path: str, root: Path) -> ListedFile | None
     return _found(path, file, status, refused)
 
 
-def _opened(place: str) -> int:
+def opened(place: str) -> int:
     """Open a file by the place that was judged, which has no links: one that was put there since is not followed."""
     folder = os.open("/", _FOLDER)
     *folders, name = place[1:].split("/")

@@ -13,7 +13,7 @@ from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.csv_faults import has_columns, require_even
-from lightrag_dagster.stages.documents.connectors.folder import walk
+from lightrag_dagster.stages.documents.connectors.folder import opened, walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb
 
@@ -79,18 +79,27 @@ class TableFiles:
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
-        if self.root.is_file():
-            paths = [str(self.root)]
-        else:
-            found = [(entry, path) for entry, path in walk(self.root) if self.patterns.match(path)]
-            real = self.root.resolve()
-            for entry, path in found:
-                if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(real):
+        for path, place in self._files():
+            descriptor = opened(place)  # not the path, at which a link may be by now
+            try:
+                yield from _rows_of_file(path, Path(f"/dev/fd/{descriptor}"), part)
+            finally:
+                os.close(descriptor)
+
+    def _files(self) -> list[tuple[str, str]]:
+        """Return the path of each file and its place, which has no links, in order; raises OSError for a link out."""
+        real = self.root.resolve()
+        if real.is_file():
+            return [(str(self.root), str(real))]
+        found = []
+        for entry, path in walk(self.root):
+            if self.patterns.match(path):
+                place = Path(entry.path).resolve()
+                if not place.is_relative_to(real):
                     reason = f"{path} is a symbolic link that leads out of the source; copy the file, or exclude it"
                     raise OSError(errno.EPERM, reason)
-            paths = sorted(entry.path for entry, _ in found)
-        for path in paths:
-            yield from _rows_of_file(path, Path(path), part)
+                found.append((entry.path, str(place)))
+        return sorted(found)
 
 
 @dataclass(frozen=True)
@@ -205,14 +214,15 @@ def _require_distinct(names: list[str]) -> None:
 
 
 def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
-    reader = ROW_FILES.get(path.suffix.lower())
+    suffix = Path(name).suffix.lower()
+    reader = ROW_FILES.get(suffix)
     if reader is None:
         raise OSError(errno.EINVAL, f"{name} has no rows; include only {', '.join(ROW_FILES)}")
-    if path.suffix.lower() != ".parquet" and not path.stat().st_size:
+    if suffix != ".parquet" and not path.stat().st_size:
         return  # as of a day without rows; there is no column to compare either
     with in_memory() as connection:
         try:
-            is_csv = path.suffix.lower() in _CSV
+            is_csv = suffix in _CSV
             if is_csv and has_columns(path):  # not a title above the table, which DuckDB passes over
                 reader = reader.removesuffix(")") + _NAMES_FIRST
             rows = _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)

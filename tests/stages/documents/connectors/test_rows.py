@@ -20,6 +20,8 @@ from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import RowsSettings, Settings, load_settings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH
+from lightrag_dagster.stages.documents.connectors.patterns import Patterns
+from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
 from lightrag_dagster.storage.home import Home
@@ -222,3 +224,19 @@ def test_the_password_of_a_database_is_never_told(tmp_path: Path, monkeypatch: p
         with pytest.raises(SourceError, match="the database of PAGES_URL cannot be listed") as refused:
             list(list_files(source_of(tmp_path, {"rows": rows})))
         assert "hush-word" not in str(refused.value)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_a_file_of_rows_that_a_link_takes_the_place_of_is_not_read(tmp_path: Path, suffix: str) -> None:
+    line = "id,text\n1,x\n" if suffix == "csv" else '{"id": "1", "text": "x"}'
+    folder, private = tmp_path / "rows", tmp_path / f"private.{suffix}"
+    folder.mkdir()
+    private.write_text(line.replace("x", "secret"))
+    for name in "ab":
+        (folder / f"{name}.{suffix}").write_text(line)
+    rows = TableFiles(folder, Patterns(("**/*",))).rows()
+    assert next(iter(rows))["text"] == "x"
+    (folder / f"b.{suffix}").unlink()
+    (folder / f"b.{suffix}").symlink_to(private)
+    with pytest.raises(OSError, match="a symbolic link was put into its place"):
+        list(rows)
