@@ -31,7 +31,7 @@ _SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
 def one_line(error: Exception) -> str:
     """Return the message of a library's error, on one line, for use in one of ours.
 
-    Of XML and HTML that a server sent, its code, message and title are kept.
+    XML and HTML that a server sent are cut to their code, message and title.
     """
     said = _BODY.sub(lambda body: ": ".join(found.strip() for found in _SAID.findall(body[0])) or "", str(error))
     return " ".join(said.split())
