@@ -27,6 +27,8 @@ _TURKISH = "windows-1254"
 _WESTERN = "windows-1252"
 _TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
 _NOT_TURKISH = re.compile("[áéíóúæøåñõãìòùêßÁÉÍÓÚÆØÅÑÕÃÌÒÙÊ]")
+_BEYOND_ASCII_TEXT = re.compile("[^\x00-\x7f\udc80-\udcff]")
+_NOT_UTF8 = re.compile("[\udc80-\udcff]+")
 _FOREIGN = re.compile(r"[^\x00-\x7f]{3}")  # three letters in a row with accents: of another script
 
 
@@ -85,7 +87,8 @@ def _certain(data: bytes, declared: str | None) -> str:
             reason += f", and declares the unknown encoding {declared!r}"
     if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):
         with suppress(UnicodeDecodeError):
-            return data.decode(detected)
+            if detected.casefold() != _WESTERN or not _mixed(data):
+                return data.decode(detected)
     raise _UncertainError(reason)
 
 
@@ -99,16 +102,32 @@ def _supposed(data: bytes) -> Decoded | None:
         return Decoded(
             text, f"places that are not UTF-8 stand as \ufffd: {errors:,}; copy the file again or correct it"
         )
+    if mixed := _mixed(data):
+        return Decoded(mixed, "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
     if len(data) - len(data.translate(None, _NOT_ASCII)) > _FEW * len(data):
         return None
     name = _western(data, _WESTERN)
-    western = data.decode(name, "replace")
-    words = {word for found in _WORD.findall(_ESCAPE.sub(" ", western)) if not (word := found.strip(_SIGNS)).isascii()}
-    if all(_is_word(word) and not _FOREIGN.search(word) for word in words):
+    if _is_text(western := data.decode(name, "replace")):
         return Decoded(western, f"its encoding is not certain and read as {name.title()}; save the file as UTF-8")
     text = data.decode("ascii", "replace")
     count = text.count("\ufffd")
     return Decoded(text, f"its encoding cannot be told, bytes stand as \ufffd: {count:,}; save the file as UTF-8")
+
+
+def _mixed(data: bytes) -> str | None:
+    """Return a text of UTF-8 with its other bytes as Windows-1252, as of two files put together; None if it is none."""
+    text = data.decode("utf-8", "surrogateescape")
+    others = sum(map(len, _NOT_UTF8.findall(text)))
+    if others > _FEW * len(data) or not _BEYOND_ASCII_TEXT.search(text):
+        return None
+    mixed = _NOT_UTF8.sub(lambda found: found[0].encode("utf-8", "surrogateescape").decode(_WESTERN, "replace"), text)
+    return mixed if _is_text(mixed) else None
+
+
+def _is_text(western: str) -> bool:
+    """Return True if the words of a text look like those of languages in Latin script."""
+    words = {word for found in _WORD.findall(_ESCAPE.sub(" ", western)) if not (word := found.strip(_SIGNS)).isascii()}
+    return all(_is_word(word) and not _FOREIGN.search(word) for word in words)
 
 
 def _decode(data: bytes, encoding: str) -> str:

@@ -179,3 +179,17 @@ def test_utf_8_is_never_guessed_otherwise(text: str) -> None:
 def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
     with suppress(UnreadableError):
         assert isinstance(decode(data).text, str)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["Größe in UTF-8. ", "Größe in Latin-1."],
+        ["Die Größe der Öfen.\n", "Später prüfte Jörg die Maße.\n"],
+        ["Un café noir.\n", "Le garçon préféra le thé à la crème.\n"],
+        ["Das Maß – ", "„Straßen“ heißt es in älteren Texten"],
+    ],
+)
+def test_utf_8_beside_windows_1252_is_read_as_both(parts: list[str]) -> None:
+    found = decode(parts[0].encode() + parts[1].encode("windows-1252"))
+    assert found == ("".join(parts), "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
