@@ -8,14 +8,16 @@ from lxml import etree
 from lightrag_dagster.readers.html.blocks import BLOCKS
 
 _NO_TEXT = ("head", "script", "style", "template", "math", "rt", "rp")
-_BREAKS = BLOCKS | {*("body", "br", "button", "caption", "dd", "dt", "figcaption", "img", "input", "label", "legend")} | {
-    *("li", "option", "summary", "td", "textarea", "th", "title", "tr")
-}
+_BREAKS = (
+    BLOCKS
+    | {*("body", "br", "button", "caption", "dd", "dt", "figcaption", "img", "input", "label", "legend")}
+    | {*("li", "option", "summary", "td", "textarea", "th", "title", "tr")}
+)
 _NUMBER = re.compile(r"\s*[+\-−–]?\d")
 
 
 def words(page: str) -> Iterator[str]:
-    """Yield all text of a page, without that of scripts, styles and formulas; words are whole across marks in a line."""
+    """Yield all text of a page, without scripts, styles and formulas; words are whole across marks in a line."""
     parser = etree.HTMLParser(encoding="utf-8", target=_Texts(), huge_tree=True, remove_comments=True, remove_pis=True)
     yield str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
 

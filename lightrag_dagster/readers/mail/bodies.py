@@ -1,5 +1,6 @@
 """The texts of a mail, in order, one form of each; and its other parts."""
 
+import email.policy
 import re
 from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
@@ -12,7 +13,9 @@ from lightrag_dagster.readers.mail.payloads import payload
 
 CALENDARS = ("text/calendar", "application/ics")
 MAILS = ("message/rfc822", "message/global", "message/news")
-_FIELDS = ("message/delivery-status", "message/disposition-notification", "message/feedback-report")
+HEADERS = "text/rfc822-headers"
+_NO_TEXTS = (*CALENDARS, HEADERS)
+_BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
 _STUB = 400  # characters; a longer text is a stub if it is a tenth of the page
@@ -57,18 +60,32 @@ class Bodies:
             apart = not is_top and one.get_content_disposition() == "attachment"
             if one.get_content_maintype() == "multipart" and not (apart and one.is_multipart()):
                 if not one.is_multipart():
-                    self._damaged.append(_text(one, "plain"))
+                    left += self._mended(one)
                 elif kind == "multipart/alternative":
                     yield from self._alternative(cast(list[EmailMessage], one.get_payload()))
                 else:
                     left += reversed(cast(list[EmailMessage], one.get_payload()))
-            elif kind in _FIELDS and one.is_multipart():
+            elif one.get_content_maintype() == "message" and kind not in MAILS and one.is_multipart():
                 fields = cast(list[EmailMessage], one.get_payload())
                 yield Piece(one, "plain", "\n\n".join(filter(None, map(_fields, fields))))
-            elif one.get_content_maintype() != "text" or apart or kind in CALENDARS or self._is_file(one, is_top):
+            elif one.get_content_maintype() != "text" or apart or kind in _NO_TEXTS or self._is_file(one, is_top):
                 yield Piece(one)
             else:
                 yield _text(one, one.get_content_subtype())
+
+    def _mended(self, part: EmailMessage) -> list[EmailMessage]:
+        """Return parts that no line divides as the header says, divided by the first line that may do so."""
+        data = payload(part)[0]
+        found = _BOUNDARY.search(data)
+        if found is None or b'"' in found[1]:
+            self._damaged.append(_text(part, "plain"))
+            return []
+        head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
+        mended = email.message_from_bytes(head + data, policy=email.policy.default)
+        if not mended.is_multipart():
+            self._damaged.append(_text(part, "plain"))
+            return []
+        return [mended]
 
     def _is_file(self, part: EmailMessage, is_top: bool) -> bool:
         """Return True for a text with a name, unless it is the first text: some programs name that too."""
@@ -79,7 +96,9 @@ class Bodies:
         """Yield one form of a text, and everything that its other forms have besides."""
         forms = [list(self._walk(part)) for part in parts]
         kinds = [next((piece.kind for piece in form if piece.kind), "") for form in forms]
-        plain, page = ([one for one, kind in zip(forms, kinds, strict=True) if kind == name] for name in ("plain", "html"))
+        plain, page = (
+            [one for one, kind in zip(forms, kinds, strict=True) if kind == name] for name in ("plain", "html")
+        )
         chosen = "html" if page and _is_stub(_joined(plain), page) else "plain" if plain else "html" if page else ""
         if not chosen:
             chosen = next(filter(None, kinds), "")
@@ -103,14 +122,13 @@ def file_name(part: EmailMessage) -> str:
 
 def _text(part: EmailMessage, kind: str) -> Piece:
     data, damage = payload(part)
-    if not part.is_multipart() and part.get_content_maintype() == "multipart":
-        data = str(part.get_payload()).encode("utf-8", "surrogateescape")
     text, doubt = decode_text(data, part.get_content_charset())
     return Piece(part, kind, text.replace("\r\n", "\n"), damage or doubt)
 
 
 def _fields(part: EmailMessage) -> str:
-    return "\n".join(f"{name}: {decode_header(str(value))}" for name, value in part.raw_items())
+    header = "\n".join(f"{name}: {decode_header(str(value))}" for name, value in part.raw_items())
+    return "\n\n".join(filter(None, (header, "" if part.is_multipart() else _text(part, "plain").text.strip())))
 
 
 def _joined(forms: Sequence[Sequence[Piece]]) -> str:

@@ -23,22 +23,17 @@ def header(message: Message, name: str) -> str:
     raw = next((value for key, value in message.raw_items() if key.lower() == name.lower()), None)
     if raw is None:
         return ""
-    raw = str(raw)
-    if not _SURROGATE.search(raw):
-        try:
-            found = str(email.policy.default.header_factory(name, _FOLDED.sub(" ", raw)))
-        except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # on some broken headers
-            found = ""
-        if found and "=?" not in found and "\ufffd" not in found and not _SURROGATE.search(found):
-            return found
-    return decode_header(raw)
+    raw = _without_bytes(str(raw))
+    try:
+        found = str(email.policy.default.header_factory(name, _FOLDED.sub(" ", raw)))
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # on some broken headers
+        found = ""
+    return found if found and "=?" not in found and "\ufffd" not in found else decode_header(raw)
 
 
 def decode_header(raw: str) -> str:
     """Return a header with its raw bytes and its encoded words decoded, also those that break the rules."""
-    if _SURROGATE.search(raw):
-        raw = decode_text(raw.encode("utf-8", "surrogateescape"), None).text
-    raw = _BETWEEN.sub("", _FOLDED.sub(" ", raw))
+    raw = _BETWEEN.sub("", _FOLDED.sub(" ", _without_bytes(raw)))
     texts, end = list[str](), 0
     words = [(found, found[1].casefold()) for found in _ENCODED.finditer(raw)]
     for _, group in groupby(words, key=lambda one: one[1]):
@@ -51,6 +46,11 @@ def decode_header(raw: str) -> str:
             end = found.end()
         texts.append(_text(data, charset))
     return "".join([*texts, raw[end:]]).strip()
+
+
+def _without_bytes(raw: str) -> str:
+    """Return a header whose bytes beyond ASCII, which the library keeps as surrogates, are decoded."""
+    return decode_text(raw.encode("utf-8", "surrogateescape"), None).text if _SURROGATE.search(raw) else raw
 
 
 def _bytes(encoding: str, text: str) -> bytes:

@@ -11,7 +11,7 @@ from lightrag_dagster.readers.content import Content, UnreadableError, make_prop
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.attachments import Attachments, unnamed
-from lightrag_dagster.readers.mail.bodies import CALENDARS, MAILS, Bodies, Piece, file_name
+from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
 from lightrag_dagster.readers.mail.headers import decode_header, header
 from lightrag_dagster.readers.mail.page import own_page
@@ -34,7 +34,7 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     """
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
-    message = cast(EmailMessage, email.message_from_bytes(in_ascii(data), policy=email.policy.default))
+    message = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
     if message.get_content_type() in _ENCRYPTED:
         raise UnreadableError("protected by S/MIME or PGP; save a copy without it")
     if not message.keys():
@@ -127,6 +127,10 @@ class _Mail:
             self._events.update(found)
             if events:
                 return found or [""]
+        if part.get_content_type() == HEADERS:  # of a mail that was returned without its text
+            self.left_out.append(decode_text(data, None).text)
+            inner = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
+            return list(filter(None, self.render(inner, level + 1))) if inner.keys() and level < _DEPTH else []
         section = self._attached.section(name, data, level + 1, is_text=part.get_content_maintype() == "text")
         return [section] if section else []
 
@@ -138,7 +142,7 @@ def _inner(part: EmailMessage) -> EmailMessage | None:
     if inner.keys() or encoding not in ("base64", "quoted-printable"):
         return inner
     inner["Content-Transfer-Encoding"] = encoding
-    return cast(EmailMessage, email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default))
+    return email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default)
 
 
 def _authors(message: EmailMessage) -> list[str]:

@@ -1,5 +1,6 @@
 """The HTML of a mail, without text marked as quoted or as a signature, and with its images in the page itself."""
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from itertools import islice
@@ -20,6 +21,8 @@ _SIGNATURES = (
 _ATTRIBUTIONS = {"gmail_attr", "moz-cite-prefix"}
 _HIDDEN = '//*[contains(translate(@style, " ", ""), "display:none")]'  # above the text of newsletters
 _FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
+_INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
+_END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)  # mailing lists add text behind it, which the parser drops
 _LINE = 200  # characters
 
 
@@ -35,6 +38,7 @@ def own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
 
 
 def _own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
+    page = _END.sub("", page)
     tree = parse_page(page)
     if is_cut_short(tree):
         return page, []
@@ -67,6 +71,7 @@ def _keep_all(tree: lxml_html.HtmlElement) -> None:
                 del element.attrib[name]
         if element.tag in _FRAMES:
             element.tag = "div"
+    etree.strip_tags(tree, *_INLINE)
     body = tree.find("body")
     if body is not None:
         block = lxml_html.Element("div")

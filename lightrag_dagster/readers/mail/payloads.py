@@ -23,7 +23,7 @@ def payload(part: Message) -> tuple[bytes, str | None]:
     if not isinstance(data, bytes) or not isinstance(written, str):
         return b"", None
     if encoding.startswith("quoted-printable"):
-        wrong = len(_NO_ESCAPE.findall(written.encode("ascii", "surrogateescape")))
+        wrong = len(_NO_ESCAPE.findall(written.encode("utf-8", "replace")))
         return data, f"quoted-printable with {wrong:,} wrong escapes, which stay" if wrong else None
     return data, None
 
@@ -54,7 +54,8 @@ def _is_text(line: str) -> bool:
 def decode_base64(written: str) -> bytes:
     """Decode one piece of base64, whatever is missing of it; a wrong character costs the four that it is among."""
     if not len(written) % 4:
-        written = "".join(four for four in map("".join, zip(*[iter(written)] * 4)) if not _NO_BASE64.search(four.rstrip("=")))
+        fours = (written[start : start + 4] for start in range(0, len(written), 4))
+        written = "".join(four for four in fours if not _NO_BASE64.search(four.rstrip("=")))
     letters = _NO_BASE64.sub("", written)
     letters = letters[: len(letters) - (len(letters) % 4 == 1)]
     return binascii.a2b_base64(letters + "=" * (-len(letters) % 4))
