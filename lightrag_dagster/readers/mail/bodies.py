@@ -146,10 +146,12 @@ def _is_stub(plain: str, page: Sequence[Sequence[Piece]]) -> bool:
     if len(plain) > max(_STUB, sum(len(piece.text) for form in page for piece in form) // _SHARE):
         return False
     text = _joined(page)
-    words, others = {*_words(plain)}, {*_words(text)}
+    words, others = _words(plain), _words(text)
     if len(words) * _SHARE < len(others) and len(plain) * _SHARE < len(text):
         return True
-    return len(others) > len(words) // 2 and len(words & others) <= _SHARED * len(words) and bool(words)
+    there = {*others}
+    shared = sum(word in there for word in words)
+    return bool(words) and len(others) > len(words) // 2 and shared <= _SHARED * len(words)
 
 
 def _is_said(piece: Piece, said: set[str]) -> bool:

@@ -12,7 +12,9 @@ _PARAMETER = re.compile(r';([^=]+)=("[^"]*"|[^;]*)')
 _ESCAPE = re.compile(r"\\(.)")
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z?))?")
 _DURATION = re.compile(r"\+?P(?:(\d{1,5})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,5})H)?(?:(\d{1,5})M)?(?:(\d{1,5})S)?)?")
-_SHOWN = {"VEVENT", "VTODO", "VJOURNAL"}
+EVENTS = {"VEVENT", "VTODO", "VJOURNAL"}
+"""The components that are shown; a reminder is not."""
+
 _LINES = {
     "LOCATION": "Where",
     "ORGANIZER": "Organiser",
@@ -50,11 +52,11 @@ def read(text: str, level: int) -> list[str]:
     events, method = list[list[Property]](), ""
     for one in properties(text):
         if one.name == "BEGIN":
-            if one.value.upper() in _SHOWN:
+            if one.value.upper() in EVENTS:
                 events.append([])
         elif one.name == "METHOD":
             method = one.value.strip().upper()
-        elif one.component in _SHOWN:
+        elif one.component in EVENTS:
             events[-1].append(one)
     cancelled = ["Status: cancelled"] if method == "CANCEL" else []
     return [_event(event, level, cancelled) for event in events]
@@ -113,14 +115,15 @@ def _when(event: dict[str, list[Property]]) -> str:
     if until is None:
         until = _after(start, event)
     is_day = not isinstance(until, datetime.datetime)
-    if until is None or is_day == isinstance(start, datetime.datetime) or until <= start:
+    is_comparable = _zone(begin) == _zone(last)
+    if until is None or is_day == isinstance(start, datetime.datetime) or (is_comparable and until <= start):
         return _shown(start, begin)
     if is_day and end:  # a whole day ends before the next
         until -= datetime.timedelta(days=1)
-    if until == start:
-        return _shown(start, begin)
-    if not is_day and _zone(begin) == _zone(last) and f"{until:%Y%m%d}" == f"{start:%Y%m%d}":
-        return f"{start:%Y-%m-%d %H:%M} to {until:%H:%M}{_zone(begin)}"
+        if until == start:
+            return _shown(start, begin)
+    if not is_day and is_comparable and until.isoformat()[:10] == start.isoformat()[:10]:
+        return f"{_written(start)} to {until:%H:%M}{_zone(begin)}"
     return f"{_shown(start, begin)} to {_shown(until, last)}"
 
 
@@ -152,4 +155,8 @@ def _zone(one: Property) -> str:
 
 
 def _shown(moment: datetime.date, one: Property) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}{_zone(one)}" if isinstance(moment, datetime.datetime) else moment.isoformat()
+    return f"{_written(moment)}{_zone(one) if isinstance(moment, datetime.datetime) else ''}"
+
+
+def _written(moment: datetime.date) -> str:
+    return moment.isoformat(" ", "minutes") if isinstance(moment, datetime.datetime) else moment.isoformat()

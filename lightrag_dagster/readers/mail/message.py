@@ -111,8 +111,8 @@ class _Mail:
     def _other(self, part: EmailMessage, level: int) -> list[str]:
         """Return what is not a text as Markdown: an invitation, a mail, an attachment; nothing, if it is only named."""
         if part.is_multipart():
-            inner = _inner(part) if part.get_content_type() in MAILS else part
-            if inner is None or level >= _DEPTH:
+            inner = self._inner(part) if part.get_content_type() in MAILS else part
+            if level >= _DEPTH:
                 self._doubts.append("mails that are deeper in others are only named")
                 return []
             return list(filter(None, self.render(inner, level + 1, file_name(part) if inner is part else "")))
@@ -134,15 +134,15 @@ class _Mail:
         section = self._attached.section(name, data, level + 1, is_text=part.get_content_maintype() == "text")
         return [section] if section else []
 
-
-def _inner(part: EmailMessage) -> EmailMessage | None:
-    """Return the mail in a part, also one that is encoded against the rules."""
-    inner = cast(list[EmailMessage], part.get_payload())[0]
-    encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
-    if inner.keys() or encoding not in ("base64", "quoted-printable"):
-        return inner
-    inner["Content-Transfer-Encoding"] = encoding
-    return email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default)
+    def _inner(self, part: EmailMessage) -> EmailMessage:
+        """Return the mail in a part, also one that is encoded against the rules."""
+        inner = cast(list[EmailMessage], part.get_payload())[0]
+        encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+        if inner.keys() or encoding not in ("base64", "quoted-printable"):
+            return inner
+        self.left_out.append(str(inner.get_payload()))
+        inner["Content-Transfer-Encoding"] = encoding
+        return email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default)
 
 
 def _authors(message: EmailMessage) -> list[str]:

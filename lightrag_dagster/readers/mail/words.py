@@ -23,7 +23,8 @@ def eml(data: bytes) -> Iterator[str]:
             continue
         text = decode_text(payload(part)[0], part.get_content_charset()).text
         if kind in CALENDARS:
-            yield from (one.text for one in calendar.properties(text) if one.name in calendar.CONTENT)
+            lines = calendar.properties(text)
+            yield from (one.text for one in lines if one.component in calendar.EVENTS and one.name in calendar.CONTENT)
         elif kind != "text/html":
             yield text
         elif text.strip():
