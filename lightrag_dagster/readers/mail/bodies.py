@@ -57,21 +57,22 @@ class Bodies:
         while left:
             one = left.pop()
             kind, is_top = one.get_content_type(), one is self._message
+            main, _, subtype = kind.partition("/")  # each look at the header parses it again
             apart = not is_top and one.get_content_disposition() == "attachment"
-            if one.get_content_maintype() == "multipart" and not (apart and one.is_multipart()):
+            if main == "multipart" and not (apart and one.is_multipart()):
                 if not one.is_multipart():
                     left += self._mended(one)
                 elif kind == "multipart/alternative":
                     yield from self._alternative(cast(list[EmailMessage], one.get_payload()))
                 else:
                     left += reversed(cast(list[EmailMessage], one.get_payload()))
-            elif one.get_content_maintype() == "message" and kind not in MAILS and one.is_multipart():
+            elif main == "message" and kind not in MAILS and one.is_multipart():
                 fields = cast(list[EmailMessage], one.get_payload())
                 yield Piece(one, "plain", "\n\n".join(filter(None, map(_fields, fields))))
-            elif one.get_content_maintype() != "text" or apart or kind in _NO_TEXTS or self._is_file(one, is_top):
+            elif main != "text" or apart or kind in _NO_TEXTS or self._is_file(one, is_top):
                 yield Piece(one)
             else:
-                yield _text(one, one.get_content_subtype())
+                yield _text(one, subtype)
 
     def _mended(self, part: EmailMessage) -> list[EmailMessage]:
         """Return parts that no line divides as the header says, divided by the first line that may do so."""
@@ -103,13 +104,17 @@ class Bodies:
         if not chosen:
             chosen = next(filter(None, kinds), "")
         said = {*_words(_joined([form for form, kind in zip(forms, kinds, strict=True) if kind == chosen]))}
+        read = set[str]()
         for form, kind in zip(forms, kinds, strict=True):
             texts = [piece for piece in form if piece.kind]
             for piece in form:
-                if not piece.kind or kind == chosen or not (piece is texts[0] or _is_said(piece, said)):
-                    yield piece
-                else:
+                if piece.kind and (
+                    piece.text.strip() in read or (kind != chosen and (piece is texts[0] or _is_said(piece, said)))
+                ):
                     self.left_out.append(piece)
+                    continue
+                read.update({piece.text.strip()} if piece.kind else ())
+                yield piece
 
 
 def file_name(part: EmailMessage) -> str:

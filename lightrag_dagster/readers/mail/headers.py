@@ -11,6 +11,7 @@ from lightrag_dagster.readers.mail.payloads import decode_base64
 
 _ENCODED = re.compile(r"=\?([^?\s]{1,40}?)(?:\*[^?]*)?\?([bBqQ])\?(.*?)(?:\?=|\Z)", re.DOTALL)
 _BETWEEN = re.compile(r"(?<=\?=)\s+(?==\?)")
+_LONG = 5000  # characters; the library takes seconds for more
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FOLDED = re.compile(r"\r?\n[ \t]*")
 
@@ -24,6 +25,8 @@ def header(message: Message, name: str) -> str:
     if raw is None:
         return ""
     raw = _without_bytes(str(raw))
+    if len(raw) > _LONG:
+        return decode_header(raw)
     try:
         found = str(email.policy.default.header_factory(name, _FOLDED.sub(" ", raw)))
     except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # on some broken headers

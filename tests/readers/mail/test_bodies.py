@@ -62,6 +62,11 @@ LONG = "The Halden Weir reopens on 1 May, after repairs of two years. " * 9
             "Patch:\n\n## a.patch\n\n+weir",
             id="F1-text-of-another-kind",
         ),
+        pytest.param(
+            part("multipart/alternative", *[part(PAGE, "<p>Page</p>")] * 3),
+            "Page",
+            id="one-form-again",
+        ),
         pytest.param(part("text/csv; name=a.csv", "a,b\n1,2"), "a,b\n1,2", id="F1-only-a-file"),
         pytest.param(
             part("multipart/mixed", part(PLAIN, "One")).replace(b'boundary="b', b'boundary="c'),
