@@ -1,17 +1,22 @@
 """The attachments of a mail, read by the readers of their formats."""
 
 import re
+from email.message import EmailMessage
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.markdown import find_headings
 from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
-from lightrag_dagster.readers.formats import FileFormat, format_of
+from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.losses import find_losses
 
 _MOST = 100  # of a mail, those of forwarded mails included
 _MOST_CHARACTERS = 5_000_000  # of all their texts
 _MAX_REPORTED = 3  # reasons
+_TNEF = "application/ms-tnef"
+_TNEF_NAME = "winmail.dat"
+_SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
@@ -25,21 +30,25 @@ class Attachments:
         self._characters = _MOST_CHARACTERS
         self._count = 0
         self._reasons: list[str] = []
+        self._lost: list[str] = []
 
     @property
     def note(self) -> str | None:
-        """The number of unreadable attachments, and the first reasons; None if there are none."""
-        if not self._reasons:
-            return None
+        """The number of unreadable attachments, the first reasons, and what others lost; None if there is nothing."""
         told = "; ".join(self._reasons[:_MAX_REPORTED])
-        return f"{len(self._reasons)} of {self._count} attachments are not read: {told}"
+        unread = [f"{len(self._reasons)} of {self._count} attachments are not read: {told}"] if told else []
+        return "; ".join([*unread, *self._lost[:_MAX_REPORTED]]) or None
 
-    def section(self, name: str, data: bytes, level: int) -> str:
+    def section(self, name: str, data: bytes, level: int, *, is_text: bool = False) -> str:
         """Return an attachment as Markdown under a heading with its name; "" if only its name is read.
 
-        Its headings are below that heading. Mails that are attached as files are read without their attachments.
+        Its headings are below that heading. Mails that are attached as files are read without their attachments. A
+        text of a kind that has no reader is read as it is.
         """
-        found = format_of(name)
+        found = format_of(name) or (FORMATS[".txt"] if is_text else None)
+        if name.lower() == _TNEF_NAME:
+            self._count += 1
+            return self._refused(name, "only Outlook reads it; it may hold other attachments")
         if found is None or not data or not self._read:
             return ""
         self._count += 1
@@ -57,6 +66,7 @@ class Attachments:
         text = "\n\n".join(filter(None, map(sanitise, pages)))
         if not text:
             return self._refused(name, content.why_empty or "it has no text")
+        self._check(found, name, data, [*pages, *content.left_out])
         self._characters -= len(text)
         if self._characters < 0:
             return self._refused(name, f"the attachments have more than {_MOST_CHARACTERS:,} characters")
@@ -70,9 +80,30 @@ class Attachments:
         figures = [self._figures] if self._figures and found.has_figures else []
         return found.read(data, *figures, **({"attachments": False} if found.has_attachments else {}))
 
+    def _check(self, found: FileFormat, name: str, data: bytes, read: list[str]) -> None:
+        """Note the words of an attachment that its text lacks, if its format has this check."""
+        try:
+            losses = find_losses(found.words(data), read) if found.words else None
+        except Exception as error:  # parsers raise many kinds; the text is there
+            self._lost.append(f"{name}: whether words of it are lost could not be checked ({type(error).__name__})")
+            return
+        if losses and losses.lost:
+            self._lost.append(f"{name}: {losses.lost:,} of {losses.words:,} words are lost, such as {losses.example}")
+
     def _refused(self, name: str, reason: str) -> str:
         self._reasons.append(f"{name}: {reason}")
         return ""
+
+
+def unnamed(part: EmailMessage) -> str:
+    """Return a name for a part that has none, by its type; "" for a signature."""
+    kind = part.get_content_type()
+    if kind in _SIGNATURES:
+        return ""
+    if kind == _TNEF:
+        return _TNEF_NAME
+    suffix = next((one for one, known in FORMATS.items() if known.media_type == kind), f".{part.get_content_subtype()}")
+    return f"{'image' if part.get_content_maintype() == 'image' else 'attachment'}{suffix}"
 
 
 def _below(text: str, level: int) -> str:

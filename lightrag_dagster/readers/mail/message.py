@@ -1,136 +1,157 @@
-"""Mail, by the standard library: header, text and attachments."""
+"""Mail, by the standard library: header, texts, invitations and attachments."""
 
 import email.policy
+from collections import Counter
 from collections.abc import Iterator
-from email.message import EmailMessage, MIMEPart
+from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import cast
 
 from lightrag_dagster.readers.content import Content, UnreadableError, make_properties
-from lightrag_dagster.readers.decoding import decode
-from lightrag_dagster.readers.html import page as html_page
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.mail.attachments import Attachments
+from lightrag_dagster.readers.mail import calendar
+from lightrag_dagster.readers.mail.attachments import Attachments, unnamed
+from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
+from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
+from lightrag_dagster.readers.mail.headers import decode_header, header
 from lightrag_dagster.readers.mail.page import own_page
-from lightrag_dagster.readers.mail.quotes import own_text
+from lightrag_dagster.readers.mail.payloads import payload
+from lightrag_dagster.readers.mail.quotes import without_quotes
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _DEPTH = 5  # a mail in a mail in a mail is enough
 _READ_DEPTH = 2  # attachments of deeper ones are names
 _ENCRYPTED = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")  # by PGP, by S/MIME
+_MAX_NOTED = 3  # doubts
 
 
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
     """Read a mail: its header, its author's text, and its attachments by the readers of their formats.
 
-    If a text has both forms, the plain one is read, unless it is empty; mails that are forwarded whole are read too.
-    Images are put into `figures`. Without `attachments`, only their names are in the text.
+    If a text has both forms, the plain one is read, unless it is empty or only stands for the other; mails that are
+    forwarded whole are read too. Images are put into `figures`. Without `attachments`, only their names are in the
+    text.
     """
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
-    message = email.message_from_bytes(data, policy=email.policy.default)
+    message = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
     if message.get_content_type() in _ENCRYPTED:
         raise UnreadableError("protected by S/MIME or PGP; save a copy without it")
     if not message.keys():
         raise UnreadableError("not a mail: it has no header; give the file its own suffix")
-    names = [name or address for name, address in getaddresses([_header(message, "From")])]
-    properties = make_properties(_header(message, "Subject"), names, _day(message))
-    attached = Attachments(figures, read=attachments)
-    text = "\n\n".join(filter(None, _render(message, 1, attached, figures)))
-    return Content(text, properties, note=attached.note)
+    mail = _Mail(figures, Attachments(figures, read=attachments))
+    text = "\n\n".join(filter(None, mail.render(message, 1)))
+    properties = make_properties(header(message, "Subject"), _authors(message), _day(message))
+    return Content(text, properties, note=mail.note, left_out=tuple(mail.left_out))
 
 
-def _render(message: EmailMessage, level: int, attached: Attachments, figures: Figures | None) -> Iterator[str]:
-    subject = " ".join(_header(message, "Subject").split())
-    if subject:
-        yield f"{'#' * level} {subject}"
-    yield "\n".join(f"{name}: {' '.join(value.split())}" for name in _SHOWN if (value := _header(message, name)))
-    parts = list(_parts(message))
-    yield _text(message, subject, parts, figures)
-    names, sections = list[str](), list[str]()
-    for part in parts:
-        inner = part.get_content() if part.get_content_type() == "message/rfc822" else None
-        if isinstance(inner, EmailMessage) and level < _DEPTH:
-            sections += _render(inner, level + 1, attached, figures)
-            continue
-        shown = part.get_content_maintype() == "image"
-        name = " ".join((part.get_filename() or "").split())
-        data = _payload(part) if level <= _READ_DEPTH else b""
-        as_named = name or (f"image.{part.get_content_subtype()}" if shown else "")
-        if section := attached.section(as_named, data, level + 1):
-            sections.append(section)
-        elif name and not (shown and part["Content-ID"]):
-            names.append(name)
-    if names:
-        yield f"Attachments: {', '.join(names)}"
-    yield from sections
+class _Mail:
+    """A mail and those in it, as Markdown; `left_out` are quotes, signatures and other forms of the texts."""
+
+    def __init__(self, figures: Figures | None, attached: Attachments) -> None:
+        self._figures = figures
+        self._attached = attached
+        self._doubts: list[str] = []
+        self._events: set[str] = set()
+        self.left_out: list[str] = []
+
+    @property
+    def note(self) -> str | None:
+        """What is in doubt or missing; None if nothing is."""
+        doubts = list(dict.fromkeys(self._doubts))
+        more = [f"{len(doubts) - _MAX_NOTED} more doubts"] if len(doubts) > _MAX_NOTED else []
+        return "; ".join(filter(None, (*doubts[:_MAX_NOTED], *more, self._attached.note))) or None
+
+    def render(self, message: EmailMessage, level: int, title: str = "") -> Iterator[str]:
+        """Yield the parts of a mail as Markdown, whose heading is its subject or a title."""
+        subject = " ".join(header(message, "Subject").split()) or title
+        if subject:
+            yield f"{'#' * level} {subject}"
+        yield "\n".join(f"{name}: {' '.join(value.split())}" for name in _SHOWN if (value := header(message, name)))
+        bodies = Bodies(message)
+        self.left_out += [piece.words for piece in bodies.left_out]
+        images = {
+            str(one.part["Content-ID"]).strip("<> "): payload(one.part)[0]
+            for one in bodies.others
+            if one.part["Content-ID"]
+        }
+        yield self._text(subject, bodies.texts, images)
+        names, sections = list[str](), list[str]()
+        for one in bodies.others:
+            found = self._other(one.part, level)
+            sections += found
+            is_shown = one.part.get_content_maintype() == "image" and one.part["Content-ID"]
+            if not found and not is_shown and (name := file_name(one.part) or unnamed(one.part)):
+                names.append(name)
+        if names:
+            yield f"Attachments: {', '.join(names)}"
+        yield from sections
+
+    def _text(self, subject: str, texts: list[Piece], images: dict[str, bytes]) -> str:
+        """Return the text of a mail's author, with the images of its page."""
+        read = [(self._plain(one, images), one.kind != "html") for one in texts]
+        self._doubts += [f"a text: {one.note}" for one in texts if one.note]
+        kept = [without_quotes(text, subject, marked=marked) for text, marked in read]
+        if not any(kept):
+            kept = [text.strip() for text, _ in read]
+        for (text, _), own in zip(read, kept, strict=True):
+            self.left_out += (Counter(text.splitlines()) - Counter(own.splitlines())).elements()
+        return "\n\n".join(filter(None, kept))
+
+    def _plain(self, piece: Piece, images: dict[str, bytes]) -> str:
+        if piece.kind != "html":
+            return piece.text
+        from lightrag_dagster.readers.html import page as html_page  # slow to import
+
+        own, left_out = own_page(piece.text, images if self._figures else {})
+        self.left_out += left_out
+        page = html_page.read(own.encode("utf-8", "replace"), self._figures)
+        return page.text if isinstance(page.text, str) else ""
+
+    def _other(self, part: EmailMessage, level: int) -> list[str]:
+        """Return what is not a text as Markdown: an invitation, a mail, an attachment; nothing, if it is only named."""
+        if part.is_multipart():
+            inner = self._inner(part) if part.get_content_type() in MAILS else part
+            if level >= _DEPTH:
+                self._doubts.append("mails that are deeper in others are only named")
+                return []
+            return list(filter(None, self.render(inner, level + 1, file_name(part) if inner is part else "")))
+        data, damage = payload(part) if level <= _READ_DEPTH else (b"", None)
+        name = file_name(part) or unnamed(part)
+        if damage:
+            self._doubts.append(f"{name}: {damage}")
+        if part.get_content_type() in CALENDARS or name.lower().endswith(".ics"):
+            events = calendar.read(decode_text(data, part.get_content_charset()).text, level + 1)
+            self.left_out += [event for event in events if event in self._events]
+            found = [event for event in events if event not in self._events]
+            self._events.update(found)
+            if events:
+                return found or [""]
+        if part.get_content_type() == HEADERS:  # of a mail that was returned without its text
+            self.left_out.append(decode_text(data, None).text)
+            inner = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
+            return list(filter(None, self.render(inner, level + 1))) if inner.keys() and level < _DEPTH else []
+        section = self._attached.section(name, data, level + 1, is_text=part.get_content_maintype() == "text")
+        return [section] if section else []
+
+    def _inner(self, part: EmailMessage) -> EmailMessage:
+        """Return the mail in a part, also one that is encoded against the rules."""
+        inner = cast(list[EmailMessage], part.get_payload())[0]
+        encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+        if inner.keys() or encoding not in ("base64", "quoted-printable"):
+            return inner
+        self.left_out.append(str(inner.get_payload()))
+        inner["Content-Transfer-Encoding"] = encoding
+        return email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default)
 
 
-def _parts(message: EmailMessage) -> Iterator[MIMEPart]:
-    """Yield the parts of a mail except its text: attachments, and the images of its page."""
-    bodies = [_body(message, kind) for kind in ("plain", "html")]
-    for part in _leaves(message):
-        if part is not message and not any(part is body for body in bodies):
-            yield part
-
-
-def _leaves(message: EmailMessage) -> Iterator[MIMEPart]:
-    """Yield the parts that are not divided further, in order; a mail in a mail is one."""
-    left: list[MIMEPart] = [message]
-    while left:
-        part = left.pop()
-        if part.get_content_maintype() == "multipart" and part.is_multipart():
-            left += reversed(cast(list[MIMEPart], part.get_payload()))
-        else:
-            yield part
-
-
-def _body(message: EmailMessage, kind: str) -> MIMEPart | None:
-    """Return the text of a mail in one form; in a mail that is damaged, the first part of that form."""
-    try:
-        return message.get_body((kind,))
-    except AttributeError:  # the library takes each multipart for one that has parts
-        return next((one for one in _leaves(message) if one.get_content_type() == f"text/{kind}"), None)
-
-
-def _text(message: EmailMessage, subject: str, parts: list[MIMEPart], figures: Figures | None) -> str:
-    """Return the text of a mail's author, with the images of its page."""
-    for kind in ("plain", "html"):
-        part = _body(message, kind)
-        if part is None:
-            continue
-        text = _decode(_payload(part), part.get_content_charset()).replace("\r\n", "\n")
-        if kind == "html":
-            images = {str(one["Content-ID"]).strip("<> "): _payload(one) for one in parts if one["Content-ID"]}
-            page = html_page.read(own_page(text, images if figures else {}).encode("utf-8", "replace"), figures)
-            text = page.text if isinstance(page.text, str) else ""
-        if text.strip():
-            return own_text(text, subject, marked=kind == "plain")
-    return ""
-
-
-def _payload(part: MIMEPart) -> bytes:
-    payload = None if part.is_multipart() else part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b""
-
-
-def _decode(payload: bytes, charset: str | None) -> str:
-    """Decode a part by the encoding that it names: some encodings are valid ASCII too, and mails have errors."""
-    try:
-        return payload.decode(charset, "replace") if charset else decode(payload).text
-    except LookupError:
-        return decode(payload).text
-
-
-def _header(message: EmailMessage, name: str) -> str:
-    try:
-        return str(message.get(name) or "")
-    except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # the library fails on some broken headers
-        return ""
+def _authors(message: EmailMessage) -> list[str]:
+    raw = " ".join(str(value) for name, value in message.raw_items() if name.lower() == "from")
+    return [decode_header(name) or address for name, address in getaddresses([raw])]
 
 
 def _day(message: EmailMessage) -> str | None:
     try:
-        return parsedate_to_datetime(_header(message, "Date")).date().isoformat()
+        return parsedate_to_datetime(header(message, "Date")).date().isoformat()
     except (ValueError, TypeError, IndexError):
         return None

@@ -1,5 +1,6 @@
 """The HTML of a mail, without text marked as quoted or as a signature, and with its images in the page itself."""
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from itertools import islice
@@ -18,41 +19,73 @@ _SIGNATURES = (
     'or @id="AppleMailSignature"]'
 )
 _ATTRIBUTIONS = {"gmail_attr", "moz-cite-prefix"}
+_HIDDEN = '//*[contains(translate(@style, " ", ""), "display:none")]'  # above the text of newsletters
+_FRAMES = {"aside", "footer", "header", "nav", "form", "center", "section", "article"}
+_INLINE = ("a", "big", "font", "nobr", "small")  # addresses of links are not in the text; many links are no content
+_END = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)  # mailing lists add text behind it, which the parser drops
 _LINE = 200  # characters
 
 
-def own_page(page: str, images: Mapping[str, bytes]) -> str:
+def own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
     """Return a page without quotes of earlier mails and signatures, with the images that it names by `cid:` URLs.
 
-    Forwarded text stays; so does everything if the page has no other text.
+    Forwarded text stays; so does everything if the page has no other text. The texts that are left out come second.
     """
     try:
         return _own_page(page, images)
     except (etree.ParserError, ValueError):  # an empty page, or characters that the library does not write
-        return page
+        return page, []
 
 
-def _own_page(page: str, images: Mapping[str, bytes]) -> str:
+def _own_page(page: str, images: Mapping[str, bytes]) -> tuple[str, list[str]]:
+    page = _END.sub("", page)
     tree = parse_page(page)
     if is_cut_short(tree):
-        return page
+        return page, []
+    left_out = list[str]()
     for element in tree.xpath(_QUOTES):
         if element.getparent() is not None and not begins_with_header("\n".join(islice(element.itertext(), 20))):
-            _drop_attribution(element)
-            element.drop_tree()
+            _drop_attribution(element, left_out)
+            _drop(element, left_out)
     for element in tree.xpath(_SIGNATURES):
         if element.getparent() is not None:
-            element.drop_tree()
+            _drop(element, left_out)
+    for element in tree.xpath(_HIDDEN):
+        if element.getparent() is not None:
+            _drop(element, left_out)
     if not tree.text_content().strip() and not tree.xpath("//img"):
-        tree = parse_page(page)
+        tree, left_out = parse_page(page), []
     for image in tree.iter("img"):
         data = images.get(unquote((image.get("src") or "").removeprefix("cid:")))
         if data:
             image.set("src", f"data:image/any;base64,{b64encode(data).decode()}")
-    return str(lxml_html.tostring(tree, encoding="unicode"))
+    _keep_all(tree)
+    return str(lxml_html.tostring(tree, encoding="unicode")), left_out
 
 
-def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
+def _keep_all(tree: lxml_html.HtmlElement) -> None:
+    """Make blocks of everything that the extraction of an article takes for no part of it: a mail is all of it."""
+    for element in tree.iter(etree.Element):
+        for name in ("class", "id", "role"):
+            if name in element.attrib and element.tag != "table":
+                del element.attrib[name]
+        if element.tag in _FRAMES:
+            element.tag = "div"
+    etree.strip_tags(tree, *_INLINE)
+    body = tree.find("body")
+    if body is not None:
+        block = lxml_html.Element("div")
+        block.text, body.text = body.text, None
+        block.extend(list(body))
+        body.append(block)
+
+
+def _drop(element: lxml_html.HtmlElement, left_out: list[str]) -> None:
+    left_out.append(" ".join(element.itertext()))
+    element.drop_tree()
+
+
+def _drop_attribution(quote: lxml_html.HtmlElement, left_out: list[str]) -> None:
     """Drop the attribution above a quote, an element that is marked as such or one line with a colon."""
     above = quote.getprevious()
     while above is not None and above.tag == "br" and not (above.tail or "").strip():
@@ -62,4 +95,4 @@ def _drop_attribution(quote: lxml_html.HtmlElement) -> None:
     text = above.text_content().strip()
     is_line = len(text) <= _LINE and above.find(".//br") is None and not any(child.tag in BLOCKS for child in above)
     if _ATTRIBUTIONS & set(above.classes) or (is_line and text.endswith((":", "："))):
-        above.drop_tree()
+        _drop(above, left_out)

@@ -23,7 +23,12 @@ _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 
 
 def own_text(text: str, subject: str, *, marked: bool = True) -> str:
-    """Return the text of a mail without quotes and signatures; all of it if that leaves no text.
+    """Return the text of a mail without quotes and signatures; all of it if that leaves no text."""
+    return without_quotes(text, subject, marked=marked) or text.strip()
+
+
+def without_quotes(text: str, subject: str, *, marked: bool = True) -> str:
+    """Return the text of a mail without quotes and signatures.
 
     Lines that begin with `>` are quotes if they are `marked`, which HTML does not do. A quote of at most five lines
     with an answer below it stays, for the answer needs it. In an answer, by its subject, the text after the header of
@@ -35,8 +40,7 @@ def own_text(text: str, subject: str, *, marked: bool = True) -> str:
         lines = lines[: next(_headers_about(known, lines), len(lines))]
     if marked:
         lines = list(_without_quotes(lines))
-    kept = "\n".join(_without_signatures(lines, known)).strip()
-    return kept or text.strip()
+    return "\n".join(_without_signatures(lines, known)).strip()
 
 
 def begins_with_header(text: str) -> bool:

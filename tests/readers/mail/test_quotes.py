@@ -123,6 +123,6 @@ GMAIL = '<div class="gmail_quote"><div class="gmail_attr">{}</div>{}</div>'
     ],
 )
 def test_what_mail_programs_mark_as_quoted(page: str, has: list[str], lost: list[str]) -> None:
-    own = own_page(page, {"a@b": b"\x01"})
+    own, _ = own_page(page, {"a@b": b"\x01"})
     assert [one for one in has if one not in own] == []
     assert [one for one in lost if one in own] == []

@@ -1,0 +1,164 @@
+"""The texts of a mail, in order, one form of each; and its other parts."""
+
+import email.policy
+import re
+from collections.abc import Iterator, Sequence
+from email.message import EmailMessage
+from typing import NamedTuple, cast
+
+from lightrag_dagster.readers.html.words import words as page_words
+from lightrag_dagster.readers.mail.charsets import decode_text
+from lightrag_dagster.readers.mail.headers import decode_header
+from lightrag_dagster.readers.mail.payloads import payload
+
+CALENDARS = ("text/calendar", "application/ics")
+MAILS = ("message/rfc822", "message/global", "message/news")
+HEADERS = "text/rfc822-headers"
+_NO_TEXTS = (*CALENDARS, HEADERS)
+_BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
+_STUB = 400  # characters; a longer text is a stub if it is a tenth of the page
+_SHARE = 10
+_SHARED = 0.25  # of the words of a stub, those that are in the page by chance
+_SAID = 0.5  # of the words of a text that was chosen already in its other form
+
+
+class Piece(NamedTuple):
+    """A part of a mail; a text has a kind, `plain` or `html` or another, and what is in doubt."""
+
+    part: EmailMessage
+    kind: str = ""
+    text: str = ""
+    note: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The text without markup."""
+        return " ".join(page_words(self.text)) if self.kind == "html" and self.text.strip() else self.text
+
+
+class Bodies:
+    """The pieces of a mail: `texts`, `others`, and `left_out`, which are other forms of the texts."""
+
+    def __init__(self, message: EmailMessage) -> None:
+        self.left_out: list[Piece] = []
+        self._message = message
+        self._named = False
+        self._damaged: list[Piece] = []
+        found = list(self._walk(message))
+        self.texts = [one for one in found if one.kind]
+        self.others = [one for one in found if not one.kind]
+        if not any(one.text.strip() for one in self.texts):
+            self.texts += self._damaged
+
+    def _walk(self, part: EmailMessage) -> Iterator[Piece]:
+        left = [part]
+        while left:
+            one = left.pop()
+            kind, is_top = one.get_content_type(), one is self._message
+            main, _, subtype = kind.partition("/")  # each look at the header parses it again
+            apart = not is_top and one.get_content_disposition() == "attachment"
+            if main == "multipart" and not (apart and one.is_multipart()):
+                if not one.is_multipart():
+                    left += self._mended(one)
+                elif kind == "multipart/alternative":
+                    yield from self._alternative(cast(list[EmailMessage], one.get_payload()))
+                else:
+                    left += reversed(cast(list[EmailMessage], one.get_payload()))
+            elif main == "message" and kind not in MAILS and one.is_multipart():
+                fields = cast(list[EmailMessage], one.get_payload())
+                yield Piece(one, "plain", "\n\n".join(filter(None, map(_fields, fields))))
+            elif main != "text" or apart or kind in _NO_TEXTS or self._is_file(one, is_top):
+                yield Piece(one)
+            else:
+                yield _text(one, subtype)
+
+    def _mended(self, part: EmailMessage) -> list[EmailMessage]:
+        """Return parts that no line divides as the header says, divided by the first line that may do so."""
+        data = payload(part)[0]
+        found = _BOUNDARY.search(data)
+        if found is None or b'"' in found[1]:
+            self._damaged.append(_text(part, "plain"))
+            return []
+        head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
+        mended = email.message_from_bytes(head + data, policy=email.policy.default)
+        if not mended.is_multipart():
+            self._damaged.append(_text(part, "plain"))
+            return []
+        return [mended]
+
+    def _is_file(self, part: EmailMessage, is_top: bool) -> bool:
+        """Return True for a text with a name, unless it is the first text: some programs name that too."""
+        first, self._named = not self._named, True
+        return not (first or is_top) and bool(file_name(part))
+
+    def _alternative(self, parts: Sequence[EmailMessage]) -> Iterator[Piece]:
+        """Yield one form of a text, and everything that its other forms have besides."""
+        forms = [list(self._walk(part)) for part in parts]
+        kinds = [next((piece.kind for piece in form if piece.kind), "") for form in forms]
+        plain, page = (
+            [one for one, kind in zip(forms, kinds, strict=True) if kind == name] for name in ("plain", "html")
+        )
+        chosen = "html" if page and _is_stub(_joined(plain), page) else "plain" if plain else "html" if page else ""
+        if not chosen:
+            chosen = next(filter(None, kinds), "")
+        said = {*_words(_joined([form for form, kind in zip(forms, kinds, strict=True) if kind == chosen]))}
+        read = set[str]()
+        for form, kind in zip(forms, kinds, strict=True):
+            texts = [piece for piece in form if piece.kind]
+            for piece in form:
+                if piece.kind and (
+                    piece.text.strip() in read or (kind != chosen and (piece is texts[0] or _is_said(piece, said)))
+                ):
+                    self.left_out.append(piece)
+                    continue
+                read.update({piece.text.strip()} if piece.kind else ())
+                yield piece
+
+
+def file_name(part: EmailMessage) -> str:
+    """Return the name of a part on one line, "" if it has none that can be read."""
+    try:
+        return " ".join(decode_header(part.get_filename() or "").split())
+    except (ValueError, IndexError, AttributeError, TypeError, LookupError):  # the library fails on some broken headers
+        return ""
+
+
+def _text(part: EmailMessage, kind: str) -> Piece:
+    data, damage = payload(part)
+    text, doubt = decode_text(data, part.get_content_charset())
+    return Piece(part, kind, text.replace("\r\n", "\n"), damage or doubt)
+
+
+def _fields(part: EmailMessage) -> str:
+    header = "\n".join(f"{name}: {decode_header(str(value))}" for name, value in part.raw_items())
+    return "\n\n".join(filter(None, (header, "" if part.is_multipart() else _text(part, "plain").text.strip())))
+
+
+def _joined(forms: Sequence[Sequence[Piece]]) -> str:
+    return "\n".join(piece.words for form in forms for piece in form if piece.kind)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_ADDRESS.sub(" ", text).casefold())
+
+
+def _is_stub(plain: str, page: Sequence[Sequence[Piece]]) -> bool:
+    """Return True if a plain text only stands for the page: it is short, and has none or little of its words."""
+    if not plain.strip():
+        return True
+    if len(plain) > max(_STUB, sum(len(piece.text) for form in page for piece in form) // _SHARE):
+        return False
+    text = _joined(page)
+    words, others = _words(plain), _words(text)
+    if len(words) * _SHARE < len(others) and len(plain) * _SHARE < len(text):
+        return True
+    there = {*others}
+    shared = sum(word in there for word in words)
+    return bool(words) and len(others) > len(words) // 2 and shared <= _SHARED * len(words)
+
+
+def _is_said(piece: Piece, said: set[str]) -> bool:
+    words = {*_words(piece.words)}
+    return len(words & said) >= _SAID * len(words)

@@ -1,0 +1,75 @@
+"""The characters of a mail: charsets that are missing, unknown or wrong, and mails saved in UTF-16."""
+
+import codecs
+import re
+
+from lightrag_dagster.readers.content import UnreadableError
+from lightrag_dagster.readers.decoding import Decoded, decode
+
+# Programs write the larger set under the name of the smaller one.
+_LARGER = {
+    "iso8859-1": "windows-1252",
+    "iso8859-9": "windows-1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "tis-620": "cp874",
+}
+_WIDE = re.compile("utf-?(?:16|32)")
+_META = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
+_META_WITHIN = 4096
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UNMARKED = ((re.compile(rb"(?:[\r\n]\x00)*(?:[!-~]\x00){4}"), "utf-16-le"),
+             (re.compile(rb"(?:\x00[\r\n])*(?:\x00[!-~]){4}"), "utf-16-be"))  # fmt: skip
+
+
+def decode_text(data: bytes, charset: str | None) -> Decoded:
+    """Decode a text by the charset that it names, unless the bytes are not of it; with a note in doubt.
+
+    Bytes beyond ASCII that are UTF-8 are UTF-8, whatever they are said to be: letters of others hardly ever make it.
+    """
+    if charset is None and (declared := _META.search(data, 0, _META_WITHIN)):
+        charset = declared[1].decode("ascii")
+    codec = _codec(charset)
+    if codec and not _is_utf8(data) and not (_WIDE.match(codec) and b"\x00" not in data):
+        try:
+            return Decoded(data.decode(_LARGER.get(codec, codec)))
+        except UnicodeDecodeError:
+            pass
+    try:
+        found = decode(data)
+    except UnreadableError:
+        doubt = f"its encoding cannot be told, bytes stand as \ufffd; it declares {charset}"
+        return Decoded(data.decode(codec or "ascii", "replace"), doubt)
+    if charset and not found.note and not (data.isascii() or _is_utf8(data)):
+        return Decoded(found.text, f"its encoding is not the {charset} that it declares, and was detected")
+    return found
+
+
+def in_ascii(data: bytes) -> bytes:
+    """Return a mail in bytes as mails have them: one saved as UTF-16 in UTF-8, without a mark and lines before it."""
+    wide = "utf-16" if data.startswith(_MARKS) else None
+    wide = wide or next((name for form, name in _UNMARKED if form.match(data)), None)
+    if wide:
+        data = data.decode(wide, "replace").encode("utf-8", "replace")
+    return data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
+
+
+def _codec(charset: str | None) -> str | None:
+    """Return the codec of a charset, None if it is unknown or none of text."""
+    try:
+        found = codecs.lookup((charset or "").strip())
+    except (LookupError, ValueError):
+        return None
+    return found.name if found._is_text_encoding else None
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
