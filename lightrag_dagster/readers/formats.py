@@ -165,6 +165,7 @@ FORMATS = {
     ".rtf": FileFormat("application/rtf", _by("rtf.reader"), has_figures=True),
     ".epub": FileFormat("application/epub+zip", _by("epub"), has_figures=True, words=_words_by("words_book", "epub")),
     ".eml": FileFormat("message/rfc822", _by("mail.message"), has_figures=True, has_attachments=True),
+    ".mbox": FileFormat("application/mbox", _by("mail.mailbox"), has_figures=True, has_attachments=True),
     ".jpeg": _image("jpeg"),
     ".jpg": _image("jpeg"),
     ".png": _image("png"),
@@ -231,6 +232,11 @@ def format_of(path: str) -> FileFormat | None:
     name = path.rpartition("/")[2]
     suffix = name[name.rfind(".") :].lower()
     return _installed().get(suffix) or FORMATS.get(suffix)
+
+
+def suffixes() -> Set[str]:
+    """Return the suffixes that have a format."""
+    return FORMATS.keys() | _installed().keys()
 
 
 def _all_formats() -> Iterator[FileFormat]:
