@@ -4,6 +4,7 @@ from lightrag_dagster.readers.content import Figure, Limits, ReadingOptions
 from lightrag_dagster.readers.elements import find_elements
 from lightrag_dagster.readers.extraction import ExtractedText
 from lightrag_dagster.readers.formats import (
+    UNSUPPORTED,
     format_of,
     has_headings,
     media_type,
@@ -17,6 +18,7 @@ from lightrag_dagster.readers.language import detect_language, language_codes, l
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
 __all__ = [
+    "UNSUPPORTED",
     "ExtractedText",
     "Figure",
     "Limits",

@@ -12,8 +12,16 @@ from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.formats import format_of
 
 _GZIP = b"\x1f\x8b"
-_SUFFIX = re.compile(r"[^.].*\.(?=[^.]*[A-Za-z])[\w+-]+$", re.ASCII | re.DOTALL)
-"""A name whose end is a suffix: no number, as in `GPL-2.0`, and without other characters, as in `1712.M1.host:2,S`."""
+_SUFFIX = re.compile(r".+\.(?=[^.]*[A-Za-z])[A-Za-z0-9]+|.+~", re.DOTALL)
+"""A name whose end is a suffix: no number, as in `GPL-2.0`, and only letters and digits, unlike `1712.M1.host:2,S`; or
+the mark of an editor's copy."""
+
+_BY_CUSTOM = re.compile(
+    r"(authors|change(s|log)|contribut(ing|ors)|cop(ying|yright)|dockerfile|history|install|licen[cs]e|makefile|news"
+    r"|notice|readme|thanks|todo)\b",
+    re.IGNORECASE,
+)
+"""A name by which a text is known, whatever its suffix, as in `changelog.Debian` and `LICENSE.MIT`."""
 
 _MAILDIR = re.compile(r"\d{9,}\.[A-Z#_a-f\d]+\.", re.ASCII)
 """The begin of a file's name in a maildir: a time and what makes it unique, and then the name of a host."""
@@ -48,9 +56,11 @@ def kind_of_packed(path: str) -> str:
 
 
 def is_told_by_content(path: str) -> bool:
-    """Return True if the name of a file says nothing about its format, as README, or a mail in a maildir."""
+    """Return True if the name of a file does not say its format, as README, or as that of a mail in a maildir."""
     name = _inside(path).rpartition("/")[2]
-    return bool(name) and (not _SUFFIX.fullmatch(name) or bool(_MAILDIR.match(name)))
+    if not name or format_of(name):
+        return bool(_MAILDIR.match(name))
+    return not _SUFFIX.fullmatch(name) or any(one.match(name) for one in (_BY_CUSTOM, _MAILDIR))
 
 
 def recognise(data: bytes, path: str, kind: str, most: int) -> tuple[bytes, str]:
