@@ -18,7 +18,7 @@ the mark of an editor's copy."""
 
 _BY_CUSTOM = re.compile(
     r"(authors|change(s|log)|contribut(ing|ors)|cop(ying|yright)|dockerfile|history|install|licen[cs]e|makefile|news"
-    r"|notice|readme|thanks|todo)\b",
+    r"|notice|readme|thanks|todo)\b(?!.*~$)",
     re.IGNORECASE,
 )
 """A name by which a text is known, whatever its suffix, as in `changelog.Debian` and `LICENSE.MIT`."""
@@ -35,7 +35,7 @@ _HTML = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_MAILBOX = re.compile(rb"\s*From [^\n]*\d:\d\d[^\n]*\r?\n>?[!-9;-~]+:")
+_MAILBOX = re.compile(rb"\s*+From [^\n]{1,200}?\d:\d\d[^\n]{0,100}\n>?[!-9;-~]+:")
 _FIELDS = re.compile(rb"(?:>?From [^\n]*\n)?((?:[!-9;-~]+[ \t]*:[^\n]*\n|[ \t]+\S[^\n]*\n)+)(?:\r?\n|\Z)")
 _FIELD = re.compile(rb"^([!-9;-~]+)[ \t]*:", re.MULTILINE)
 _OF_MAILS = {b"date", b"delivered-to", b"message-id", b"mime-version", b"received", b"return-path", b"subject", b"to"}

@@ -8,7 +8,7 @@ from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.mail import message
 
 # The sender and a time, then a header: a sentence in a mail that begins with the word has neither.
-_BEGIN = re.compile(rb"^From [^\n]*\d:\d\d[^\n]*\r?\n(?=>?[!-9;-~]+[ \t]*:)", re.MULTILINE)
+_BEGIN = re.compile(rb"^From [^\n]{1,200}?\d:\d\d[^\n]{0,100}\n(?=>?[!-9;-~]+[ \t]*:)", re.MULTILINE)
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MAX_REPORTED = 3  # reasons
 
