@@ -30,9 +30,9 @@ from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
 def check_status(console: Console) -> int:
-    """Print a line for each source that is withheld or mostly skipped, and what else is wrong; return 1 if there is any.
+    """Print a line for each source that is withheld or mostly skipped, and what else is wrong; return 1, else 0.
 
-    Else return 0. Work that was not tried yet is left out: the next run does it.
+    Work that was not tried yet is left out: the next run does it.
 
     Raises:
         SourceError: the sources cannot be listed.

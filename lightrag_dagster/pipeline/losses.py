@@ -91,7 +91,8 @@ def unread_warning(source: str, tables: Mapping[str, TableVersion]) -> str | Non
         return None
     return (
         f"{unknown:,} of {counted(documents.rows, 'file', 'files')} of {source} are skipped, since their types are not "
-        f"known; name these in named_sources.{source}.types, or leave the files out by exclude (docs/sources.md)"
+        f"known; name these by types, or leave the files out by exclude: settings of named_sources.{source}, as "
+        "docs/sources.md says under “Types”"
     )
 
 

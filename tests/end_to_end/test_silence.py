@@ -64,6 +64,7 @@ LOSSES: Mapping[str, Files] = {
     "file unreadable": files(alder=b"\xc3\x28"),
     "file unreadable just now": files(),
     "file of another type": files() | {"picture.bin": b"\x00"},
+    "most files of no known type": files() | {f"{place}.bin": b"\x00" for place in ("elm", *PLACES)},
     "file without text": files(alder=""),
     "file unreadable in part": files(
         alder="Zoë Bär repaired the gauge at Station Älv, für Ødegård.".encode() + b" \xc3."

@@ -10,7 +10,9 @@ from lightrag_dagster.readers.formats import FORMATS
 from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
 MOST = 10_000
-MAIL = b"Return-Path: <a@b.example>\nReceived: from x\n\tby y\nFrom: Ida <ida@b.example>\nSubject: Levels\n\nThe gauge.\n"
+MAIL = (
+    b"Return-Path: <a@b.example>\nReceived: from x\n\tby y\nFrom: Ida <ida@b.example>\nSubject: Levels\n\nThe gauge.\n"
+)
 DRAFT = b"From: Ida Wren <ida@b.example>\r\nTo: Per\r\nSubject: Weir\r\n\r\nClosed.\r\n"
 MAILBOX = b"From ida@b.example Tue Mar  4 10:00:00 2025\n" + MAIL
 RST = b"Guide\n=====\n\n.. note:: Read this.\n\nText.\n"
@@ -31,7 +33,7 @@ def kind(data: bytes, path: str, told: str = "") -> str:
 )
 def test_a_name_without_a_suffix_is_told_by_content(name: str) -> None:
     assert is_told_by_content(name)
-    assert kind("Die Wehre an der Ill.\n".encode(), name) == (".txt" if not name.endswith(".rs") else "")
+    assert kind(b"Die Wehre an der Ill.\n", name) == (".txt" if not name.endswith(".rs") else "")
 
 
 @pytest.mark.parametrize(

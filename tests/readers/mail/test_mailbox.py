@@ -82,9 +82,7 @@ def test_a_mail_that_cannot_be_read_costs_itself_alone_and_is_noted() -> None:
     locked = "From: Ida\nContent-Type: multipart/encrypted; boundary=x\n\n--x--\n"
     found = extract(f"{BEGINS[0]}\n{mail('Levels', 'It rose.')}\n{BEGINS[0]}\n{locked}")
     assert "It rose." in found.text
-    assert found.note == (
-        "1 of 2 mails are not read whole: mail 2: protected by S/MIME or PGP; save a copy without it"
-    )
+    assert found.note == ("1 of 2 mails are not read whole: mail 2: protected by S/MIME or PGP; save a copy without it")
     with pytest.raises(UnreadableError, match="protected by S/MIME or PGP"):
         extract(f"{BEGINS[0]}\n{locked}")
 

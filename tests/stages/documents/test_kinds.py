@@ -182,8 +182,14 @@ def test_after_a_change_of_types_a_source_is_as_if_it_was_read_for_the_first_tim
     write(
         tmp_path / "files",
         {
-            **{"a.dat": "# Dated\n\nText.", "README": RIVER, "d/copyright": "Mine.", "guide.txt": RST, "x.pot": "msg"},
-            **{"mail/cur/1:2,S": MAIL.format("Levels", "It rose."), "same.md": FLOOD, "tool": b"\0"},
+            "a.dat": "# Dated\n\nText.",
+            "README": RIVER,
+            "d/copyright": "Mine.",
+            "guide.txt": RST,
+            "x.pot": "msg",
+            "mail/cur/1:2,S": MAIL.format("Levels", "It rose."),
+            "same.md": FLOOD,
+            "tool": b"\0",
         },
     )
     now = time.time() + 60
@@ -191,7 +197,10 @@ def test_after_a_change_of_types_a_source_is_as_if_it_was_read_for_the_first_tim
     for before in TYPES:
         home = f"home {before}"
         read(settings_of(tmp_path, home, types=before))
-        settings, clean = settings_of(tmp_path, home, types=types), settings_of(tmp_path, f"clean {before}", types=types)
+        settings, clean = (
+            settings_of(tmp_path, home, types=types),
+            settings_of(tmp_path, f"clean {before}", types=types),
+        )
         tables = SourceTables(Home.of(settings))
         pending = why_ingest(find_source(settings, "office"), tables, Recipes.of(settings))
         assert (pending == "raw_documents, input changed") == (before != types)
