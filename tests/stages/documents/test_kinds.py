@@ -210,7 +210,7 @@ def test_after_a_change_of_types_a_source_is_as_if_it_was_read_for_the_first_tim
 def test_a_change_of_types_reads_the_files_that_it_concerns_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path / "files", {f"{name}.md": name for name in "abc"} | {"x.dat": "X.", "README": "R.", "tool": b"\0"})
+    write(tmp_path / "files", {"a.md": "A", "b.md": "B", "c.md": "C", "x.dat": "X.", "README": "R.", "tool": b"\0"})
     now = time.time() + 60
     monkeypatch.setattr(time, "time", lambda: now)
     unopened = []
