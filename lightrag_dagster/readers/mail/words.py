@@ -9,6 +9,7 @@ from lightrag_dagster.readers.html.words import words as page_words
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
+from lightrag_dagster.readers.mail.mailbox import mails
 from lightrag_dagster.readers.mail.payloads import payload
 
 
@@ -29,3 +30,9 @@ def eml(data: bytes) -> Iterator[str]:
             yield text
         elif text.strip():
             yield from page_words(text)
+
+
+def mbox(data: bytes) -> Iterator[str]:
+    """Yield each text of the mails of a mailbox."""
+    for mail in mails(data):
+        yield from eml(mail)
