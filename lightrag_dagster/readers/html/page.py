@@ -5,16 +5,19 @@ import re
 from base64 import b64decode
 from dataclasses import replace
 
-import trafilatura
 from lxml import etree
 from lxml import html as lxml_html
-from trafilatura.settings import use_config
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.html.article import extract_article
 from lightrag_dagster.readers.html.blocks import make_paragraphs
+from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
+from lightrag_dagster.readers.html.marks import write_marks
+from lightrag_dagster.readers.html.passages import passages
+from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.formulas import as_text
@@ -28,15 +31,9 @@ _CHARSET = re.compile(
 )
 _CHARSET_WITHIN = 4096
 
-# By default a main text under 250 characters is given up for all text of the page, menus included.
-_CONFIG = use_config()
-_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
-
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_NO_LETTERS = re.compile(r"[\W_]+")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
@@ -87,30 +84,19 @@ def _main_content(page: str, figures: Figures | None) -> Content:
             link.drop_tree()
     properties = _properties(tree)
     _write_formulas(tree)
-    _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
     if is_cut_short(tree):
         return Content(_all_text(page), properties)
+    found = passages(tree)
+    write_marks(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
-    markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
-
-
-def _keep_sections(tree: lxml_html.HtmlElement) -> None:
-    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
-
-    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
-    """
-    for section in tree.iter("section", "div"):
-        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
-        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
-            del section.attrib["id"]
-
-
-def _letters(text: str) -> str:
-    return _NO_LETTERS.sub("", text).casefold()
+    tidy_lists(tree)
+    keep_sections(tree)
+    markdown = extract_article(_with_main(tree), found)
+    text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", "")) if markdown else _all_text(page)
+    return Content(text, properties)
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:

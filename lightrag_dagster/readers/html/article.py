@@ -1,0 +1,109 @@
+"""The article of a page: what trafilatura takes for it, with what it passes over by mistake."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from copy import deepcopy
+
+import trafilatura
+from lxml import html as lxml_html
+from trafilatura.settings import use_config
+
+from lightrag_dagster.readers.html.passages import Passage, is_apart
+from lightrag_dagster.readers.html.sections import letters
+
+# By default a main text under 250 characters is given up for all text of the page, menus included.
+_CONFIG = use_config()
+_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
+
+_FEW = 0.5  # share of the page's prose; a text with less may be of the wrong part
+_MOST_OF_IT = 0.8  # share of the prose that the right part has
+_DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
+_SHORT = 1000  # letters
+_MOST_LEADS = 4  # paragraphs
+_MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
+_IN_SCRIPTS = re.compile(r'articleBody|HowToStep|recipeInstructions|"acceptedAnswer"')
+_KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start", "lang"}
+
+
+def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> str:
+    """Return the main text of a prepared page as Markdown, "" if there is none."""
+    text = _extract(tree)
+    sentences = [one for one in found if one.is_sentence]
+    prose = [one for one in sentences if one.is_prose]
+    total = sum(len(one.letters) for one in prose)
+    kept = _kept(prose, text)
+    if kept < _FEW * total:
+        other = _extract(_part(tree, prose, total))
+        doubtful = [one for one in sentences if one.named]
+        if _kept(prose, other) > kept + _DOUBTFUL * _kept(doubtful, text):
+            text = other
+    if len(letters(text)) < _SHORT and (said := _in_scripts(tree)) and len(letters(said)) > 2 * len(letters(text)):
+        return said
+    return _with_lead(text, found)
+
+
+def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
+    return trafilatura.extract(tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=fast) or ""
+
+
+def _kept(passages: Sequence[Passage], text: str) -> int:
+    """Return the number of letters of the passages that are in a text."""
+    key = letters(text)
+    return sum(len(one.letters) for one in passages if one.letters in key)
+
+
+def _part(tree: lxml_html.HtmlElement, prose: Sequence[Passage], total: int) -> lxml_html.HtmlElement:
+    """Return a page of the smallest part that has most of the prose, without names and what is apart by itself."""
+    amounts = Counter[lxml_html.HtmlElement]()
+    for one in prose:
+        amounts.update(dict.fromkeys(one.element.iterancestors(), len(one.letters)))
+    within = [element for element, amount in amounts.items() if amount >= _MOST_OF_IT * total]
+    part = max(within, key=lambda element: sum(1 for _ in element.iterancestors()), default=tree)
+    main = deepcopy(part)
+    main.tail = None
+    for element in list(main.iterdescendants()):
+        if is_apart(element) and element.getparent() is not None:
+            element.drop_tree()
+    for element in main.iter():
+        for name in set(element.attrib) - _KEPT_ATTRIBUTES:
+            del element.attrib[name]
+        if element.tag in ("article", "header", "section", "main"):
+            element.tag = "div"
+    page = lxml_html.document_fromstring("<html><body></body></html>")
+    main.tag = "main"
+    page.find("body").append(main)
+    return page
+
+
+def _in_scripts(tree: lxml_html.HtmlElement) -> str:
+    """Return the article that a page has only as data for its scripts."""
+    scripts = tree.iterfind('.//script[@type="application/ld+json"]')
+    if not any(_IN_SCRIPTS.search(script.text or "") for script in scripts):
+        return ""
+    body, _, _ = trafilatura.baseline(tree)
+    return "\n\n".join(map(str, filter(None, (paragraph.text for paragraph in body))))
+
+
+def _with_lead(text: str, found: Sequence[Passage]) -> str:
+    """Return a text with the sentences between the page's heading and its beginning, which frames of articles part."""
+    key = letters(text)
+    begin = next((place for place, one in enumerate(found) if one.is_prose and one.letters in key), None)
+    if begin is None:
+        return text
+    headings = [place for place, one in enumerate(found[:begin]) if one.tag == "h1"]
+    if not headings:
+        return text
+    lead = [one for one in found[headings[-1] + 1 : begin] if _leads(one) and one.letters not in key]
+    if not lead or len(lead) > _MOST_LEADS:
+        return text
+    heading = found[headings[-1]]
+    said = "\n\n".join(_MARKED.sub(r"\\\1", one.text, count=1) if _MARKED.match(one.text) else one.text for one in lead)
+    first, _, rest = text.partition("\n")
+    if first.startswith("#") and letters(first) == heading.letters:
+        return f"{first}\n\n{said}\n{rest}"
+    return f"{said}\n\n{text}"
+
+
+def _leads(one: Passage) -> bool:
+    return one.is_prose
