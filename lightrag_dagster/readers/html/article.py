@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 
 import trafilatura
@@ -19,8 +19,10 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 _FEW = 0.5  # share of the page's prose; a text with less may be of the wrong part
 _MOST_OF_IT = 0.8  # share of the prose that the right part has
 _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
-_SHORT = 1000  # letters
 _MOST_LEADS = 4  # paragraphs
+_ARTICLE = 3  # sentences; a text with fewer is kept to its end
+_OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
+_LINKED = 0.3  # share of the letters
 _MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
 _IN_SCRIPTS = re.compile(r'articleBody|HowToStep|recipeInstructions|"acceptedAnswer"')
 _KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start", "lang"}
@@ -38,9 +40,9 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
         doubtful = [one for one in sentences if one.named]
         if _kept(prose, other) > kept + _DOUBTFUL * _kept(doubtful, text):
             text = other
-    if len(letters(text)) < _SHORT and (said := _in_scripts(tree)) and len(letters(said)) > 2 * len(letters(text)):
-        return said
-    return _with_lead(text, found)
+    if len(letters(said := _in_scripts(tree))) > 2 * len(letters(text)):
+        text = said
+    return _without_end(_with_lead(text, found), found)
 
 
 def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
@@ -88,13 +90,13 @@ def _in_scripts(tree: lxml_html.HtmlElement) -> str:
 def _with_lead(text: str, found: Sequence[Passage]) -> str:
     """Return a text with the sentences between the page's heading and its beginning, which frames of articles part."""
     key = letters(text)
-    begin = next((place for place, one in enumerate(found) if one.is_prose and one.letters in key), None)
+    begin = next((place for place, one in enumerate(found) if one.is_sentence and one.letters in key), None)
     if begin is None:
         return text
     headings = [place for place, one in enumerate(found[:begin]) if one.tag == "h1"]
     if not headings:
         return text
-    lead = [one for one in found[headings[-1] + 1 : begin] if _leads(one) and one.letters not in key]
+    lead = [one for one in found[headings[-1] + 1 : begin] if one.is_prose and one.letters not in key]
     if not lead or len(lead) > _MOST_LEADS:
         return text
     heading = found[headings[-1]]
@@ -105,5 +107,19 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
     return f"{said}\n\n{text}"
 
 
-def _leads(one: Passage) -> bool:
-    return one.is_prose
+def _without_end(text: str, found: Sequence[Passage]) -> str:
+    """Return a text without what leads on to other pages at its end: headings with nothing below, and link lines."""
+    said = {one.letters: one for one in found}
+    lines = text.split("\n")
+    end = len(lines)
+    while end and (not lines[end - 1].strip() or _leads_on(lines[end - 1], said)):
+        end -= 1
+    rest = "\n".join(lines[:end])
+    return rest if sum(one.letters in letters(rest) for one in found if one.is_sentence) >= _ARTICLE else text
+
+
+def _leads_on(line: str, said: Mapping[str, Passage]) -> bool:
+    if line.startswith("#"):
+        return True
+    one = said.get(letters(line))
+    return one is not None and one.tag not in _OWN_LINES and one.linked > _LINKED * len(one.letters)

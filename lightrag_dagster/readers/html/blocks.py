@@ -13,6 +13,8 @@ _FRAMES = ("article", "body", "center", "details", "form", "header", "main", "se
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
+_LINKED = 0.8  # share of the text
+
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
@@ -31,7 +33,7 @@ def make_paragraph(block: lxml_html.HtmlElement) -> None:
     """Turn a `div` with only text and inline elements into a `p`; wrap such text between the blocks of others in `p`."""
     children = list(block)
     if block.tag == "div" and not any(child.tag in BLOCKS for child in children):
-        block.tag = "p" if _has_content(block) else block.tag
+        block.tag = "p" if _has_content(block) and not _is_linked(block) else block.tag
         return
     paragraph = lxml_html.Element("p")
     paragraph.text, block.text = block.text, None
@@ -58,6 +60,12 @@ def _place(
 
 def _has_content(paragraph: lxml_html.HtmlElement) -> bool:
     return any(map(str.isalnum, paragraph.text or "")) or any(child.tag not in _INVISIBLE for child in paragraph)
+
+
+def _is_linked(block: lxml_html.HtmlElement) -> bool:
+    """Return True if a block is nothing but links, as menus are."""
+    links = [link for link in block.iter("a") if link.get("href")]
+    return bool(links) and sum(len(link.text_content()) for link in links) > _LINKED * len(block.text_content().strip())
 
 
 def _move_captions(tree: lxml_html.HtmlElement) -> None:

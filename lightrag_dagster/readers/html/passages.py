@@ -16,7 +16,7 @@ _ROLES = {"navigation", "contentinfo", "complementary", "search", "dialog", "ale
 _KINDS = (
     r"nav\w*|\w*menu\w*|bread-?crumbs?|\w*footer\w*|\w*sidebar\w*|cookies?\w*|consent\w*|gdpr\w*|shar\w+|social\w*"
     r"|newsletter\w*|subscri\w+|comments?|respond|disqus\w*|related\w*|recommend\w*|teasers?|promo\w*|ads?|advert\w*"
-    r"|banner\w*|popup\w*|modal\w*|overlay\w*|widget\w*|pagination|pager|toolbar|login\w*|paywall\w*|tags?|author\w*"
+    r"|banner\w*|popup\w*|modal\w*|overlay\w*|widget\w*|pagination|pager|toolbar|login\w*|tags?|author\w*"
     r"|bio|hidden|print-only|no-?print|site-header|masthead|search\w*"
 )
 _NAMES = re.compile(
@@ -27,6 +27,8 @@ _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _SENTENCE = re.compile(r"[^\W\d_]\S*\s+\S.*[.!?…:。！？؟।]|[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
+_ITEMS = {"li", "td", "dd"}
+_LEAST_OF_ITEM = 12  # letters
 _LEAST = 40  # letters of prose; CJK has more in each
 
 
@@ -35,7 +37,7 @@ class Passage:
     """The text between two line ends of a page.
 
     `element` is the one whose line it begins, `linked` the number of letters in links. It is `apart` in a part that is
-    no content by its element, and `named` in one that is none by its name.
+    no content by its kind or role, and `named` in one that is none by its name.
     """
 
     text: str
@@ -43,13 +45,13 @@ class Passage:
     linked: int
     element: lxml_html.HtmlElement
     tag: str
-    apart: bool
+    apart: bool = False
     named: bool = False
 
     @property
     def is_prose(self) -> bool:
         """True if it is a sentence or more of what is content."""
-        return self.is_sentence and not self.apart and not self.named
+        return (self.is_sentence or self._is_item) and not self.apart and not self.named
 
     @property
     def is_sentence(self) -> bool:
@@ -61,45 +63,53 @@ class Passage:
             and bool(_SENTENCE.search(self.text))
         )
 
+    @property
+    def _is_item(self) -> bool:
+        """True for an item or a cell of more than a word, and without links."""
+        return self.tag in _ITEMS and not self.linked and len(self.letters) >= _LEAST_OF_ITEM
+
 
 def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
     """Return the passages of a page in order."""
     found = list[Passage]()
     texts, linked = list[str](), 0
-    place, outside = tree, False
-    apart = links = invisible = 0  # how many such elements are open
-    opened = list[tuple[int, int, int, int]]()
-    parts = list[tuple[int, int]]()  # those of a name that is no content's: the numbers of their passages
+    place = tree
+    links = invisible = 0  # how many such elements are open
+    opened = list[tuple[int, int, int]]()
+    parts = list[tuple[lxml_html.HtmlElement, int, int]]()  # with the numbers of their passages
     for event, element in etree.iterwalk(tree, events=("start", "end")):
         name = element.tag
         if name in _LINES:
             text = " ".join("".join(texts).split())
             if text and (key := letters(text)):
-                found.append(Passage(text, key, linked, place, place.tag, outside))
-            texts, linked = [], 0
+                found.append(Passage(text, key, linked, place, place.tag))
+            texts, linked, place = [], 0, element
         if event == "start":
-            named = name in _LINES and name not in _CONTENT and is_named_apart(element)
-            opened.append((apart, links, invisible, len(found) if named else -1))
-            apart += is_apart(element)
+            opened.append((links, invisible, len(found)))
             links += name == "a"
             invisible += name in _INVISIBLE
             text = element.text
         else:
-            apart, links, invisible, begin = opened.pop()
-            if begin >= 0:
-                parts.append((begin, len(found)))
+            links, invisible, begin = opened.pop()
+            if len(found) > begin and name in _LINES and (is_apart(element) or _is_named_apart(element)):
+                parts.append((element, begin, len(found)))
             text = element.tail
-        if name in _LINES:
-            place, outside = element, bool(apart)
         if text and not invisible:
             texts.append(text)
             linked += sum(map(str.isalnum, text)) if links else 0
-    most = sum(len(one.letters) for one in found) / 2
-    for begin, end in parts:
-        if sum(len(one.letters) for one in found[begin:end]) <= most:  # otherwise the page is in it, whatever its name
-            for one in found[begin:end]:
-                one.named = True
+    _set_apart(found, parts)
     return found
+
+
+def _set_apart(found: list[Passage], parts: list[tuple[lxml_html.HtmlElement, int, int]]) -> None:
+    """Mark the passages of parts, except of those that hold the page by mistake: its main part, or most of its text."""
+    most = sum(len(one.letters) for one in found) / 2
+    for element, begin, end in parts:
+        if sum(len(one.letters) for one in found[begin:end]) > most or element.find(".//main") is not None:
+            continue
+        by_kind = is_apart(element)
+        for one in found[begin:end]:
+            one.apart, one.named = one.apart or by_kind, one.named or not by_kind
 
 
 def is_apart(element: lxml_html.HtmlElement) -> bool:
@@ -107,7 +117,9 @@ def is_apart(element: lxml_html.HtmlElement) -> bool:
     return element.tag in _APART or element.get("role") in _ROLES
 
 
-def is_named_apart(element: lxml_html.HtmlElement) -> bool:
+def _is_named_apart(element: lxml_html.HtmlElement) -> bool:
     """Return True if an element is no content by its name, or hidden."""
+    if element.tag in _CONTENT:
+        return False
     names = f"{element.get('class') or ''} {element.get('id') or ''}"
     return bool(_NAMES.search(names)) or bool(_HIDDEN.search(element.get("style") or ""))
