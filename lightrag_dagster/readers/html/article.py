@@ -22,7 +22,7 @@ _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
 _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
 _OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
-_LINKED = 0.3  # share of the letters
+_LINKED = 0.8  # share of the letters
 _MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
 _IN_SCRIPTS = re.compile(r'articleBody|HowToStep|recipeInstructions|"acceptedAnswer"')
 _KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start", "lang"}
@@ -42,7 +42,7 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
             text = other
     if len(letters(said := _in_scripts(tree))) > 2 * len(letters(text)):
         text = said
-    return _without_end(_with_lead(text, found), found)
+    return _without_leads(_with_lead(text, found), found)
 
 
 def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
@@ -107,19 +107,33 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
     return f"{said}\n\n{text}"
 
 
-def _without_end(text: str, found: Sequence[Passage]) -> str:
-    """Return a text without what leads on to other pages at its end: headings with nothing below, and link lines."""
+def _without_leads(text: str, found: Sequence[Passage]) -> str:
+    """Return an article without what leads on to other pages: paragraphs that are links; at its end, labels of links."""
     said = {one.letters: one for one in found}
     lines = text.split("\n")
-    end = len(lines)
-    while end and (not lines[end - 1].strip() or _leads_on(lines[end - 1], said)):
-        end -= 1
-    rest = "\n".join(lines[:end])
-    return rest if sum(one.letters in letters(rest) for one in found if one.is_sentence) >= _ARTICLE else text
+    begin = next((place for place, line in enumerate(lines) if _is_sentence(line, said)), len(lines))
+    lines = lines[:begin] + [line for line in lines[begin:] if not _is_link(line, said)]
+    while lines and (not lines[-1].strip() or _is_label(lines[-1], said)):
+        del lines[-1]
+    rest = "\n".join(lines)
+    key = letters(rest)
+    sentences = sum(one.is_sentence for one in found if one.letters in key)
+    return rest if sentences >= _ARTICLE and len(rest) >= _MOST_OF_IT * len(text) else text
 
 
-def _leads_on(line: str, said: Mapping[str, Passage]) -> bool:
-    if line.startswith("#"):
-        return True
+def _is_sentence(line: str, said: Mapping[str, Passage]) -> bool:
+    one = said.get(letters(line))
+    return one is not None and one.is_sentence
+
+
+def _is_link(line: str, said: Mapping[str, Passage]) -> bool:
     one = said.get(letters(line))
     return one is not None and one.tag not in _OWN_LINES and one.linked > _LINKED * len(one.letters)
+
+
+def _is_label(line: str, said: Mapping[str, Passage]) -> bool:
+    """Return True for a heading, a line before a colon, and a few words that are in no paragraph or item."""
+    if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
+        return True
+    one = said.get(letters(line))
+    return one is not None and one.tag not in _OWN_LINES and not one.is_sentence and (one.tag != "p" or one.linked > 0)

@@ -6,7 +6,7 @@ from lxml import html as lxml_html
 from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_NO_LETTERS = re.compile(r"[\W_]+")
+_LETTERS = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
@@ -47,4 +47,4 @@ def is_prose(section: lxml_html.HtmlElement) -> bool:
 
 def letters(text: str) -> str:
     """Return a text's letters and digits alone, without case: what is compared where marks and spaces may differ."""
-    return _NO_LETTERS.sub("", text).casefold()
+    return "".join(_LETTERS.findall(text)).casefold()
