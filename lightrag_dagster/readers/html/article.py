@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 
 import trafilatura
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.readers.html.passages import Passage, is_apart
+from lightrag_dagster.readers.html.passages import Passage, is_apart, is_named_apart
 from lightrag_dagster.readers.html.sections import letters
 
 # By default a main text under 250 characters is given up for all text of the page, menus included.
@@ -18,6 +18,9 @@ _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
 
 _FEW = 0.5  # share of the page's prose; a text with less may be of the wrong part
 _MOST_OF_IT = 0.8  # share of the prose that the right part has
+_LISTED = 0.15  # share
+_GONE = 0.2  # share of what was found
+_LITTLE = 0.1  # share of what another part has
 _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
 _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
@@ -31,14 +34,12 @@ _KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start"
 def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> str:
     """Return the main text of a prepared page as Markdown, "" if there is none."""
     text = _extract(tree)
-    sentences = [one for one in found if one.is_sentence]
-    prose = [one for one in sentences if one.is_prose]
-    total = sum(len(one.letters) for one in prose)
+    prose = [one for one in found if one.is_prose]
     kept = _kept(prose, text)
-    if kept < _FEW * total:
-        other = _extract(_part(tree, prose, total))
-        doubtful = [one for one in sentences if one.named]
-        if _kept(prose, other) > kept + _DOUBTFUL * _kept(doubtful, text):
+    if _is_little(prose, kept):
+        other = _extract(_part(tree, prose), fast=True)
+        doubtful = _kept([one for one in found if one.is_sentence and one.named], text)
+        if _is_better(_kept(prose, other), kept, _DOUBTFUL * _amount(doubtful)):
             text = other
     if len(letters(said := _in_scripts(tree))) > 2 * len(letters(text)):
         text = said
@@ -49,23 +50,41 @@ def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
     return trafilatura.extract(tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=fast) or ""
 
 
-def _kept(passages: Sequence[Passage], text: str) -> int:
-    """Return the number of letters of the passages that are in a text."""
+def _kept(passages: Sequence[Passage], text: str) -> list[Passage]:
+    """Return the passages that are in a text."""
     key = letters(text)
-    return sum(len(one.letters) for one in passages if one.letters in key)
+    return [one for one in passages if one.letters in key]
 
 
-def _part(tree: lxml_html.HtmlElement, prose: Sequence[Passage], total: int) -> lxml_html.HtmlElement:
+def _amount(passages: Iterable[Passage]) -> int:
+    return sum(len(one.letters) for one in passages)
+
+
+def _is_little(prose: Sequence[Passage], kept: Sequence[Passage]) -> bool:
+    """Return True if less than half of the page's prose is kept, or none of a good part of it that is in lists."""
+    items, kept_items = ([one for one in passages if not one.is_sentence] for passages in (prose, kept))
+    total, listed = _amount(prose), _amount(items)
+    return _amount(kept) < _FEW * total or (listed > _LISTED * total and _amount(kept_items) < _LISTED * listed)
+
+
+def _is_better(other: Sequence[Passage], kept: Sequence[Passage], doubtful: float) -> bool:
+    """Return True if another part of the page has more of its prose, and what was found, unless that was little."""
+    both = {one.letters for one in other}
+    gone = _amount(one for one in kept if one.letters not in both)
+    return _amount(other) > _amount(kept) + doubtful and gone <= max(_GONE * _amount(kept), _LITTLE * _amount(other))
+
+
+def _part(tree: lxml_html.HtmlElement, prose: Sequence[Passage]) -> lxml_html.HtmlElement:
     """Return a page of the smallest part that has most of the prose, without names and what is apart by itself."""
     amounts = Counter[lxml_html.HtmlElement]()
     for one in prose:
-        amounts.update(dict.fromkeys(one.element.iterancestors(), len(one.letters)))
-    within = [element for element, amount in amounts.items() if amount >= _MOST_OF_IT * total]
+        amounts.update(dict.fromkeys((one.element, *one.element.iterancestors()), len(one.letters)))
+    within = [element for element, amount in amounts.items() if amount >= _MOST_OF_IT * _amount(prose)]
     part = max(within, key=lambda element: sum(1 for _ in element.iterancestors()), default=tree)
     main = deepcopy(part)
     main.tail = None
-    for element in list(main.iterdescendants()):
-        if is_apart(element) and element.getparent() is not None:
+    for original, element in list(zip(part.iter(), main.iter(), strict=True))[1:]:
+        if (is_apart(element) or (original not in amounts and is_named_apart(element))) and element.getparent() is not None:
             element.drop_tree()
     for element in main.iter():
         for name in set(element.attrib) - _KEPT_ATTRIBUTES:

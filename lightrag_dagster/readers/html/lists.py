@@ -4,6 +4,8 @@ import re
 
 from lxml import html as lxml_html
 
+from lightrag_dagster.readers.html.passages import is_named_apart
+
 NUMBERED = "\ue001"
 """The mark before the number of an item until the page is Markdown; the bullet before it goes with it."""
 
@@ -21,7 +23,7 @@ def tidy_lists(tree: lxml_html.HtmlElement) -> None:
     for ordered in list(tree.iter("ol")):
         _number(ordered)
     for one in list(tree.iter(*_LISTS)):
-        if _is_between_paragraphs(one):
+        if not is_named_apart(one) and _is_between_paragraphs(one):
             for link in list(one.iter("a")):
                 link.drop_tag()
 

@@ -9,6 +9,8 @@ _LINES = ("p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6",
 _DROPPED = ("button", "label", "output", "time", "noindex", "meter", "blink")  # by the extraction, with their text
 _PLAIN = ("u", "ins", "bdi")
 _FIELDS = "input", "select", "textarea"
+_NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "noscript"}
+_SENTENCE = 20  # letters
 _QUOTES = "“{}”"
 
 
@@ -94,19 +96,18 @@ def _is_box(field: lxml_html.HtmlElement) -> bool:
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element stands in a line of text, with words before or behind it."""
-    line = next((one for one in element.iterancestors() if one.tag in _LINES or one.tag in BLOCKS), None)
-    if line is None:
-        return False
-    around, inside = _letters(line), _letters(element)
-    for other in line.iter("button", "a", "time"):
-        if other is not element and element not in other.iterancestors() and other not in element.iterancestors():
-            inside += _letters(other)
-    return around > inside
-
-
-def _letters(element: lxml_html.HtmlElement) -> int:
-    return sum(map(str.isalnum, element.text_content()))
+    """Return True if an element stands in a line of text, with words before or behind it; a date, in a sentence."""
+    least = _SENTENCE if element.tag == "time" else 1
+    place = element
+    while (parent := place.getparent()) is not None:
+        texts = [parent.text, *(child.tail for child in parent)]
+        texts += [one.text_content() for one in parent if one is not place and one.tag not in _NO_TEXT]
+        if sum(sum(map(str.isalnum, text)) for text in texts if text) >= least:
+            return True
+        if parent.tag in _LINES or parent.tag in BLOCKS:
+            return False
+        place = parent
+    return False
 
 
 def _append(element: lxml_html.HtmlElement, text: str) -> None:

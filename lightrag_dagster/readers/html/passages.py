@@ -11,7 +11,10 @@ from lightrag_dagster.readers.html.sections import letters
 
 _LINES = BLOCKS | {"body", "br", "dd", "dt", "figcaption", "html", "li", "summary", "caption", "tr", "td", "th", "tbody"}
 _INVISIBLE = {"head", "script", "style", "template"}
-_APART = {"nav", "aside", "footer", "menu", "dialog", "form", "button", "select", "noscript", "label", "datalist", "svg"}
+_APART = {
+    *("aside", "button", "datalist", "dialog", "figcaption", "footer", "form", "label", "menu", "nav", "noscript"),
+    *("select", "svg"),
+}
 _ROLES = {"navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "banner", "alert"}
 _KINDS = (
     r"nav\w*|\w*menu\w*|bread-?crumbs?|\w*footer\w*|\w*sidebar\w*|cookies?\w*|consent\w*|gdpr\w*|shar\w+|social\w*"
@@ -20,7 +23,7 @@ _KINDS = (
     r"|bio|hidden|print-only|no-?print|site-header|masthead|search\w*"
 )
 _NAMES = re.compile(
-    rf"(?:^|\s|(?<!\bno)(?<!\bwith)(?<!\bhas)(?<!\bbelow)(?<!\babove)(?<!\bto)[-_])(?:{_KINDS})(?=$|[\s_-])", re.IGNORECASE
+    rf"(?:^|\s|(?<!\bno)(?<!\bwith)(?<!\bhas)(?<!\bbelow)(?<!\babove)(?<!\bto)(?<!\belementor)[-_])(?:{_KINDS})(?=$|[\s_-])", re.IGNORECASE
 )
 _CONTENT = {"article", "main", "body", "html"}
 _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
@@ -91,7 +94,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
             text = element.text
         else:
             links, invisible, begin = opened.pop()
-            if len(found) > begin and name in _LINES and (is_apart(element) or _is_named_apart(element)):
+            if len(found) > begin and name in _LINES and (is_apart(element) or is_named_apart(element)):
                 parts.append((element, begin, len(found)))
             text = element.tail
         if text and not invisible:
@@ -102,12 +105,14 @@ def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
 
 
 def _set_apart(found: list[Passage], parts: list[tuple[lxml_html.HtmlElement, int, int]]) -> None:
-    """Mark the passages of parts, except of those that hold the page by mistake: its main part, or most of its text."""
+    """Mark the passages of parts, except of those that hold the page itself: its main part, heading, or most text."""
     most = sum(len(one.letters) for one in found) / 2
     for element, begin, end in parts:
         if sum(len(one.letters) for one in found[begin:end]) > most or element.find(".//main") is not None:
             continue
         by_kind = is_apart(element)
+        if not by_kind and element.find(".//h1") is not None:
+            continue
         for one in found[begin:end]:
             one.apart, one.named = one.apart or by_kind, one.named or not by_kind
 
@@ -117,7 +122,7 @@ def is_apart(element: lxml_html.HtmlElement) -> bool:
     return element.tag in _APART or element.get("role") in _ROLES
 
 
-def _is_named_apart(element: lxml_html.HtmlElement) -> bool:
+def is_named_apart(element: lxml_html.HtmlElement) -> bool:
     """Return True if an element is no content by its name, or hidden."""
     if element.tag in _CONTENT:
         return False
