@@ -24,6 +24,7 @@ _LITTLE = 0.1  # share of what another part has
 _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
 _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
+_TITLE = 40  # letters; a shorter link in a text is rather of it than the title of another
 _OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
 _LINKED = 0.8  # share of the letters
 _MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
@@ -131,8 +132,8 @@ def _without_leads(text: str, found: Sequence[Passage]) -> str:
     said = {one.letters: one for one in found}
     lines = text.split("\n")
     begin = next((place for place, line in enumerate(lines) if _is_sentence(line, said)), len(lines))
-    lines = lines[:begin] + [line for line in lines[begin:] if not _is_link(line, said)]
-    while lines and (not lines[-1].strip() or _is_label(lines[-1], said)):
+    lines = lines[:begin] + [line for line in lines[begin:] if not _is_link(line, said, _TITLE)]
+    while lines and (not lines[-1].strip() or _is_link(lines[-1], said) or _is_label(lines[-1], said)):
         del lines[-1]
     rest = "\n".join(lines)
     key = letters(rest)
@@ -145,9 +146,9 @@ def _is_sentence(line: str, said: Mapping[str, Passage]) -> bool:
     return one is not None and one.is_sentence
 
 
-def _is_link(line: str, said: Mapping[str, Passage]) -> bool:
+def _is_link(line: str, said: Mapping[str, Passage], least: int = 0) -> bool:
     one = said.get(letters(line))
-    return one is not None and one.tag not in _OWN_LINES and one.linked > _LINKED * len(one.letters)
+    return one is not None and len(one.letters) >= least and one.tag not in _OWN_LINES and one.linked > _LINKED * len(one.letters)
 
 
 def _is_label(line: str, said: Mapping[str, Passage]) -> bool:

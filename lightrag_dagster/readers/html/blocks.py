@@ -17,12 +17,16 @@ _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
 _TEXT = ("table", "pre", "blockquote", "p", "ul", "ol")
 _NUMBERED = re.compile(r"\s*[^\W\d_]{1,12}\.?\s*\d+")
+_LONG = 500  # characters; a heading with paragraphs has fewer
 _LINKED = 0.8  # share of the text
 
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
     for heading in tree.iter(*_HEADINGS):
+        if len(heading.text_content()) > _LONG and heading.find(".//p") is not None:  # one that is not closed
+            heading.tag = "div"
+            continue
         for block in heading.iter("div", "p"):
             block.tag = "span"
     for inline in tree.iter("span", "font"):

@@ -18,9 +18,9 @@ _APART = {
 _ROLES = {"navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "banner", "alert"}
 _KINDS = (
     r"nav\w*|\w*menu\w*|bread-?crumbs?|\w*footer\w*|\w*sidebar\w*|cookies?\w*|consent\w*|gdpr\w*|shar\w+|social\w*"
-    r"|newsletter\w*|subscri\w+|comments?|respond|disqus\w*|related\w*|recommend\w*|teasers?|promo\w*|ads?|advert\w*"
+    r"|newsletter\w*|subscri\w+|comments?|respond|disqus\w*|related\w*|recommend\w*|teasers?|promos?|promotions?|ads?|advert\w*"
     r"|banner\w*|popup\w*|modal\w*|overlay\w*|widget\w*|pagination|pager|toolbar|login\w*|tags?|author\w*"
-    r"|bio|hidden|print-only|no-?print|site-header|masthead|search\w*"
+    r"|bio|print-only|no-?print|site-header|masthead|search\w*"
 )
 _NAMES = re.compile(
     rf"(?:^|\s|(?<!\bno)(?<!\bwith)(?<!\bhas)(?<!\bbelow)(?<!\babove)(?<!\bto)(?<!\belementor)[-_])(?:{_KINDS})(?=$|[\s_-])", re.IGNORECASE

@@ -21,10 +21,10 @@ def keep_sections(tree: lxml_html.HtmlElement) -> None:
         if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
             del section.attrib["id"]
     for article in _articles(tree):
-        for expression in _DISCARDED:
-            for section in expression(article):
-                if is_prose(section):
-                    section.attrib.clear()
+        discarded = {section for expression in _DISCARDED for section in expression(article)}
+        for section in discarded:
+            if is_prose(section) and not any(around in discarded for around in section.iterancestors()):
+                section.attrib.clear()
         for aside in article.iter("aside"):
             if is_prose(aside):
                 aside.tag = "div"
