@@ -117,8 +117,9 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
     if not headings:
         return text
     lead = [one for one in found[headings[-1] + 1 : begin] if one.is_prose and one.letters not in key]
-    if not lead or len(lead) > _MOST_LEADS:
+    if not lead:
         return text
+    lead = lead if len(lead) <= _MOST_LEADS else lead[:1]  # many are rather something else
     heading = found[headings[-1]]
     said = "\n\n".join(_MARKED.sub(r"\\\1", one.text, count=1) if _MARKED.match(one.text) else one.text for one in lead)
     first, _, rest = text.partition("\n")

@@ -23,10 +23,9 @@ _LINKED = 0.8  # share of the text
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
-    for heading in tree.iter(*_HEADINGS):
-        if len(heading.text_content()) > _LONG and heading.find(".//p") is not None:  # one that is not closed
-            heading.tag = "div"
-            continue
+    for heading in list(tree.iter(*_HEADINGS)):
+        if len(heading.text_content()) > _LONG:
+            _close(heading)
         for block in heading.iter("div", "p"):
             block.tag = "span"
     for inline in tree.iter("span", "font"):
@@ -35,6 +34,17 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     _move_captions(tree)
     for block in list(tree.iter("div", *_FRAMES)):
         make_paragraph(block)
+
+
+def _close(heading: lxml_html.HtmlElement) -> None:
+    """End a heading that the page does not end before its first block."""
+    first = next((child for child in heading if child.tag in BLOCKS), None)
+    if first is None:
+        return
+    after = lxml_html.Element("div")
+    after.extend([first, *first.itersiblings()])
+    after.tail, heading.tail = heading.tail, None
+    heading.addnext(after)
 
 
 def make_paragraph(block: lxml_html.HtmlElement) -> None:
