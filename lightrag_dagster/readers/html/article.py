@@ -47,6 +47,22 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
     return _without_leads(_with_lead(text, found), found)
 
 
+def left_out(text: str, found: Sequence[Passage]) -> list[str]:
+    """Return the passages that a text lacks for a reason: menus, links, comments, and what stands around the article.
+
+    Sentences that are none of these should be in it, and so should everything between its beginning and its end.
+    """
+    key = letters(text)
+    kept = [one.letters in key for one in found]
+    content = [place for place, one in enumerate(found) if kept[place] and one.is_prose]
+    begin, end = (content[0], content[-1]) if content else (0, -1)
+    return [
+        one.text
+        for place, one in enumerate(found)
+        if not kept[place] and not one.is_prose and (one.is_no_content or not begin <= place <= end)
+    ]
+
+
 def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
     return trafilatura.extract(tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=fast) or ""
 

@@ -10,7 +10,7 @@ from lightrag_dagster.readers.html.blocks import BLOCKS
 from lightrag_dagster.readers.html.sections import letters
 
 _LINES = BLOCKS | {"body", "br", "dd", "dt", "figcaption", "html", "li", "summary", "caption", "tr", "td", "th", "tbody"}
-_INVISIBLE = {"head", "script", "style", "template"}
+_INVISIBLE = {"head", "script", "style", "template", "rt", "rp"}
 _APART = {
     *("aside", "button", "datalist", "dialog", "figcaption", "footer", "form", "label", "menu", "nav", "noscript"),
     *("select", "svg"),
@@ -54,7 +54,12 @@ class Passage:
     @property
     def is_prose(self) -> bool:
         """True if it is a sentence or more of what is content."""
-        return (self.is_sentence or self._is_item) and not self.apart and not self.named
+        return (self.is_sentence or self._is_item) and not self.is_no_content
+
+    @property
+    def is_no_content(self) -> bool:
+        """True for a link, and for everything in a menu, a form or another part that is no content."""
+        return self.apart or self.named or self.linked > _LINKED * len(self.letters)
 
     @property
     def is_sentence(self) -> bool:
