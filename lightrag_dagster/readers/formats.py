@@ -119,7 +119,7 @@ def _table(media_type: str) -> FileFormat:
     return FileFormat(media_type, _by("plain.tables"), isolated=False)
 
 
-_HTML = FileFormat("text/html", _by("html.page"), has_figures=True)
+_HTML = FileFormat("text/html", _by("html.page"), has_figures=True, words=_words_by("html.page", "words"))
 _MARKDOWN = FileFormat("text/markdown", _by("plain.markdown"), isolated=False)
 
 FORMATS = {
