@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 
 import trafilatura
@@ -24,9 +24,10 @@ _LITTLE = 0.1  # share of what another part has
 _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
 _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
-_TITLE = 40  # letters; a shorter link in a text is rather of it than the title of another
+_TITLE = 30  # letters
 _OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
 _LINKED = 0.8  # share of the letters
+_LABEL_ENDS = re.compile("[:：»>]")
 _MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
 _IN_SCRIPTS = re.compile(r'articleBody|HowToStep|recipeInstructions|"acceptedAnswer"')
 _KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start", "lang"}
@@ -38,7 +39,7 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
     prose = [one for one in found if one.is_prose]
     kept = _kept(prose, text)
     if _is_little(prose, kept):
-        other = _extract(_part(tree, prose), fast=True)
+        other = _extract(_part(tree, prose))
         doubtful = _kept([one for one in found if one.is_sentence and one.named], text)
         if _is_better(_kept(prose, other), kept, _DOUBTFUL * _amount(doubtful)):
             text = other
@@ -47,24 +48,27 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
     return _without_leads(_with_lead(text, found), found)
 
 
-def left_out(text: str, found: Sequence[Passage]) -> list[str]:
+def left_out(text: str, found: Sequence[Passage]) -> str:
     """Return the passages that a text lacks for a reason: menus, links, comments, and what stands around the article.
 
     Sentences that are none of these should be in it, and so should everything between its beginning and its end.
     """
-    key = letters(text)
-    kept = [one.letters in key for one in found]
-    content = [place for place, one in enumerate(found) if kept[place] and one.is_prose]
+    lines = set(map(letters, text.split("\n")))
+    content = [place for place, one in enumerate(found) if one.letters in lines and one.is_prose]
     begin, end = (content[0], content[-1]) if content else (0, -1)
-    return [
+    return "\n".join(
         one.text
         for place, one in enumerate(found)
-        if not kept[place] and not one.is_prose and (one.is_no_content or not begin <= place <= end)
-    ]
+        if one.letters not in lines and (one.is_no_content or not (one.is_prose or begin <= place <= end))
+    )
 
 
-def _extract(tree: lxml_html.HtmlElement, fast: bool = False) -> str:
-    return trafilatura.extract(tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=fast) or ""
+def _extract(tree: lxml_html.HtmlElement) -> str:
+    # Without `fast`, other extractors are tried on each page: slower, and worse with the rules of this module.
+    markdown = trafilatura.extract(
+        tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=True
+    )
+    return markdown or ""
 
 
 def _kept(passages: Sequence[Passage], text: str) -> list[Passage]:
@@ -145,32 +149,33 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
 
 
 def _without_leads(text: str, found: Sequence[Passage]) -> str:
-    """Return an article without what leads on to other pages: paragraphs that are links; at its end, labels of links."""
+    """Return an article without captions and menus above its first sentence, and without what leads to other pages.
+
+    That is a label with a title, as newspapers put it between paragraphs, and at the end labels and links. A text of
+    few sentences stays as it is.
+    """
     said = {one.letters: one for one in found}
-    lines = text.split("\n")
-    begin = next((place for place, line in enumerate(lines) if _is_sentence(line, said)), len(lines))
-    lines = lines[:begin] + [line for line in lines[begin:] if not _is_link(line, said, _TITLE)]
-    while lines and (not lines[-1].strip() or _is_link(lines[-1], said) or _is_label(lines[-1], said)):
-        del lines[-1]
-    rest = "\n".join(lines)
-    key = letters(rest)
-    sentences = sum(one.is_sentence for one in found if one.letters in key)
-    return rest if sentences >= _ARTICLE and len(rest) >= _MOST_OF_IT * len(text) else text
+    lines = [(line, said.get(letters(line))) for line in text.split("\n")]
+    begin = next((place for place, (_, one) in enumerate(lines) if one and one.is_sentence), 0)
+    if sum(one.is_sentence for _, one in lines if one) < _ARTICLE:
+        return text
+    above = [(line, one) for line, one in lines[:begin] if not (one and one.apart) or line.startswith("#")]
+    below = [(line, one) for line, one in lines[begin:] if not (one and _is_teaser(one))]
+    while not below[-1][0].strip() or _leads_on(*below[-1]):
+        del below[-1]
+    return "\n".join(line for line, _ in (*above, *below))
 
 
-def _is_sentence(line: str, said: Mapping[str, Passage]) -> bool:
-    one = said.get(letters(line))
-    return one is not None and one.is_sentence
+def _is_teaser(one: Passage) -> bool:
+    """Return True for a label, a colon or an arrow, and a link with the title of another page."""
+    label, mark, _ = one.text.partition(next(iter(_LABEL_ENDS.findall(one.text)), ":"))
+    return bool(mark) and one.linked >= _TITLE and len(letters(label)) == len(one.letters) - one.linked > 0
 
 
-def _is_link(line: str, said: Mapping[str, Passage], least: int = 0) -> bool:
-    one = said.get(letters(line))
-    return one is not None and len(one.letters) >= least and one.tag not in _OWN_LINES and one.linked > _LINKED * len(one.letters)
-
-
-def _is_label(line: str, said: Mapping[str, Passage]) -> bool:
-    """Return True for a heading, a line before a colon, and a few words that are in no paragraph or item."""
+def _leads_on(line: str, one: Passage | None) -> bool:
+    """Return True for a heading, a line before a colon, a link, and a few words that are in no paragraph or item."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True
-    one = said.get(letters(line))
-    return one is not None and one.tag not in _OWN_LINES and not one.is_sentence and (one.tag != "p" or one.linked > 0)
+    if one is None or one.tag in _OWN_LINES:
+        return False
+    return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag != "p" or one.linked > 0))

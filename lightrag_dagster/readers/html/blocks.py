@@ -1,7 +1,5 @@
 """Paragraphs for text directly in a block: the extraction of the main text would take it for decoration."""
 
-import re
-
 from lxml import html as lxml_html
 
 BLOCKS = {
@@ -15,8 +13,6 @@ _FRAMES = ("article", "body", "center", "details", "form", "header", "main", "se
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _INVISIBLE = ("script", "style", "noscript", "link", "meta")
 
-_TEXT = ("table", "pre", "blockquote", "p", "ul", "ol")
-_NUMBERED = re.compile(r"\s*[^\W\d_]{1,12}\.?\s*\d+")
 _LONG = 500  # characters; a heading with paragraphs has fewer
 _LINKED = 0.8  # share of the text
 
@@ -87,21 +83,13 @@ def _is_linked(block: lxml_html.HtmlElement) -> bool:
 
 
 def _move_captions(tree: lxml_html.HtmlElement) -> None:
-    """Make blocks of figures and paragraphs of their captions; that of a table or code stands above it.
-
-    The caption of a picture stays if it has a number, by which a text speaks of it; others are credits mostly.
-    """
+    """Make blocks of figures and of their captions; that of a table or code stands above it."""
     for figure in list(tree.iter("figure")):
-        captions = list(figure.iter("figcaption"))
-        inside = {one for caption in captions for one in caption.iterdescendants()}
-        is_picture = all(one in inside for one in figure.iter(*_TEXT))
-        for caption in captions:
-            if is_picture and not _NUMBERED.match(caption.text_content()):
-                caption.drop_tree()
-                continue
+        for caption in list(figure.iter("figcaption")):
             caption.tag = "div"
             caption.attrib.clear()
-            if not is_picture and figure.find(".//blockquote") is None:
+            inside = set(caption.iterdescendants())
+            if any(one not in inside for one in figure.iter("table", "pre")):
                 caption.tail = None
                 figure.insert(0, caption)
         figure.tag = "div"

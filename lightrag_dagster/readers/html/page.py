@@ -112,7 +112,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if not markdown:
         return Content(all_text(page), properties)
     text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
-    return Content(text, properties, left_out=tuple(left_out(text, found)))
+    return Content(text, properties, left_out=(left_out(text, found),))
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:
