@@ -156,9 +156,10 @@ def _without_leads(text: str, found: Sequence[Passage]) -> str:
     """
     said = {one.letters: one for one in found}
     lines = [(line, said.get(letters(line))) for line in text.split("\n")]
-    begin = next((place for place, (_, one) in enumerate(lines) if one and one.is_sentence), 0)
-    if sum(one.is_sentence for _, one in lines if one) < _ARTICLE:
+    sentences = [place for place, (_, one) in enumerate(lines) if one and one.is_sentence and not one.apart]
+    if len(sentences) < _ARTICLE:
         return text
+    begin = sentences[0]
     above = [(line, one) for line, one in lines[:begin] if not (one and one.apart) or line.startswith("#")]
     below = [(line, one) for line, one in lines[begin:] if not (one and _is_teaser(one))]
     while not below[-1][0].strip() or _leads_on(*below[-1]):
@@ -168,8 +169,8 @@ def _without_leads(text: str, found: Sequence[Passage]) -> str:
 
 def _is_teaser(one: Passage) -> bool:
     """Return True for a label, a colon or an arrow, and a link with the title of another page."""
-    label, mark, _ = one.text.partition(next(iter(_LABEL_ENDS.findall(one.text)), ":"))
-    return bool(mark) and one.linked >= _TITLE and len(letters(label)) == len(one.letters) - one.linked > 0
+    label = _LABEL_ENDS.split(one.text, maxsplit=1)[0]
+    return one.linked >= _TITLE and 0 < len(letters(label)) == len(one.letters) - one.linked
 
 
 def _leads_on(line: str, one: Passage | None) -> bool:

@@ -4,6 +4,7 @@ import re
 
 from lxml import html as lxml_html
 
+from lightrag_dagster.readers.html.blocks import make_paragraph
 from lightrag_dagster.readers.html.passages import is_named_apart
 
 NUMBERED = "\ue001"
@@ -28,31 +29,35 @@ def tidy_lists(tree: lxml_html.HtmlElement) -> None:
                 link.drop_tag()
 
 
-def _take_out(table: lxml_html.HtmlElement) -> None:
+def _take_out(block: lxml_html.HtmlElement) -> None:
     """Move a table in an item behind it, and end the list there: Markdown's items hold no tables."""
-    parent = table.getparent()
-    while parent is not None and any(one.tag in ("li", "dd") for one in table.iterancestors()):
-        if parent.tag == "table" or parent.getparent() is None:
+    while (parent := block.getparent()) is not None and parent.tag != "table":
+        if parent.getparent() is None or next(block.iterancestors("li", "dd", *_LISTS, "dl"), None) is None:
             return
-        _split(parent, table)
-        parent = table.getparent()
+        rest = _split(parent, block)
+        if rest is not None and parent.tag in ("li", "dd"):
+            rest.tag = "div"
+            _take_out(rest)
+            make_paragraph(rest)
 
 
-def _split(parent: lxml_html.HtmlElement, table: lxml_html.HtmlElement) -> None:
+def _split(parent: lxml_html.HtmlElement, block: lxml_html.HtmlElement) -> lxml_html.HtmlElement | None:
     """Move a child behind its parent, and what follows it into a copy of the parent behind that."""
     rest = lxml_html.Element(parent.tag)
-    rest.text, table.tail = table.tail, None
-    rest.extend(list(table.itersiblings()))
+    rest.text, block.tail = block.tail, None
+    rest.extend(list(block.itersiblings()))
     if parent.tag == "ol":
         start = parent.get("start") or "1"
-        count = sum(1 for one in parent if one.tag == "li" and one is not table)
+        count = sum(1 for one in parent if one.tag == "li")
         rest.set("start", str((int(start) if _INTEGER.fullmatch(start) else 1) + count))
-    rest.tail, parent.tail = parent.tail, None
-    if len(rest) or (rest.text or "").strip():
-        parent.addnext(rest)
-    else:
-        table.tail = rest.tail
-    parent.addnext(table)
+    tail, parent.tail = parent.tail, None
+    parent.addnext(block)
+    if not len(rest) and not (rest.text or "").strip():
+        block.tail = tail
+        return None
+    block.addnext(rest)
+    rest.tail = tail
+    return rest
 
 
 def _number(ordered: lxml_html.HtmlElement) -> None:

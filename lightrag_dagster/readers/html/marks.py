@@ -64,12 +64,20 @@ def _text_before(element: lxml_html.HtmlElement) -> str:
 
 
 def _write_image(image: lxml_html.HtmlElement) -> None:
-    """Write what is said in place of an image that stands inside a sentence, set apart from its words."""
+    """Write what is said in place of an image, set apart from words; a word that stands alone is none of a text."""
     text = alternative_text(image.get("alt") or "")
-    if text and not (image.get("src") or "").startswith("data:") and _is_in_line(image):
+    if not text or (image.get("src") or "").startswith("data:"):
+        return
+    if _is_in_line(image) or (_is_alone(image) and " " in text):
         image.clear(keep_tail=True)
         image.tag, image.text = "span", f" {text} "
         image.drop_tag()
+
+
+def _is_alone(image: lxml_html.HtmlElement) -> bool:
+    """Return True for an image in a paragraph or a figure that has nothing else."""
+    around = next(image.iterancestors("p", "figure"), None)
+    return around is not None and not around.text_content().strip() and len(list(around.iter("img"))) == 1
 
 
 def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:

@@ -13,15 +13,14 @@ from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
-from lightrag_dagster.readers.html import words as page_words
 from lightrag_dagster.readers.html.article import extract_article, left_out
 from lightrag_dagster.readers.html.blocks import make_paragraphs
-from lightrag_dagster.readers.html.lines import all_text
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks
 from lightrag_dagster.readers.html.passages import passages
 from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
+from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
@@ -68,7 +67,7 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
 
 def words(data: bytes) -> Iterator[str]:
     """Yield all text of a page, to compare the main text with."""
-    return page_words.words(_decoded(data)[1])
+    yield all_text(_decoded(data)[1])
 
 
 def _decoded(data: bytes) -> tuple[Properties, str, str | None]:
@@ -112,7 +111,7 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if not markdown:
         return Content(all_text(page), properties)
     text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
-    return Content(text, properties, left_out=(left_out(text, found),))
+    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:
