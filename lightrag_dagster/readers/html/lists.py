@@ -1,16 +1,18 @@
 """The lists of a page before it becomes Markdown: tables in items, numbers, and lists of links that are content."""
 
 import re
+from itertools import islice
 
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import make_paragraph
 from lightrag_dagster.readers.html.passages import is_named_apart
 
-NUMBERED = "\ue001"
-"""The mark before the number of an item until the page is Markdown; the bullet before it goes with it."""
+NUMBERED = "\u2800"
+"""The mark before the number of an item until the page is Markdown, with the bullet; a blank that counts as a letter."""
 
 _MOST_LETTERS = 26
+_NEAR = 50  # blocks
 _SENTENCE = 30  # characters outside links; fewer are a label
 _TEXT = ("p", "blockquote", "table", "pre")
 _LISTS = ("ul", "ol")
@@ -23,9 +25,10 @@ def tidy_lists(tree: lxml_html.HtmlElement) -> None:
         _take_out(table)
     for ordered in list(tree.iter("ol")):
         _number(ordered)
-    for one in list(tree.iter(*_LISTS)):
-        if not is_named_apart(one) and _is_between_paragraphs(one):
-            for link in list(one.iter("a")):
+    for one in list(tree.iter(*_LISTS, "p")):
+        links = list(one.iter("a"))
+        if links and not is_named_apart(one) and _is_between_paragraphs(one):
+            for link in links:
                 link.drop_tag()
 
 
@@ -81,11 +84,12 @@ def _number(ordered: lxml_html.HtmlElement) -> None:
 
 
 def _is_between_paragraphs(one: lxml_html.HtmlElement) -> bool:
-    """Return True if a list stands in a text: between paragraphs, with sentences before and behind it."""
+    """Return True if a block stands in a text: between paragraphs, with sentences before and behind it."""
     place = one
     while place.getparent() is not None and place.getparent().tag == "div" and _is_alone(place):
         place = place.getparent()
-    return any(map(_is_text, place.itersiblings(preceding=True))) and any(map(_is_text, place.itersiblings()))
+    around = (islice(place.itersiblings(preceding=before), _NEAR) for before in (True, False))
+    return all(any(map(_is_text, blocks)) for blocks in around)
 
 
 def _is_alone(place: lxml_html.HtmlElement) -> bool:

@@ -102,11 +102,11 @@ def _main_content(page: str, figures: Figures | None) -> Content:
     if is_cut_short(tree):
         return Content(all_text(page), properties)
     found = passages(tree)
+    keep_sections(tree)
     write_marks(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
     tidy_lists(tree)
-    keep_sections(tree)
     markdown = extract_article(_with_main(tree), found)
     if not markdown:
         return Content(all_text(page), properties)
