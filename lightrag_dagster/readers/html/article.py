@@ -26,6 +26,7 @@ _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
 _TITLE = 30  # letters
 _OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
+_OF_PARTS = ("ul", "ol", "dl", "table", "thead", "tbody", "tr")  # nothing without their frames
 _LINKED = 0.8  # share of the letters
 _LABEL_ENDS = re.compile("[:：»>]")
 _MARKED = re.compile(r"([#>+*-]|\d+[.)])(?=\s)")
@@ -65,9 +66,7 @@ def left_out(text: str, found: Sequence[Passage]) -> str:
 
 def _extract(tree: lxml_html.HtmlElement) -> str:
     # Without `fast`, other extractors are tried on each page: slower, and worse with the rules of this module.
-    markdown = trafilatura.extract(
-        tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=True
-    )
+    markdown = trafilatura.extract(tree, output_format="markdown", include_comments=False, config=_CONFIG, fast=True)
     return markdown or ""
 
 
@@ -100,12 +99,14 @@ def _part(tree: lxml_html.HtmlElement, prose: Sequence[Passage]) -> lxml_html.Ht
     amounts = Counter[lxml_html.HtmlElement]()
     for one in prose:
         amounts.update(dict.fromkeys((one.element, *one.element.iterancestors()), len(one.letters)))
-    within = [element for element, amount in amounts.items() if amount >= _MOST_OF_IT * _amount(prose)]
+    least = _MOST_OF_IT * _amount(prose)
+    within = [element for element, amount in amounts.items() if amount >= least and element.tag not in _OF_PARTS]
     part = max(within, key=lambda element: sum(1 for _ in element.iterancestors()), default=tree)
     main = deepcopy(part)
     main.tail = None
     for original, element in list(zip(part.iter(), main.iter(), strict=True))[1:]:
-        if (is_apart(element) or (original not in amounts and is_named_apart(element))) and element.getparent() is not None:
+        is_frame = is_apart(element) or (original not in amounts and is_named_apart(element))
+        if is_frame and element.getparent() is not None:
             element.drop_tree()
     for element in main.iter():
         for name in set(element.attrib) - _KEPT_ATTRIBUTES:

@@ -44,7 +44,7 @@ def _close(heading: lxml_html.HtmlElement) -> None:
 
 
 def make_paragraph(block: lxml_html.HtmlElement) -> None:
-    """Turn a `div` with only text and inline elements into a `p`; wrap such text between the blocks of others in `p`."""
+    """Turn a `div` with only text and inline elements into a `p`; wrap such text between other blocks in `p`."""
     children = list(block)
     if block.tag == "div" and not any(child.tag in BLOCKS for child in children):
         block.tag = "p" if _has_content(block) and not _is_linked(block) else block.tag

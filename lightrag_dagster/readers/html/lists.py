@@ -9,7 +9,7 @@ from lightrag_dagster.readers.html.blocks import make_paragraph
 from lightrag_dagster.readers.html.passages import is_named_apart
 
 NUMBERED = "\u2800"
-"""The mark before the number of an item until the page is Markdown, with the bullet; a blank that counts as a letter."""
+"""The mark before the number of an item until the page is Markdown, with its bullet; a printable blank."""
 
 _MOST_LETTERS = 26
 _NEAR = 50  # blocks

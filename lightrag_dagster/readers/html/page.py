@@ -36,6 +36,7 @@ _CHARSET_WITHIN = 4096
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
+_OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
@@ -171,7 +172,16 @@ def parse_page(page: str) -> lxml_html.HtmlElement:
     # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
-    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+    tree = lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+    head = tree.find("head")
+    first = next((one for one in head if one.tag not in _OF_HEAD), None) if head is not None else None
+    if head is not None and first is not None:  # the parser knows no `article` that ends a head
+        body = tree.find("body")
+        if body is None:
+            body = lxml_html.Element("body")
+            tree.append(body)
+        body[:0] = [first, *first.itersiblings()]
+    return tree
 
 
 def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:

@@ -9,7 +9,21 @@ from lxml import html as lxml_html
 from lightrag_dagster.readers.html.blocks import BLOCKS
 from lightrag_dagster.readers.html.sections import letters
 
-_LINES = BLOCKS | {"body", "br", "dd", "dt", "figcaption", "html", "li", "summary", "caption", "tr", "td", "th", "tbody"}
+_LINES = BLOCKS | {
+    "body",
+    "br",
+    "dd",
+    "dt",
+    "figcaption",
+    "html",
+    "li",
+    "summary",
+    "caption",
+    "tr",
+    "td",
+    "th",
+    "tbody",
+}
 _INVISIBLE = {"head", "script", "style", "template", "rt", "rp"}
 _APART = {
     *("aside", "button", "datalist", "dialog", "figcaption", "footer", "form", "label", "menu", "nav", "noscript"),
@@ -23,7 +37,8 @@ _KINDS = (
     r"|bio|print-only|no-?print|site-header|masthead|search\w*"
 )
 _NAMES = re.compile(
-    rf"(?:^|\s|(?<!\bno)(?<!\bwith)(?<!\bhas)(?<!\bbelow)(?<!\babove)(?<!\bto)(?<!\belementor)[-_])(?:{_KINDS})(?=$|[\s_-])", re.IGNORECASE
+    rf"(?:^|\s|(?<!\bno)(?<!\bwith)(?<!\bhas)(?<!\bbelow)(?<!\babove)(?<!\bto)(?<!\belementor)[-_])(?:{_KINDS})(?=$|[\s_-])",
+    re.IGNORECASE,
 )
 _CONTENT = {"article", "main", "body", "html"}
 _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")

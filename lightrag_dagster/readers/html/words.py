@@ -6,11 +6,11 @@ from lxml import etree
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
 
-_NO_TEXT = {"head", "script", "style", "template", "math", "rt", "rp"}
+_NO_TEXT = {"title", "script", "style", "template", "math", "rt", "rp"}
 _BREAKS = {
     *BLOCKS,
     *("body", "br", "button", "caption", "dd", "dt", "figcaption", "html", "img", "input", "label", "legend", "li"),
-    *("option", "summary", "td", "text", "textarea", "th", "title", "tr"),
+    *("option", "summary", "td", "text", "textarea", "th", "tr"),
 }
 _NUMBER = re.compile(r"\s*[+\-−–]?\d")
 

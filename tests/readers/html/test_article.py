@@ -42,7 +42,9 @@ def text_of(body: str) -> str:
             "## In\n\nDeep.\n\nBetween.\n\nBehind.",
             id="D1 in another",
         ),
-        pytest.param(f"<p>{WEIR}</p><ul>{LINKS}</ul><p>{KEEPER}</p>", f"{WEIR}\n\n- Python\n- .NET\n\n{KEEPER}", id="D2"),
+        pytest.param(
+            f"<p>{WEIR}</p><ul>{LINKS}</ul><p>{KEEPER}</p>", f"{WEIR}\n\n- Python\n- .NET\n\n{KEEPER}", id="D2"
+        ),
         pytest.param(
             f"<h1>Links</h1><p>{WEIR}</p><p>The SDKs:</p><ol>{LINKS}</ol><h2>Then</h2><p>{KEEPER}</p>",
             f"# Links\n\n{WEIR}\n\nThe SDKs:\n\n1. Python\n2. .NET\n\n## Then\n\n{KEEPER}",
@@ -111,9 +113,11 @@ def test_what_is_in_the_text_is_kept(body: str, expected: str) -> None:
 
 ARTICLE = f"<p>{WEIR}</p><p>{KEEPER}</p><p>{GATE}</p>"
 TEXT = f"{WEIR}\n\n{KEEPER}\n\n{GATE}"
-LONG = "".join(f"<p>Gauge {number} stands at the weir of {number} metres, and is read daily.</p>" for number in range(9))
+LONG = "".join(
+    f"<p>Gauge {number} stands at the weir of {number} metres, and is read daily.</p>" for number in range(9)
+)
 DIALOG = "<p>We use cookies, and our 12 partners do so too, to show what you like.</p>" * 2
-DATA = "{\"@type\": \"NewsArticle\", \"articleBody\": \"%s\"}"
+DATA = '{"@type": "NewsArticle", "articleBody": "%s"}'
 
 
 @pytest.mark.parametrize(
@@ -160,3 +164,9 @@ def test_what_leads_on_to_other_pages_is_left_out_of_an_article(before: str, wit
 
 def test_a_short_text_is_kept_to_its_end() -> None:
     assert text_of(f"<p>{WEIR}</p><h2>Contact</h2><p>Ida: <a href='/ida'>mail</a></p><p>By car:</p>").endswith("car:")
+
+
+@pytest.mark.parametrize("before", ["<style>p {}</style>", "<title>T</title><script>x</script>", "<head><meta name=a></head>"])
+def test_an_article_directly_behind_a_head_is_read(before: str) -> None:
+    text = read(f"{before}<article><p>{WEIR}</p></article><section><p>{KEEPER}</p></section>".encode()).text
+    assert text == f"{WEIR}\n\n{KEEPER}"
