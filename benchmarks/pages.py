@@ -78,10 +78,8 @@ def _plain(text: str) -> str:
 def _print(title: str, result: Result) -> None:
     wanted, unwanted = result.wanted_read / result.wanted, result.unwanted_read / result.unwanted
     print(f"{title}: {result.wanted_read:,} of {result.wanted:,} wanted passages ({wanted:.1%}), ", end="")
-    print(
-        f"{result.unwanted_read:,} of {result.unwanted:,} unwanted ({unwanted:.1%}), {result.seconds / len(result.pages):.3f} s a page, ",
-        end="",
-    )
+    print(f"{result.unwanted_read:,} of {result.unwanted:,} unwanted ({unwanted:.1%}), ", end="")
+    print(f"{result.seconds / len(result.pages):.3f} s a page, ", end="")
     print(f"{result.lost:,} of {result.words:,} words lost")
     print(f"  pages that lose everything wanted: {', '.join(result.emptied) or 'none'}")
 

@@ -66,7 +66,7 @@ def _text_before(element: lxml_html.HtmlElement) -> str:
 def _write_image(image: lxml_html.HtmlElement) -> None:
     """Write what is said in place of an image, set apart from words; a word that stands alone is none of a text."""
     text = alternative_text(image.get("alt") or "")
-    if not text or (image.get("src") or "").startswith("data:"):
+    if not text or (image.get("src") or "").startswith(("data:", "cid:")):
         return
     if _is_in_line(image) or (_is_alone(image) and " " in text):
         image.clear(keep_tail=True)

@@ -166,7 +166,9 @@ def test_a_short_text_is_kept_to_its_end() -> None:
     assert text_of(f"<p>{WEIR}</p><h2>Contact</h2><p>Ida: <a href='/ida'>mail</a></p><p>By car:</p>").endswith("car:")
 
 
-@pytest.mark.parametrize("before", ["<style>p {}</style>", "<title>T</title><script>x</script>", "<head><meta name=a></head>"])
+@pytest.mark.parametrize(
+    "before", ["<style>p {}</style>", "<title>T</title><script>x</script>", "<head><meta name=a></head>"]
+)
 def test_an_article_directly_behind_a_head_is_read(before: str) -> None:
     text = read(f"{before}<article><p>{WEIR}</p></article><section><p>{KEEPER}</p></section>".encode()).text
     assert text == f"{WEIR}\n\n{KEEPER}"

@@ -28,7 +28,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="D5 marks of notes",
         ),
         pytest.param(
-            "<h2>Area in m<sup>2</sup></h2><table><tr><th>km<sup>2</sup></th><th>b</th></tr><tr><td>10<sup>3</sup></td>"
+            "<h2>Area in m<sup>2</sup></h2><table><tr><th>km<sup>2</sup></th><th>b</th></tr><tr><td>10<sup>3</sup>"
+            "</td>"
             "<td><u>x</u></td></tr></table>",
             "## Area in m²\n\n| km² | b |\n|---|---|\n| 10^3 | x |",
             id="D5 in headings and cells",
@@ -54,7 +55,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="D9 other fields",
         ),
         pytest.param(
-            "<table><tr><th>Site</th><th>Y</th></tr><tr><td rowspan=2>Halden</td><td>2023</td></tr><tr><td>2024</td></tr>"
+            "<table><tr><th>Site</th><th>Y</th></tr><tr><td rowspan=2>Halden</td><td>2023</td></tr><tr><td>2024</td>"
+            "</tr>"
             "</table>",
             "| Site | Y |\n|---|---|\n| Halden | 2023 |\n| Halden | 2024 |",
             id="joined rows",
@@ -81,7 +83,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="check boxes",
         ),
         pytest.param(
-            "<form><label><input type=checkbox checked> Agreed</label><br><label><input type=checkbox> Not</label></form>",
+            "<form><label><input type=checkbox checked> Agreed</label><br><label><input type=checkbox> Not</label>"
+            "</form>",
             "[x] Agreed\n\n[ ] Not",
             id="a form of check boxes",
         ),
