@@ -12,9 +12,6 @@ from trafilatura.settings import use_config
 from lightrag_dagster.readers.html.passages import Passage, is_apart, is_named_apart
 from lightrag_dagster.readers.html.sections import letters
 
-WHOLE = "data-whole"
-"""The attribute of a main part that holds the whole page, since the page marks none."""
-
 # By default a main text under 250 characters is given up for all text of the page, menus included.
 _CONFIG = use_config()
 _CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
@@ -155,8 +152,8 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
 def _without_leads(text: str, found: Sequence[Passage]) -> str:
     """Return an article without captions and menus above its first sentence, and without what leads to other pages.
 
-    That is a label with a title, as newspapers put it between paragraphs, and at the end labels, links, and parts that
-    are named as boxes beside an article. A text of few sentences stays as it is.
+    That is a label with a title, as newspapers put it between paragraphs, and at the end labels and links. A text of
+    few sentences stays as it is.
     """
     said = {one.letters: one for one in found}
     lines = [(line, said.get(letters(line))) for line in text.split("\n")]
@@ -178,13 +175,9 @@ def _is_teaser(one: Passage) -> bool:
 
 
 def _leads_on(line: str, one: Passage | None) -> bool:
-    """Return True for a heading, a line before a colon, a link, a few words in no paragraph, and such a part."""
+    """Return True for a heading, a line before a colon, a link, and a few words that are in no paragraph."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True
-    if one is None:
-        return False
-    if one.named and all(around.get(WHOLE) for around in one.element.iterancestors("article", "main")):
-        return True
-    if one.tag in _OWN_LINES:
+    if one is None or one.tag in _OWN_LINES:
         return False
     return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag != "p" or one.linked > 0))

@@ -13,7 +13,7 @@ from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
-from lightrag_dagster.readers.html.article import WHOLE, extract_article, left_out
+from lightrag_dagster.readers.html.article import extract_article, left_out
 from lightrag_dagster.readers.html.blocks import make_paragraphs
 from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
 from lightrag_dagster.readers.html.marks import write_marks
@@ -192,7 +192,7 @@ def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
     """
     body = tree.find("body")
     if body is not None and tree.find(".//main") is None:
-        main = lxml_html.Element("main", {WHOLE: "1"})
+        main = lxml_html.Element("main")
         main.text, body.text = body.text, None
         main.extend(list(body))
         body.append(main)

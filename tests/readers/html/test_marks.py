@@ -67,8 +67,8 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
             id="joined columns",
         ),
         pytest.param(
-            "<table><tr><th>A</th><th>B</th><th>C</th></tr><tr><td rowspan=2 colspan=2>x</td><td>1</td></tr><tr><td>2</td>"
-            "</tr><tr><td colspan=3>all</td></tr></table>",
+            "<table><tr><th>A</th><th>B</th><th>C</th></tr><tr><td rowspan=2 colspan=2>x</td><td>1</td></tr><tr>"
+            "<td>2</td></tr><tr><td colspan=3>all</td></tr></table>",
             "| A | B | C |\n|---|---|---|\n| x | x | 1 |\n| x | x | 2 |\n| all |  |  |",
             id="joined both",
         ),
