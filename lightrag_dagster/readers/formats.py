@@ -118,7 +118,7 @@ def _mail(media_type: str, reader: str, words: str) -> FileFormat:
     )
 
 
-_HTML = FileFormat("text/html", _of("html.page"), has_figures=True)
+_HTML = _document("text/html", "html.page", ("html.page", "words"))
 _MARKDOWN = FileFormat("text/markdown", _of("plain.markdown"), isolated=False)
 
 FORMATS = {

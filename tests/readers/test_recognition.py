@@ -129,6 +129,7 @@ def test_a_file_that_is_not_packed_is_read_as_it_is() -> None:
         (gzip.compress(b"x" * 50)[:12] + b"\xff" * 30, "damaged or cut short; copy the file again, or pack it again"),
         (gzip.compress(b"x") + b"rest", "damaged or cut short; copy the file again, or pack it again"),
     ],
+    ids=["bomb", "large", "cut", "damaged", "rest"],
 )
 def test_a_bomb_or_a_damaged_file_has_a_reason(data: bytes, reason: str) -> None:
     with pytest.raises(UnreadableError, match=reason):

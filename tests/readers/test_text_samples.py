@@ -71,7 +71,7 @@ def test_a_page_of_a_shop_in_shift_jis() -> None:
     [
         ("empty.html", ""),
         ("damaged/zero-bytes.html", ""),
-        ("hostile/entities.html", "]>\n\n# Gauge\n\nKingfisher &i; &x;"),
+        ("hostile/entities.html", "# Gauge\n\nKingfisher &i; &x;"),
         (
             "damaged/truncated.html",
             "# Gauge survey\n\n- Author:\n- Ida Wren\n- Date:\n- 2025-03-04\n\n## Station visits\n\n"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import cast
 
-from lightrag_dagster.readers.html.words import words as page_words
+from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
@@ -29,7 +29,7 @@ def eml(data: bytes) -> Iterator[str]:
         elif kind != "text/html":
             yield text
         elif text.strip():
-            yield from page_words(text)
+            yield all_text(text)
 
 
 def mbox(data: bytes) -> Iterator[str]:
