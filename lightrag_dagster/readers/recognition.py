@@ -66,8 +66,8 @@ def is_told_by_content(path: str) -> bool:
 def recognise(data: bytes, path: str, kind: str, most: int) -> tuple[bytes, str]:
     """Return the bytes of a file, unpacked, and the suffix of their format, to be put after its path.
 
-    It is `kind` if that is told or the name is enough; "" also for what is no text. `data` may have one byte more than
-    `most`, which the whole file may have.
+    It is `kind` if that is told or the name is enough, and "" for bytes that are not text. `data` may have one byte
+    more than `most`, which the whole file may have.
 
     Raises:
         UnreadableError: the file is packed, and damaged, or larger than `most` when it is unpacked.

@@ -9,7 +9,7 @@ import trafilatura
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.readers.html.passages import Passage, is_apart, is_named_apart
+from lightrag_dagster.readers.html.passages import PageLine, is_apart, is_named_apart
 from lightrag_dagster.readers.html.sections import letters
 
 # By default a main text under 250 characters is given up for all text of the page, menus included.
@@ -34,7 +34,7 @@ _IN_SCRIPTS = re.compile(r'articleBody|HowToStep|recipeInstructions|"acceptedAns
 _KEPT_ATTRIBUTES = {"href", "src", "alt", "title", "colspan", "rowspan", "start", "lang"}
 
 
-def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> str:
+def extract_article(tree: lxml_html.HtmlElement, found: Sequence[PageLine]) -> str:
     """Return the main text of a prepared page as Markdown, "" if there is none."""
     text = _extract(tree)
     prose = [one for one in found if one.is_prose]
@@ -49,7 +49,7 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[Passage]) -> st
     return _without_leads(_with_lead(text, found), found)
 
 
-def left_out(text: str, found: Sequence[Passage]) -> str:
+def left_out(text: str, found: Sequence[PageLine]) -> str:
     """Return the passages that a text lacks for a reason: menus, links, comments, and what stands around the article.
 
     Sentences that are none of these should be in it, and so should everything between its beginning and its end.
@@ -60,7 +60,7 @@ def left_out(text: str, found: Sequence[Passage]) -> str:
     return "\n".join(
         one.text
         for place, one in enumerate(found)
-        if one.letters not in lines and (one.is_no_content or not (one.is_prose or begin <= place <= end))
+        if one.letters not in lines and (one.is_beside or not (one.is_prose or begin <= place <= end))
     )
 
 
@@ -70,31 +70,31 @@ def _extract(tree: lxml_html.HtmlElement) -> str:
     return markdown or ""
 
 
-def _kept(passages: Sequence[Passage], text: str) -> list[Passage]:
+def _kept(passages: Sequence[PageLine], text: str) -> list[PageLine]:
     """Return the passages that are in a text."""
     key = letters(text)
     return [one for one in passages if one.letters in key]
 
 
-def _amount(passages: Iterable[Passage]) -> int:
+def _amount(passages: Iterable[PageLine]) -> int:
     return sum(len(one.letters) for one in passages)
 
 
-def _is_little(prose: Sequence[Passage], kept: Sequence[Passage]) -> bool:
+def _is_little(prose: Sequence[PageLine], kept: Sequence[PageLine]) -> bool:
     """Return True if less than half of the page's prose is kept, or none of a good part of it that is in lists."""
     items, kept_items = ([one for one in passages if not one.is_sentence] for passages in (prose, kept))
     total, listed = _amount(prose), _amount(items)
     return _amount(kept) < _FEW * total or (listed > _LISTED * total and _amount(kept_items) < _LISTED * listed)
 
 
-def _is_better(other: Sequence[Passage], kept: Sequence[Passage], doubtful: float) -> bool:
+def _is_better(other: Sequence[PageLine], kept: Sequence[PageLine], doubtful: float) -> bool:
     """Return True if another part of the page has more of its prose, and what was found, unless that was little."""
     both = {one.letters for one in other}
     gone = _amount(one for one in kept if one.letters not in both)
     return _amount(other) > _amount(kept) + doubtful and gone <= max(_GONE * _amount(kept), _LITTLE * _amount(other))
 
 
-def _part(tree: lxml_html.HtmlElement, prose: Sequence[Passage]) -> lxml_html.HtmlElement:
+def _part(tree: lxml_html.HtmlElement, prose: Sequence[PageLine]) -> lxml_html.HtmlElement:
     """Return a page of the smallest part that has most of the prose, without names and what is apart by itself."""
     amounts = Counter[lxml_html.HtmlElement]()
     for one in prose:
@@ -128,7 +128,7 @@ def _in_scripts(tree: lxml_html.HtmlElement) -> str:
     return "\n\n".join(map(str, filter(None, (paragraph.text for paragraph in body))))
 
 
-def _with_lead(text: str, found: Sequence[Passage]) -> str:
+def _with_lead(text: str, found: Sequence[PageLine]) -> str:
     """Return a text with the sentences between the page's heading and its beginning, which frames of articles part."""
     key = letters(text)
     begin = next((place for place, one in enumerate(found) if one.is_sentence and one.letters in key), None)
@@ -149,7 +149,7 @@ def _with_lead(text: str, found: Sequence[Passage]) -> str:
     return f"{said}\n\n{text}"
 
 
-def _without_leads(text: str, found: Sequence[Passage]) -> str:
+def _without_leads(text: str, found: Sequence[PageLine]) -> str:
     """Return an article without captions and menus above its first sentence, and without what leads to other pages.
 
     That is a label with a title, as newspapers put it between paragraphs, and at the end labels and links. A text of
@@ -168,13 +168,13 @@ def _without_leads(text: str, found: Sequence[Passage]) -> str:
     return "\n".join(line for line, _ in (*above, *below))
 
 
-def _is_teaser(one: Passage) -> bool:
+def _is_teaser(one: PageLine) -> bool:
     """Return True for a label, a colon or an arrow, and a link with the title of another page."""
     label = _LABEL_ENDS.split(one.text, maxsplit=1)[0]
     return one.linked >= _TITLE and 0 < len(letters(label)) == len(one.letters) - one.linked
 
 
-def _leads_on(line: str, one: Passage | None) -> bool:
+def _leads_on(line: str, one: PageLine | None) -> bool:
     """Return True for a heading, a line before a colon, a link, and a few words that are in no paragraph."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True

@@ -77,7 +77,7 @@ def _has_content(paragraph: lxml_html.HtmlElement) -> bool:
 
 
 def _is_linked(block: lxml_html.HtmlElement) -> bool:
-    """Return True if a block is nothing but links, as menus are."""
+    """Return True if a block has only links, as menus have."""
     links = [link for link in block.iter("a") if link.get("href")]
     return bool(links) and sum(len(link.text_content()) for link in links) > _LINKED * len(block.text_content().strip())
 

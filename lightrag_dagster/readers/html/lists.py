@@ -84,7 +84,7 @@ def _number(ordered: lxml_html.HtmlElement) -> None:
 
 
 def _is_between_paragraphs(one: lxml_html.HtmlElement) -> bool:
-    """Return True if a block stands in a text: between paragraphs, with sentences before and behind it."""
+    """Return True if a block is within a text: between paragraphs, with sentences before and behind it."""
     place = one
     while place.getparent() is not None and place.getparent().tag == "div" and _is_alone(place):
         place = place.getparent()
@@ -98,7 +98,7 @@ def _is_alone(place: lxml_html.HtmlElement) -> bool:
 
 
 def _is_text(block: lxml_html.HtmlElement) -> bool:
-    """Return True if a block is a sentence that is no link."""
+    """Return True if a block is a sentence, and has words beside its links."""
     if block.tag not in _TEXT:
         return False
     linked = sum(len(link.text_content()) for link in block.iter("a"))

@@ -104,7 +104,7 @@ def _is_box(field: lxml_html.HtmlElement) -> bool:
 
 
 def _is_in_line(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element stands in a line of text, with words before or behind it; a date, in a sentence."""
+    """Return True if an element is within a line of text, with words before or behind it; for a date, a sentence."""
     least = _SENTENCE if element.tag == "time" else 1
     place = element
     while (parent := place.getparent()) is not None:

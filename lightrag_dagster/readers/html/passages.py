@@ -51,7 +51,7 @@ _LEAST = 40  # letters of prose; CJK has more in each
 
 
 @dataclass(slots=True)
-class Passage:
+class PageLine:
     """The text between two line ends of a page.
 
     `element` is the one whose line it begins, `linked` the number of letters in links. It is `apart` in a part that is
@@ -69,11 +69,11 @@ class Passage:
     @property
     def is_prose(self) -> bool:
         """True if it is a sentence or more of what is content."""
-        return (self.is_sentence or self._is_item) and not self.is_no_content
+        return (self.is_sentence or self._is_item) and not self.is_beside
 
     @property
-    def is_no_content(self) -> bool:
-        """True for a link, and for everything in a menu, a form or another part that is no content."""
+    def is_beside(self) -> bool:
+        """True for a link, and for everything in a menu, a form or another part beside the content."""
         return self.apart or self.named or self.linked > _LINKED * len(self.letters)
 
     @property
@@ -92,9 +92,9 @@ class Passage:
         return self.tag in _ITEMS and not self.linked and len(self.letters) >= _LEAST_OF_ITEM
 
 
-def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
+def passages(tree: lxml_html.HtmlElement) -> list[PageLine]:
     """Return the passages of a page in order."""
-    found = list[Passage]()
+    found = list[PageLine]()
     texts, linked = list[str](), 0
     place = tree
     links = invisible = 0  # how many such elements are open
@@ -105,7 +105,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
         if name in _LINES:
             text = " ".join("".join(texts).split())
             if text and (key := letters(text)):
-                found.append(Passage(text, key, linked, place, place.tag))
+                found.append(PageLine(text, key, linked, place, place.tag))
             texts, linked, place = [], 0, element
         if event == "start":
             opened.append((links, invisible, len(found)))
@@ -124,7 +124,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[Passage]:
     return found
 
 
-def _set_apart(found: list[Passage], parts: list[tuple[lxml_html.HtmlElement, int, int]]) -> None:
+def _set_apart(found: list[PageLine], parts: list[tuple[lxml_html.HtmlElement, int, int]]) -> None:
     """Mark the passages of parts, except of those that hold the page itself: its main part, heading, or most text."""
     most = sum(len(one.letters) for one in found) / 2
     for element, begin, end in parts:
@@ -138,12 +138,12 @@ def _set_apart(found: list[Passage], parts: list[tuple[lxml_html.HtmlElement, in
 
 
 def is_apart(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element is no content by its kind or role."""
+    """Return True if an element is beside the content by its kind or role."""
     return element.tag in _APART or element.get("role") in _ROLES
 
 
 def is_named_apart(element: lxml_html.HtmlElement) -> bool:
-    """Return True if an element is no content by its name, or hidden."""
+    """Return True if an element is beside the content by its name, or hidden."""
     if element.tag in _CONTENT:
         return False
     names = f"{element.get('class') or ''} {element.get('id') or ''}"

@@ -23,13 +23,13 @@ _TEXT, _PLAIN = "text", ".txt"
 
 
 def kinds_of(source: str, types: Mapping[str, str]) -> Kinds:
-    """Return the types that the settings of a source name; raises SourceError for one that there is not."""
+    """Return the types that the settings of a source name; raises SourceError for an unknown one."""
     found = []
     for glob, name in types.items():
         suffix = _PLAIN if name == _TEXT else f".{name}"
         if format_of(suffix) is None:
             known = ", ".join(sorted(one.removeprefix(".") for one in suffixes()))
-            raise SourceError(f"source {source!r}: types: {glob}: {name!r} is no type; there are {_TEXT}, {known}")
+            raise SourceError(f"source {source!r}: types: {glob}: {name!r} is not known; known are {_TEXT}, {known}")
         found.append((glob, suffix))
     return tuple(found)
 

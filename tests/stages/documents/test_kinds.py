@@ -156,7 +156,7 @@ def test_a_type_that_there_is_not_withholds_the_source_with_a_list_of_those_ther
     settings = settings_of(write(tmp_path, {"files/a.md": "A."}), types={"**/copyright": name})
     with pytest.raises(SourceError) as error:
         list(list_files(find_source(settings, "office")))
-    begin = f"source 'office': types: **/copyright: {name!r} is no type; there are text, bat, c, conf, "
+    begin = f"source 'office': types: **/copyright: {name!r} is not known; known are text, bat, c, conf, "
     assert str(error.value).startswith(begin)
     assert " mbox, md, " in str(error.value)
 
