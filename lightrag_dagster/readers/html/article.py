@@ -52,16 +52,23 @@ def extract_article(tree: lxml_html.HtmlElement, found: Sequence[PageLine]) -> s
 def left_out(text: str, found: Sequence[PageLine]) -> str:
     """Return the passages that a text lacks for a reason: menus, links, comments, and what stands around the article.
 
-    Sentences that are none of these should be in it, and so should everything between its beginning and its end.
+    Everything else between its beginning and its end should be in it, and so should sentences in the same parts of the
+    page; all sentences should, if it has less than half of them.
     """
     lines = set(map(letters, text.split("\n")))
-    content = [place for place, one in enumerate(found) if one.letters in lines and one.is_prose]
+    kept = [one.letters in lines for one in found]
+    prose = [place for place, one in enumerate(found) if one.is_prose]
+    content = [place for place in prose if kept[place]]
     begin, end = (content[0], content[-1]) if content else (0, -1)
-    return "\n".join(
-        one.text
-        for place, one in enumerate(found)
-        if one.letters not in lines and (one.is_beside or not (one.is_prose or begin <= place <= end))
-    )
+    parts = {found[place].element.getparent() for place in content}
+    is_little = _amount(found[place] for place in content) < _FEW * _amount(found[place] for place in prose)
+
+    def is_lost(place: int, one: PageLine) -> bool:
+        if kept[place] or one.is_beside:
+            return False
+        return begin <= place <= end or (one.is_prose and (is_little or one.element.getparent() in parts))
+
+    return "\n".join(one.text for place, one in enumerate(found) if not kept[place] and not is_lost(place, one))
 
 
 def _extract(tree: lxml_html.HtmlElement) -> str:
