@@ -15,7 +15,7 @@ from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
-from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning
+from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning, unread_warning
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
@@ -161,6 +161,13 @@ def _few_words_lost(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asset
     )
 
 
+def _types_known(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    """Warn of a source most of whose files are of no known type."""
+    documents = _tables(lightrag, backfill).require("raw_documents", source)
+    warning = unread_warning(source, {"raw_documents": documents})
+    return warned(filter(None, [warning]), {"files": documents.rows, "skipped": documents.count("status", "skipped")})
+
+
 def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     version = _tables(lightrag, backfill).require(table, source)
     share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
@@ -234,6 +241,12 @@ SOURCE_CHECKS = [
         _few_words_lost,
         f"Of the words that the files hold, counted apart from their readers, at most {MAX_LOST_WORDS:.0%} are missing "
         "in the texts. Formats that are handed through unchanged are not counted.",
+    ),
+    SourceCheck(
+        "raw_documents",
+        "types_known",
+        _types_known,
+        "At most half of the files are skipped because their type is not known; `types` of the source names it.",
     ),
     SourceCheck(
         "extractions",

@@ -16,7 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from rich.console import Console
@@ -41,11 +41,6 @@ def age(home: Home, days: float) -> None:
     pointer["replaced"] = {one: _before(when, earlier) for one, when in pointer["replaced"].items()}
     home.published.write_text(json.dumps(pointer))
     age_runs(home, days)
-    if home.collected.exists():
-        record = json.loads(home.collected.read_text())
-        if record["told_on"]:
-            record["told_on"] = (date.fromisoformat(record["told_on"]) - earlier).isoformat()
-            home.collected.write_text(json.dumps(record))
 
 
 def age_runs(home: Home, days: float) -> None:

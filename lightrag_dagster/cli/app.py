@@ -304,7 +304,11 @@ def _form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) 
 def status(
     as_json: AsJson = False,
     check: Annotated[
-        bool, typer.Option("--check", help="For monitoring: exit code 1 if a source is withheld, 2 if it cannot tell.")
+        bool,
+        typer.Option(
+            "--check",
+            help="For monitoring: exit code 1 if a source is withheld or most of it skipped, 2 if it cannot tell.",
+        ),
     ] = False,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""

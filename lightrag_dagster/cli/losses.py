@@ -24,6 +24,11 @@ def print_losses(
         options = published if set(loss.sources).isdisjoint(unpublished) else " --unpublished"
         console.print(f"{loss}", style="yellow", end="")
         console.print(f': lightrag-dagster sql{options} "{loss.query}"')
+    print_warnings(console, warnings)
+
+
+def print_warnings(console: Console, warnings: Iterable[str]) -> None:
+    """Print a line for each warning."""
     for warning in warnings:
         console.print("warning", style="yellow", end="")
         console.print(f": {warning}")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from lightrag_dagster.cli.losses import print_warnings
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.curation.desk import price_of_names
@@ -60,6 +61,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
     if not plan.known_price:
         console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
+    print_warnings(console, (one.warning for one in plan.sources if one.warning))
     for one in plan.sources:
         if one.problem:
             console.print(f"{one.source} would be withheld: {one.problem}")

@@ -30,7 +30,7 @@ from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
 def check_status(console: Console) -> int:
-    """Print a line for each source that is withheld, and what else is wrong; return 1 if there is one, else 0.
+    """Print a line for each source that is withheld or mostly skipped, and what else is wrong; return 1, else 0.
 
     Work that was not tried yet is left out: the next run does it.
 
@@ -43,6 +43,7 @@ def check_status(console: Console) -> int:
     check_databases(Home.of(settings))
     states = pending(Situation.looking(settings))
     lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
+    lines += [one.unread for one in states.sources.values() if one.unread]
     lines += _damage(Home.of(settings))
     if states.manifest is None:
         lines += [f"nothing is published in {Home.of(settings).name}", *_taken_over(Home.of(settings))]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.readers import UNSUPPORTED
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -80,6 +81,19 @@ def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Rec
         return None
     which = f"few names of {source} are" if mentions.rows else f"no name of {source} is"
     return f"{which} in the graph: {_named(mentions.rows, asked, by_rules)}; {_NAME_IT[by_rules]}"
+
+
+def unread_warning(source: str, tables: Mapping[str, TableVersion]) -> str | None:
+    """Return a line, with the next step, on a source of whose files most are of no type that is known; else None."""
+    documents = tables.get("raw_documents")
+    unknown = documents.count("skipped", UNSUPPORTED) if documents else 0
+    if documents is None or 2 * unknown <= documents.rows:
+        return None
+    return (
+        f"{unknown:,} of {counted(documents.rows, 'file', 'files')} of {source} are skipped, since their types are not "
+        f"known; name these by types, or leave the files out by exclude: settings of named_sources.{source}, as "
+        "docs/sources.md says under “Types”"
+    )
 
 
 def snapshot_warnings(recipes: Recipes, manifest: Manifest | None, sources: Collection[str] = ()) -> list[str]:

@@ -16,7 +16,14 @@ from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceErr
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
-from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, snapshot_warnings, source_warning
+from lightrag_dagster.pipeline.losses import (
+    Loss,
+    added_up,
+    lost_of_source,
+    snapshot_warnings,
+    source_warning,
+    unread_warning,
+)
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
@@ -48,7 +55,7 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted.
+    are in the graph although it was accepted, `unread` why most of its files are not.
     """
 
     source: str
@@ -66,6 +73,7 @@ class SourceState:
     backfill_runs: bool = False
     losses: Sequence[Loss] = ()
     warning: str | None = None
+    unread: str | None = None
 
     @property
     def withheld(self) -> str | None:
@@ -162,6 +170,7 @@ def pending(situation: Situation) -> Pending:
     warnings = snapshot_warnings(situation.recipes, manifest, states)
     if manifest is None or manifest.rows["entities"]:  # else they all say the same
         warnings += [state.warning for state in sources.values() if state.warning]
+    warnings += [state.unread for state in sources.values() if state.unread]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -243,6 +252,7 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         backfill_runs=backfill is not None and is_ingested(home, name),
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
+        unread=unread_warning(name, current),
     )
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lightrag_dagster.core.identity import document_id
@@ -51,7 +51,8 @@ def sampled(
     if len(unread) <= most:
         return source, None
     chosen = frozenset(random.Random(0).sample(sorted(unread), most))
-    return Source(source.name, _Part(source.origin, frozenset(unread) - chosen)), SampledDocuments(chosen, len(unread))
+    part = replace(source, origin=_Part(source.origin, frozenset(unread) - chosen))
+    return part, SampledDocuments(chosen, len(unread))
 
 
 def in_all(by_path: Mapping[str, float], sample: SampledDocuments | None) -> Estimate:

@@ -14,6 +14,7 @@ from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
+from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -47,7 +48,7 @@ class SourcePlan:
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
     documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
     they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source
-    would fail.
+    would fail, `warning` why most of its files are not read.
     """
 
     source: str
@@ -60,6 +61,7 @@ class SourcePlan:
     partitions: PartitionChanges | None = None
     watermark: str | None = None
     problem: str | None = None
+    warning: str | None = None
 
 
 class Asked(NamedTuple):
@@ -107,6 +109,7 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
         elif answered := tables.current("extractions", source.name):
             plan.chunks_failed = answered.count("status", "failed")
             plan.chunks_stored = answered.rows - plan.chunks_failed
+        plan.warning = unread_warning(source.name, tables.current_versions(source.name))
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     return plan, asked

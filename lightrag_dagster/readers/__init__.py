@@ -3,11 +3,22 @@
 from lightrag_dagster.readers.content import Figure, Limits, ReadingOptions
 from lightrag_dagster.readers.elements import find_elements
 from lightrag_dagster.readers.extraction import ExtractedText
-from lightrag_dagster.readers.formats import format_of, has_headings, media_type, media_types, versions, why_skipped
+from lightrag_dagster.readers.formats import (
+    UNSUPPORTED,
+    format_of,
+    has_headings,
+    media_type,
+    media_types,
+    suffixes,
+    versions,
+    why_skipped,
+)
 from lightrag_dagster.readers.isolation import extract
 from lightrag_dagster.readers.language import detect_language, language_codes, language_name
+from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
 __all__ = [
+    "UNSUPPORTED",
     "ExtractedText",
     "Figure",
     "Limits",
@@ -17,10 +28,14 @@ __all__ = [
     "find_elements",
     "format_of",
     "has_headings",
+    "is_told_by_content",
+    "kind_of_packed",
     "language_codes",
     "language_name",
     "media_type",
     "media_types",
+    "recognise",
+    "suffixes",
     "versions",
     "why_skipped",
 ]

@@ -64,25 +64,14 @@ class FileFormat:
         return self.drawn_by == "images.pixels"
 
 
-def _by(module: str) -> Callable[..., Content]:
-    """Return the reader in a module of this package, which is imported with the first file: libraries are slow."""
+def _of(module: str, function: str = "read") -> Callable[..., Any]:
+    """Return a function of a module of this package, which is imported with the first file: libraries are slow."""
 
-    def read(data: bytes, *figures: "Figures", **options: bool) -> Content:
+    def call(data: bytes, *figures: "Figures", **options: bool) -> Any:
         with reasons():
-            content: Content = module_of(module).read(data, *figures, **options)
-        return content
+            return getattr(module_of(module), function)(data, *figures, **options)
 
-    return read
-
-
-def _words_by(module: str, name: str) -> Callable[[bytes], Iterable[str]]:
-    """Return a function of a module of this package, which is imported with the first file."""
-
-    def words(data: bytes) -> Iterable[str]:
-        found: Iterable[str] = getattr(module_of(module), name)(data)
-        return found
-
-    return words
+    return call
 
 
 def module_of(name: str) -> Any:
@@ -104,23 +93,33 @@ def reasons() -> Iterator[None]:
 
 
 def _plain(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _by("plain.text"), has_headings=False, isolated=False)
+    return FileFormat(media_type, _of("plain.text"), has_headings=False, isolated=False)
 
 
 def _escaped(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _by("plain.escapes"), has_headings=False, isolated=False)
+    return FileFormat(media_type, _of("plain.escapes"), has_headings=False, isolated=False)
 
 
 def _image(kind: str) -> FileFormat:
-    return FileFormat(f"image/{kind}", _by("images.pixels"), drawn_by="images.pixels", has_figures=True)
+    return FileFormat(f"image/{kind}", _of("images.pixels"), drawn_by="images.pixels", has_figures=True)
 
 
 def _table(media_type: str) -> FileFormat:
-    return FileFormat(media_type, _by("plain.tables"), isolated=False)
+    return FileFormat(media_type, _of("plain.tables"), isolated=False)
 
 
-_HTML = FileFormat("text/html", _by("html.page"), has_figures=True)
-_MARKDOWN = FileFormat("text/markdown", _by("plain.markdown"), isolated=False)
+def _document(media_type: str, reader: str, words: tuple[str, str]) -> FileFormat:
+    return FileFormat(media_type, _of(reader), has_figures=True, words=_of(*words))
+
+
+def _mail(media_type: str, reader: str, words: str) -> FileFormat:
+    return FileFormat(
+        media_type, _of(f"mail.{reader}"), has_figures=True, has_attachments=True, words=_of("mail.words", words)
+    )
+
+
+_HTML = _document("text/html", "html.page", ("html.page", "words"))
+_MARKDOWN = FileFormat("text/markdown", _of("plain.markdown"), isolated=False)
 
 FORMATS = {
     ".htm": _HTML,
@@ -129,48 +128,23 @@ FORMATS = {
     ".md": _MARKDOWN,
     ".mdx": _MARKDOWN,
     ".txt": _plain("text/plain"),
-    ".rst": FileFormat("text/x-rst", _by("plain.rst"), has_headings=False, isolated=False),
+    ".rst": FileFormat("text/x-rst", _of("plain.rst"), has_headings=False, isolated=False),
     ".tex": _plain("text/x-tex"),
     ".pdf": FileFormat(
         "application/pdf",
-        _by("pdf.text"),
+        _of("pdf.text"),
         drawn_by="pdf.text",
         has_figures=True,
-        words=_words_by("pdf.words", "pdf"),
+        words=_of("pdf.words", "pdf"),
     ),
-    ".docx": FileFormat(
-        f"{_OFFICE}.wordprocessingml.document",
-        _by("office.docx"),
-        has_figures=True,
-        words=_words_by("office.words", "docx"),
-    ),
-    ".pptx": FileFormat(
-        f"{_OFFICE}.presentationml.presentation",
-        _by("office.pptx"),
-        has_figures=True,
-        words=_words_by("office.words_slides", "pptx"),
-    ),
-    ".xlsx": FileFormat(
-        f"{_OFFICE}.spreadsheetml.sheet",
-        _by("office.xlsx"),
-        has_figures=True,
-        words=_words_by("office.words_sheets", "xlsx"),
-    ),
-    ".odt": FileFormat(
-        "application/vnd.oasis.opendocument.text",
-        _by("office.odt"),
-        has_figures=True,
-        words=_words_by("office.words_open_document", "odt"),
-    ),
-    ".rtf": FileFormat("application/rtf", _by("rtf.reader"), has_figures=True),
-    ".epub": FileFormat("application/epub+zip", _by("epub"), has_figures=True, words=_words_by("words_book", "epub")),
-    ".eml": FileFormat(
-        "message/rfc822",
-        _by("mail.message"),
-        has_figures=True,
-        has_attachments=True,
-        words=_words_by("mail.words", "eml"),
-    ),
+    ".docx": _document(f"{_OFFICE}.wordprocessingml.document", "office.docx", ("office.words", "docx")),
+    ".pptx": _document(f"{_OFFICE}.presentationml.presentation", "office.pptx", ("office.words_slides", "pptx")),
+    ".xlsx": _document(f"{_OFFICE}.spreadsheetml.sheet", "office.xlsx", ("office.words_sheets", "xlsx")),
+    ".odt": _document("application/vnd.oasis.opendocument.text", "office.odt", ("office.words_open_document", "odt")),
+    ".rtf": FileFormat("application/rtf", _of("rtf.reader"), has_figures=True),
+    ".epub": _document("application/epub+zip", "epub", ("words_book", "epub")),
+    ".eml": _mail("message/rfc822", "message", "eml"),
+    ".mbox": _mail("application/mbox", "mailbox", "mbox"),
     ".jpeg": _image("jpeg"),
     ".jpg": _image("jpeg"),
     ".png": _image("png"),
@@ -181,7 +155,7 @@ FORMATS = {
     ".tsv": _table("text/tab-separated-values"),
     ".json": _escaped("application/json"),
     ".jsonl": _escaped("application/jsonl"),
-    ".xml": FileFormat("application/xml", _by("plain.xml"), has_headings=False, isolated=False),
+    ".xml": FileFormat("application/xml", _of("plain.xml"), has_headings=False, isolated=False),
     ".yaml": _plain("application/yaml"),
     ".yml": _plain("application/yaml"),
     ".log": _plain("text/x-log"),
@@ -237,6 +211,11 @@ def format_of(path: str) -> FileFormat | None:
     name = path.rpartition("/")[2]
     suffix = name[name.rfind(".") :].lower()
     return _installed().get(suffix) or FORMATS.get(suffix)
+
+
+def suffixes() -> Set[str]:
+    """Return the suffixes that have a format."""
+    return FORMATS.keys() | _installed().keys()
 
 
 def _all_formats() -> Iterator[FileFormat]:

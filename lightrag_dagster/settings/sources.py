@@ -81,6 +81,11 @@ class SourceSettings(Section):
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
     )
     exclude: tuple[str, ...] = Field(default=(), description="Globs of included paths that do not belong to it.")
+    types: dict[str, str] = Field(
+        default={},
+        description="Types of files by globs of their paths, the first that matches: a suffix without its dot, as in "
+        "`cur/**: eml`, or `text` for plain text. Other files have the type that their suffix or content tells.",
+    )
     follow_hosts: tuple[str, ...] = Field(
         default=(),
         description="Hosts, as `docs.example` or `docs.example:8443`, that an `https://` source may be redirected to, "
@@ -96,9 +101,9 @@ class SourceSettings(Section):
         "depends on it. With `{partition}` in `uri` or `rows.query`, only its partitions that changed are read.",
     )
 
-    @field_validator("include", "exclude")
+    @field_validator("include", "exclude", "types")
     @classmethod
-    def _are_of_every_partition(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    def _are_of_every_partition(cls, patterns: tuple[str, ...] | dict[str, str]) -> tuple[str, ...] | dict[str, str]:
         for pattern in patterns:
             if found := next(_partitions_in(pattern), None):
                 raise ValueError(
@@ -131,6 +136,8 @@ class SourceSettings(Section):
             raise ValueError("give it either {partition} or rows.watermark, which both say what changed")
         if bool(self.uri) == bool(self.rows and self.rows.database_variable):
             raise ValueError("give it either a uri or, for the rows of a database, rows.database_variable")
+        if self.types and self.rows:
+            raise ValueError("types are for files; rows have rows.format")
         if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):
             raise ValueError("follow_hosts is for a uri on the web, such as https://docs.example/manuals")
         return self

@@ -71,6 +71,7 @@ def test_materialisations_report_rows_schema_and_calls(
         "names_grounded",
         "accepted",
         "words_read",
+        "types_known",
     }
     assert all(check.passed and check.partition == "notes" for check in checks)
 
@@ -230,7 +231,8 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert first.success
     assert "mentions" in steps(first, dg.DagsterEventType.STEP_SKIPPED)
     # Nothing was measured, so no check passes.
-    assert {check.check_name for check in first.get_asset_check_evaluations()} == {"failed_documents", "words_read"}
+    checks = {check.check_name for check in first.get_asset_check_evaluations()}
+    assert checks == {"failed_documents", "words_read", "types_known"}
     assert not first.asset_materializations_for_node("extractions")
     assert accepted(Home(by_batch.home), "notes") is None
     runs = []

@@ -96,6 +96,7 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
     assert {(one.check_name, one.asset_key.path[0], one.partition, one.passed) for one in checks} == {
         ("failed_documents", "finance", "finance-notes", True),
         ("words_read", "finance", "finance-notes", True),
+        ("types_known", "finance", "finance-notes", True),
         ("failed_chunks", "finance", "finance-notes", True),
         ("rejected_rows", "finance", "finance-notes", True),
         ("accepted", "finance", "finance-notes", True),

@@ -81,6 +81,34 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
     assert command(capfd, monkeypatch, "status", "--check")[0] == 2
 
 
+@pytest.mark.parametrize("name", ["{}.dat", "cur/{}.M1P7.imap1", "tool-{}"])
+def test_a_source_whose_files_are_mostly_of_no_known_type_is_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, name: str
+) -> None:
+    """A maildir of 23 mails was published as nothing, without a word."""
+    monkeypatch.setenv("COLUMNS", "300")
+    office = notes.parent / "office"
+    for number in range(23):
+        (office / name.format(number)).parent.mkdir(parents=True, exist_ok=True)
+        (office / name.format(number)).write_bytes(b"\0\1")
+    warning = (
+        "23 of 23 files of office are skipped, since their types are not known; name these by types, or leave the "
+        "files out by exclude: settings of named_sources.office, as docs/sources.md says under “Types”"
+    )
+    code, output, _ = command(capfd, monkeypatch, "plan")
+    assert (code, f"warning: {warning}" in output.splitlines()) == (0, True)
+    build(load_settings())
+    for arguments in (["run"], ["status"], ["plan"]):
+        code, output, _ = command(capfd, monkeypatch, *arguments)
+        assert (code, f"warning: {warning}" in output.splitlines()) == (0, True)
+    assert warning in json.loads(command(capfd, monkeypatch, "status", "--json")[1])["warnings"]
+    assert command(capfd, monkeypatch, "status", "--check")[:2] == (1, f"{warning}\n")
+    for number in range(23):
+        (office / f"{number}.md").write_text(f"Note {number}.")
+    build(load_settings())
+    assert command(capfd, monkeypatch, "status", "--check")[:2] == (0, "")
+
+
 def test_a_damaged_file_of_the_snapshot_is_named(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -235,6 +235,7 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
             "names_found",
             "names_grounded",
             "rejected_rows",
+            "types_known",
             "words_read",
         ),
         True,

@@ -2,10 +2,11 @@
 
 import pytest
 
-from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning
+from lightrag_dagster.pipeline.losses import Loss, added_up, lost_of_source, source_warning, unread_warning
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.readers import UNSUPPORTED
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.versions import TableVersion
 from tests.support import RIVER, build, write_source
@@ -81,6 +82,26 @@ def test_a_source_that_names_little_is_warned_of(
     warning = str(source_warning("wiki", {one.table: one for one in tables}, Recipes.of(settings)))
     assert warning.startswith(begin)
     assert found in warning
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "skipped", "said"),
+    [
+        (23, {"skipped": 23}, {UNSUPPORTED: 23}, "23 of 23 files of wiki are skipped, since their types are not known"),
+        (1, {"skipped": 1}, {UNSUPPORTED: 1}, "1 of 1 file of wiki are skipped"),
+        (5, {"skipped": 3, "failed": 2}, {UNSUPPORTED: 3}, "settings of named_sources.wiki"),
+        (4, {"skipped": 2, "processed": 2}, {UNSUPPORTED: 2}, "None"),
+        (4, {"skipped": 4}, {"image/png": 3, UNSUPPORTED: 1}, "None"),
+        (0, {}, {}, "None"),
+    ],
+)
+def test_a_source_most_of_whose_files_are_of_no_known_type_is_warned_of(
+    rows: int, status: dict[str, int], skipped: dict[str, int], said: str
+) -> None:
+    assert said in str(
+        unread_warning("wiki", {"raw_documents": version("raw_documents", rows, status=status, skipped=skipped)})
+    )
+    assert unread_warning("wiki", {}) is None
 
 
 @pytest.mark.long

@@ -71,7 +71,7 @@ def test_a_page_of_a_shop_in_shift_jis() -> None:
     [
         ("empty.html", ""),
         ("damaged/zero-bytes.html", ""),
-        ("hostile/entities.html", "]>\n\n# Gauge\n\nKingfisher &i; &x;"),
+        ("hostile/entities.html", "# Gauge\n\nKingfisher &i; &x;"),
         (
             "damaged/truncated.html",
             "# Gauge survey\n\n- Author:\n- Ida Wren\n- Date:\n- 2025-03-04\n\n## Station visits\n\n"
@@ -130,6 +130,34 @@ UNNAMED = f"From: ida@example.org\n{OFFICE}"
 def test_mails_of_other_programs(name: str, text: str) -> None:
     assert read(name).text == text
     assert read(name).properties.date == (None if name == "signed.eml" else WRITTEN)
+
+
+PATCHES = ["[PATCH 1/3] Überlauf: add the levels", "[PATCH 2/3] Corley: add the weir", "[PATCH 3/3] Steinhag"]
+
+
+@pytest.mark.parametrize(
+    ("name", "subjects", "has"),
+    [
+        ("git.mbox", PATCHES, f"{IDA}\n{DATE}+0000\n\nFrom here on it is read daily.\n---\n"),
+        ("git-attached.mbox", PATCHES, "From here on it is read daily.\n---\n"),
+        ("git-thread.mbox", PATCHES, "From here on it is read daily.\n---\n"),
+        (
+            "formail.mbox",
+            ["Уровень", "Re: Gauge survey", "Test of the gauge", "[PATCH] Überlauf: add the levels"],
+            "Уровень на станции Kingfisher упал за ночь.\n\n## levels.txt\n\nSteinhag 1.42\n\n# Re: Gauge survey",
+        ),
+        (
+            "mutt.mbox",
+            ["Levels", "Weir", "水位"],
+            "From here on the weir is shut.\n\nFrom then the level rose.\n\n# 水位",
+        ),
+    ],
+)
+def test_mailboxes_of_other_programs(name: str, subjects: list[str], has: str) -> None:
+    box = read(name)
+    assert [line[2:] for line in box.text.splitlines() if line.startswith("# ")] == subjects
+    assert has in box.text
+    assert box.title == f"{subjects[0]} and {len(subjects) - 1} more mails"
 
 
 def test_a_patch_is_a_mail() -> None:

@@ -1,6 +1,6 @@
 """Write the sample pages and mails, by programs that read none here.
 
-    apt-get install pandoc libreoffice-writer-nogui asciidoctor faketime git mutt openssl swaks \
+    apt-get install pandoc libreoffice-writer-nogui asciidoctor faketime git mutt openssl procmail swaks \
         libmime-lite-perl nodejs npm
     pip install docutils mkdocs sphinx jinja2
     npm install nodemailer xlsx                      # in a folder that NODE_PATH names
@@ -161,6 +161,7 @@ def write_mails(folder: Path, work: Path) -> None:
     (folder / "swaks.eml").write_bytes(done.stdout)
     write_locked_mails(folder, work)
     write_patch(folder, work)
+    write_mailboxes(folder, work)
 
 
 def write_locked_mails(folder: Path, work: Path) -> None:
@@ -208,6 +209,33 @@ def write_patch(folder: Path, work: Path) -> None:
     patch = ["git", "format-patch", "--root", "--stdout", "--zero-commit", "--no-signature"]
     with (folder / "git.eml").open("wb") as file:
         subprocess.run(patch, cwd=tree, check=True, stdout=file)
+
+
+def write_mailboxes(folder: Path, work: Path) -> None:
+    """Write several mails to a file, in the tree of `write_patch` those of Git."""
+    tree, said = work / "tree", os.environ | git_author()
+    for line, text in (
+        ("Corley 0.97", "Corley: add the weir\n\nFrom here on it is read daily."),
+        ("Steinhag 2.1", "Steinhag"),
+    ):
+        with (tree / "levels.txt").open("a") as file:
+            file.write(f"{line}\n")
+        subprocess.run(["git", "commit", "-q", "-a", "-m", text], cwd=tree, check=True, env=said)
+    patches = ["git", "format-patch", "--root", "--stdout", "--zero-commit", "--no-signature"]
+    options = {"git": (), "git-attached": ("--attach=limit",), "git-thread": ("--thread=shallow", "--inline=limit")}
+    for name, more in options.items():
+        done = subprocess.run([*patches, *more], cwd=tree, check=True, capture_output=True)
+        (folder / f"{name}.mbox").write_bytes(done.stdout)
+    mails = ((folder / f"{name}.eml").read_bytes() for name in ("mutt", "nodemailer-reply", "swaks", "git"))
+    boxed = (subprocess.run([*AT, "formail"], input=one, check=True, capture_output=True).stdout for one in mails)
+    (folder / "formail.mbox").write_bytes(b"".join(boxed))
+    settings = (f"set record={folder}/mutt.mbox", "set mbox_type=mbox", "set sendmail=/bin/true", "set charset=utf-8",
+                "set from=ida@example.org", "set realname='Ida Wren'", "set hostname=example.org")  # fmt: skip
+    given = [part for one in settings for part in ("-e", one)]
+    weir = "From here on the weir is shut.\n\nFrom then the level rose.\n"
+    for subject, text in (("Levels", "The Kingfisher gauge fell.\n"), ("Weir", weir), ("水位", "水位。\n")):
+        mutt = [*AT, "mutt", "-n", "-F", "/dev/null", *given, "-s", subject, "office@example.org"]
+        subprocess.run(mutt, input=text.encode(), check=True, env=os.environ | {"LC_ALL": "C.UTF-8", "TZ": "UTC"})
 
 
 def write_damaged(folder: Path) -> None:

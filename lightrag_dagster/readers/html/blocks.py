@@ -9,35 +9,88 @@ BLOCKS = {
 }
 """Elements on lines of their own."""
 
+_FRAMES = ("article", "body", "center", "details", "form", "header", "main", "section")
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_INVISIBLE = ("script", "style", "noscript", "link", "meta")
+
+_LONG = 500  # characters; a heading with paragraphs has fewer
+_LINKED = 0.8  # share of the text
+
 
 def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
-    """Apply `make_paragraph` to every `div` of a page, except those in headings, which become inline."""
-    for heading in tree.iter("h1", "h2", "h3", "h4", "h5", "h6"):
+    """Apply `make_paragraph` to every `div` and other frame, except those in headings, which become inline."""
+    for heading in list(tree.iter(*_HEADINGS)):
+        if len(heading.text_content()) > _LONG:
+            _close(heading)
         for block in heading.iter("div", "p"):
             block.tag = "span"
-    for block in list(tree.iter("div")):
+    for inline in tree.iter("span", "font"):
+        if any(block.tag in BLOCKS for block in inline.iterdescendants()):
+            inline.tag = "div"
+    _move_captions(tree)
+    for block in list(tree.iter("div", *_FRAMES)):
         make_paragraph(block)
 
 
+def _close(heading: lxml_html.HtmlElement) -> None:
+    """End a heading that the page does not end before its first block."""
+    first = next((child for child in heading if child.tag in BLOCKS), None)
+    if first is None:
+        return
+    after = lxml_html.Element("div")
+    after.extend([first, *first.itersiblings()])
+    after.tail, heading.tail = heading.tail, None
+    heading.addnext(after)
+
+
 def make_paragraph(block: lxml_html.HtmlElement) -> None:
-    """Turn a block with only text and inline elements into a `p`; wrap such text between its blocks in `p`."""
+    """Turn a `div` with only text and inline elements into a `p`; wrap such text between other blocks in `p`."""
     children = list(block)
-    if not any(child.tag in BLOCKS for child in children):
-        block.tag = "p" if _has_content(block) else block.tag
+    if block.tag == "div" and not any(child.tag in BLOCKS for child in children):
+        block.tag = "p" if _has_content(block) and not _is_linked(block) else block.tag
         return
     paragraph = lxml_html.Element("p")
     paragraph.text, block.text = block.text, None
     for child in children:
-        if child.tag not in BLOCKS:
+        if child.tag not in BLOCKS and (child.tag not in _INVISIBLE or _has_content(paragraph)):
             paragraph.append(child)
             continue
-        if _has_content(paragraph):
-            child.addprevious(paragraph)
+        _place(paragraph, child)
         paragraph = lxml_html.Element("p")
         paragraph.text, child.tail = child.tail, None
+    _place(paragraph, None, block)
+
+
+def _place(
+    paragraph: lxml_html.HtmlElement, before: lxml_html.HtmlElement | None, block: lxml_html.HtmlElement | None = None
+) -> None:
+    """Put a paragraph before an element or at the end of a block, if it has content."""
     if _has_content(paragraph):
-        block.append(paragraph)
+        if before is not None:
+            before.addprevious(paragraph)
+        elif block is not None:
+            block.append(paragraph)
 
 
 def _has_content(paragraph: lxml_html.HtmlElement) -> bool:
-    return any(map(str.isalnum, paragraph.text or "")) or len(paragraph) > 0
+    return any(map(str.isalnum, paragraph.text or "")) or any(child.tag not in _INVISIBLE for child in paragraph)
+
+
+def _is_linked(block: lxml_html.HtmlElement) -> bool:
+    """Return True if a block has only links, as menus have."""
+    links = [link for link in block.iter("a") if link.get("href")]
+    return bool(links) and sum(len(link.text_content()) for link in links) > _LINKED * len(block.text_content().strip())
+
+
+def _move_captions(tree: lxml_html.HtmlElement) -> None:
+    """Make blocks of figures and of their captions; that of a table or code stands above it."""
+    for figure in list(tree.iter("figure")):
+        for caption in list(figure.iter("figcaption")):
+            caption.tag = "div"
+            caption.attrib.clear()
+            inside = set(caption.iterdescendants())
+            if any(one not in inside for one in figure.iter("table", "pre")):
+                caption.tail = None
+                figure.insert(0, caption)
+        figure.tag = "div"
+        figure.attrib.clear()

@@ -3,19 +3,24 @@
 import logging
 import re
 from base64 import b64decode
+from collections.abc import Iterator
 from dataclasses import replace
 
-import trafilatura
 from lxml import etree
 from lxml import html as lxml_html
-from trafilatura.settings import use_config
 
 from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.core.text.sanitise import FORBIDDEN
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
 from lightrag_dagster.readers.decoding import decode
+from lightrag_dagster.readers.html.article import extract_article, left_out
 from lightrag_dagster.readers.html.blocks import make_paragraphs
+from lightrag_dagster.readers.html.lists import NUMBERED, tidy_lists
+from lightrag_dagster.readers.html.marks import write_marks
+from lightrag_dagster.readers.html.passages import passages
+from lightrag_dagster.readers.html.sections import keep_sections
 from lightrag_dagster.readers.html.tables import EMPTY, tidy_tables
+from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.formulas import as_text
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
@@ -28,15 +33,10 @@ _CHARSET = re.compile(
 )
 _CHARSET_WITHIN = 4096
 
-# By default a main text under 250 characters is given up for all text of the page, menus included.
-_CONFIG = use_config()
-_CONFIG.set("DEFAULT", "MIN_EXTRACTED_SIZE", "0")
-
 # Code is matched first and kept: backslashes in it are the author's. So is a bar, which is escaped only in tables.
 _CODE_OR_ESCAPE = re.compile(r"(```.*?```|`[^`\n]*`)|\\([_*\[\]~<>`])", re.DOTALL)
 
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_NO_LETTERS = re.compile(r"[\W_]+")
+_OF_HEAD = ("title", "meta", "link", "base", "script", "style", "noscript", "template")
 _FORMULA_SPANS = {"mwe-math-element", "katex", "katex-display"}
 
 _PERMALINK = "¶"  # after the headings of Sphinx, MkDocs and others
@@ -60,12 +60,23 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
     Raises:
         UnreadableError: the bytes cannot be decoded, or the page cannot be parsed.
     """
-    declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
-    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
-    front, page = split_front_matter(decoded)
+    front, page, note = _decoded(data)
     content = _extract(page, figures)
     said = {name: value for name, value in vars(front).items() if value}
     return replace(content, properties=replace(content.properties, **said), note=note)
+
+
+def words(data: bytes) -> Iterator[str]:
+    """Yield all text of a page, to compare the main text with."""
+    yield all_text(_decoded(data)[1])
+
+
+def _decoded(data: bytes) -> tuple[Properties, str, str | None]:
+    """Return the front matter of a page, the page, and a note about doubts in its encoding."""
+    declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)
+    decoded, note = decode(data, declared[1].decode("ascii") if declared else None)
+    front, page = split_front_matter(decoded)
+    return front, page, note
 
 
 def _extract(page: str, figures: Figures | None) -> Content:
@@ -87,30 +98,21 @@ def _main_content(page: str, figures: Figures | None) -> Content:
             link.drop_tree()
     properties = _properties(tree)
     _write_formulas(tree)
-    _keep_sections(tree)
     if figures:
         _mark_images(tree, figures)
     if is_cut_short(tree):
-        return Content(_all_text(page), properties)
+        return Content(all_text(page), properties)
+    found = passages(tree)
+    keep_sections(tree)
+    write_marks(tree)
     tidy_tables(tree)
     make_paragraphs(tree)
-    markdown = trafilatura.extract(_with_main(tree), output_format="markdown", include_comments=False, config=_CONFIG)
-    return Content(_unescape(markdown.replace(EMPTY, "")) if markdown else _all_text(page), properties)
-
-
-def _keep_sections(tree: lxml_html.HtmlElement) -> None:
-    """Take from each section an id that is its heading, as Sphinx, docutils and pandoc write them.
-
-    trafilatura would take a chapter `menus` or `sharing` for a menu or buttons, and leave it out.
-    """
-    for section in tree.iter("section", "div"):
-        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
-        if heading is not None and _letters(heading.text_content()) == _letters(section.get("id")):
-            del section.attrib["id"]
-
-
-def _letters(text: str) -> str:
-    return _NO_LETTERS.sub("", text).casefold()
+    tidy_lists(tree)
+    markdown = extract_article(_with_main(tree), found)
+    if not markdown:
+        return Content(all_text(page), properties)
+    text = _unescape(markdown.replace(EMPTY, "").replace(f"- {NUMBERED}", ""))
+    return Content(text, properties, left_out=tuple(filter(None, [left_out(text, found)])))
 
 
 def _write_formulas(tree: lxml_html.HtmlElement) -> None:
@@ -170,7 +172,16 @@ def parse_page(page: str) -> lxml_html.HtmlElement:
     # trafilatura loses text after a comment in a list item or a cell, and takes the comment for text in a heading.
     parser = lxml_html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
     # Bytes, because lxml refuses a string that declares an encoding of its own.
-    return lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+    tree = lxml_html.document_fromstring(page.encode("utf-8", "ignore"), parser)
+    head = tree.find("head")
+    first = next((one for one in head if one.tag not in _OF_HEAD), None) if head is not None else None
+    if head is not None and first is not None:  # the parser knows no `article` that ends a head
+        body = tree.find("body")
+        if body is None:
+            body = lxml_html.Element("body")
+            tree.append(body)
+        body[:0] = [first, *first.itersiblings()]
+    return tree
 
 
 def _with_main(tree: lxml_html.HtmlElement) -> lxml_html.HtmlElement:
@@ -196,38 +207,6 @@ def _unescape(markdown: str) -> str:
 def is_cut_short(tree: lxml_html.HtmlElement) -> bool:
     """Return True if the parser gave up the page at its limit of depth, 2048 elements, and dropped the rest."""
     return any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in tree.getroottree().parser.error_log)
-
-
-def _all_text(page: str) -> str:
-    """Return all visible text, for a page too small or odd to have a main part, or nested too deep for a tree."""
-    parser = etree.HTMLParser(encoding="utf-8", target=_TextLines(), huge_tree=True)
-    return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
-
-
-class _TextLines:
-    """A parser target that puts the text between two tags on a line of its own."""
-
-    _INVISIBLE = ("head", "script", "style", "template")
-
-    def __init__(self) -> None:
-        self._texts: list[str] = []
-        self._invisible = 0
-
-    def start(self, tag: str, attributes: object) -> None:
-        self._texts.append("\n")
-        self._invisible += tag in self._INVISIBLE
-
-    def end(self, tag: str) -> None:
-        self._texts.append("\n")
-        self._invisible -= tag in self._INVISIBLE
-
-    def data(self, text: str) -> None:
-        if not self._invisible:
-            self._texts.append(text)
-
-    def close(self) -> str:
-        lines = (" ".join(line.split()) for line in "".join(self._texts).splitlines())
-        return "\n".join(line for line in lines if line)
 
 
 def _first_text(tree: lxml_html.HtmlElement, xpath: str) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import make_paragraph
+from lightrag_dagster.readers.html.spans import Row, spread
 
 EMPTY = "\ue000"
 """The text in the cells of an empty header until the page is Markdown: without text, the row would be left out."""
@@ -17,13 +18,10 @@ EMPTY = "\ue000"
 _ROWS = "./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"
 _PARTS = ("thead", "tbody", "tfoot", "tr", "td", "th", "colgroup")
 _BLOCKS = "|".join(f".//{tag}" for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "article", "form"))
-_MOST_COLUMNS = 1000
 _NUMBER_LENGTH = 40
 _LONG = 400  # characters; a cell with more is a part of the page
 _UNIT = r"[^\W\d_]{1,4}[²³]?(?:/[^\W\d_]{1,3})?"
 _NUMBER = re.compile(rf"[\s(+\-−–~<>≤≥±$€£¥]*\d[\d\s.,:/%°'’×\-–]*(?:{_UNIT})?[\s)%*†€]*")
-
-_Row = Sequence[lxml_html.HtmlElement]
 
 
 def tidy_tables(tree: lxml_html.HtmlElement) -> None:
@@ -36,10 +34,12 @@ def tidy_tables(tree: lxml_html.HtmlElement) -> None:
         else:
             _move_caption(table)
             _flatten_lists(table)
+            if table.xpath("boolean(.//*[@rowspan or @colspan])"):
+                rows = spread(rows)
             _set_header(table, rows)
 
 
-def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> bool:
+def _is_layout(table: lxml_html.HtmlElement, rows: Sequence[Row]) -> bool:
     """Return True if a table is for layout: marked so, or without header and one row, one column, or with blocks."""
     if table.get("role") in ("presentation", "none"):
         return True
@@ -83,7 +83,7 @@ def _flatten_lists(table: lxml_html.HtmlElement) -> None:
         one.tag, one.text = "span", " "
 
 
-def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:
+def _set_header(table: lxml_html.HtmlElement, rows: Sequence[Row]) -> None:
     """Make the first row the header if it looks like one, or put an empty one above; other rows are not headers."""
     if not rows:
         return
@@ -97,14 +97,14 @@ def _set_header(table: lxml_html.HtmlElement, rows: Sequence[_Row]) -> None:
             cell.tag = "th"
         return
     header = lxml_html.Element("tr")
-    for _ in range(min(max(map(_width, rows)), _MOST_COLUMNS)):
+    for _ in range(max(map(len, rows))):
         cell = lxml_html.Element("th")
         cell.text = EMPTY
         header.append(cell)
     first[0].getparent().addprevious(header)
 
 
-def _looks_like_header(first: _Row, others: Sequence[_Row]) -> bool:
+def _looks_like_header(first: Row, others: Sequence[Row]) -> bool:
     """Return True if a row is a header: by its tags, bold cells, an empty corner, or numbers below its words."""
     heading = [cell.tag == "th" for cell in first]
     if any(heading) or first[0].getparent().getparent().tag == "thead":
@@ -118,11 +118,6 @@ def _looks_like_header(first: _Row, others: Sequence[_Row]) -> bool:
         return False
     columns = ([_text(row[place]) for row in others if place < len(row)] for place in range(len(first)))
     return any(any(below) and all(map(_is_number, filter(None, below))) for below in columns)
-
-
-def _width(row: _Row) -> int:
-    spans = (cell.get("colspan") or "1" for cell in row)
-    return sum(int(span) if span.isdecimal() and len(span) < 4 else 1 for span in spans)
 
 
 def _text(cell: lxml_html.HtmlElement) -> str:

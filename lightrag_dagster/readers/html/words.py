@@ -1,28 +1,27 @@
-"""All text of a page, by its text nodes: what the reader of pages is compared with."""
+"""All text of a page, without a tree: what the reader of pages is compared with, and the text of odd pages."""
 
 import re
-from collections.abc import Iterator
 
 from lxml import etree
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
 
-_NO_TEXT = ("head", "script", "style", "template", "math", "rt", "rp")
-_BREAKS = (
-    BLOCKS
-    | {*("body", "br", "button", "caption", "dd", "dt", "figcaption", "img", "input", "label", "legend")}
-    | {*("li", "option", "summary", "td", "textarea", "th", "title", "tr")}
-)
+_NO_TEXT = {"title", "script", "style", "template", "math", "rt", "rp"}
+_BREAKS = {
+    *BLOCKS,
+    *("body", "br", "button", "caption", "dd", "dt", "figcaption", "html", "img", "input", "label", "legend", "li"),
+    *("option", "summary", "td", "text", "textarea", "th", "tr"),
+}
 _NUMBER = re.compile(r"\s*[+\-−–]?\d")
 
 
-def words(page: str) -> Iterator[str]:
-    """Yield all text of a page, without scripts, styles and formulas; words are whole across marks in a line."""
-    parser = etree.HTMLParser(encoding="utf-8", target=_Texts(), huge_tree=True, remove_comments=True, remove_pis=True)
-    yield str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
+def all_text(page: str) -> str:
+    """Return all text of a page of any depth, except scripts, styles and formulas; each block is a line of its own."""
+    parser = etree.HTMLParser(encoding="utf-8", target=_Lines(), huge_tree=True, remove_comments=True, remove_pis=True)
+    return str(etree.fromstring(page.encode("utf-8", "ignore"), parser))
 
 
-class _Texts:
+class _Lines:
     """A parser target that joins text, with a line end at each element that ends a line, and a space before powers."""
 
     def __init__(self) -> None:
@@ -31,20 +30,24 @@ class _Texts:
         self._raised = 0
 
     def start(self, tag: str, attributes: object) -> None:
-        if tag in _BREAKS:
-            self._texts.append("\n")
-        self._hidden += tag in _NO_TEXT
-        self._raised += tag == "sup"
+        self._count(tag, 1)
 
     def end(self, tag: str) -> None:
+        self._count(tag, -1)
+
+    def _count(self, tag: str, one: int) -> None:
         if tag in _BREAKS:
             self._texts.append("\n")
-        self._hidden -= tag in _NO_TEXT
-        self._raised -= tag == "sup"
+        elif tag in _NO_TEXT:
+            self._hidden += one
+        elif tag == "sup":
+            self._raised += one
 
     def data(self, text: str) -> None:
         if not self._hidden:
-            self._texts.append(f" {text}" if self._raised and _NUMBER.match(text) else text)
+            spaced = " ".join(text.split("\n"))
+            self._texts.append(f" {spaced}" if self._raised and _NUMBER.match(text) else spaced)
 
     def close(self) -> str:
-        return "".join(self._texts)
+        lines = (" ".join(line.split()) for line in "".join(self._texts).split("\n"))
+        return "\n".join(filter(None, lines))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 from typing import NamedTuple, cast
 
-from lightrag_dagster.readers.html.words import words as page_words
+from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import decode_header
 from lightrag_dagster.readers.mail.payloads import payload
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     @property
     def words(self) -> str:
         """The text without markup."""
-        return " ".join(page_words(self.text)) if self.kind == "html" and self.text.strip() else self.text
+        return all_text(self.text) if self.kind == "html" and self.text.strip() else self.text
 
 
 class Bodies:

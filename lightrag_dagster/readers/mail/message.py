@@ -57,7 +57,7 @@ class _Mail:
 
     @property
     def note(self) -> str | None:
-        """What is in doubt or missing; None if nothing is."""
+        """The doubts and missing parts; None without any."""
         doubts = list(dict.fromkeys(self._doubts))
         more = [f"{len(doubts) - _MAX_NOTED} more doubts"] if len(doubts) > _MAX_NOTED else []
         return "; ".join(filter(None, (*doubts[:_MAX_NOTED], *more, self._attached.note))) or None

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import cast
 
-from lightrag_dagster.readers.html.words import words as page_words
+from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name
 from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
+from lightrag_dagster.readers.mail.mailbox import mails
 from lightrag_dagster.readers.mail.payloads import payload
 
 
@@ -28,4 +29,10 @@ def eml(data: bytes) -> Iterator[str]:
         elif kind != "text/html":
             yield text
         elif text.strip():
-            yield from page_words(text)
+            yield all_text(text)
+
+
+def mbox(data: bytes) -> Iterator[str]:
+    """Yield each text of the mails of a mailbox."""
+    for mail in mails(data):
+        yield from eml(mail)

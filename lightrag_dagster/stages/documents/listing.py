@@ -18,6 +18,7 @@ from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.reading_schemas import LISTED
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
+from lightrag_dagster.stages.documents.kinds import with_kind
 from lightrag_dagster.stages.documents.sources import Source
 
 _FILES_AT_ONCE = 8_192
@@ -49,7 +50,8 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
     try:
-        yield from files()
+        kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
+        yield from (with_kind(one, source.kinds, below=kind_at) for one in files())
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone

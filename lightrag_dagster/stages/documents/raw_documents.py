@@ -29,6 +29,7 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing, with_descriptions
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile
+from lightrag_dagster.stages.documents.kinds import recognised
 
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
@@ -65,7 +66,8 @@ def read_documents(
     unsupported type is `skipped`. A row that is otherwise equal to that of `previous` keeps its `modified_at`, so that
     a copy of a source, with new times, is the same table.
     """
-    rows = list(_rows(files, partial(_timed_row, partial(_row, source, previous, settings, describing))))
+    told = (recognised(listed, data, settings.max_bytes) for listed, data in files)
+    rows = list(_rows(told, partial(_timed_row, partial(_row, source, previous, settings, describing))))
     for row in rows:  # all at once: the model stays in the processor's cache, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
@@ -181,11 +183,12 @@ def _new_row(
     source: str, listed: ListedFile, extracted: ExtractedText, *, status: str, error: str | None = None
 ) -> dict[str, Any]:
     text, said, losses = extracted.text, extracted.properties, extracted.losses
+    name = listed.path.rpartition("/")[2]
     return {
         "source": source,
         "doc_id": identity.document_id(source, listed.path),
         "path": listed.path,
-        "title": extracted.title.removesuffix(listed.kind),
+        "title": name if extracted.title == name + listed.kind else extracted.title,
         "content": text,
         "content_hash": identity.text_digest(text) if text else "",
         "content_length": len(text),

@@ -119,10 +119,17 @@ def _changed(
         progress.report("documents", done + position, done + len(files))
         if listed.refused is None and isinstance(data, bytes):
             doc_id = identity.document_id(source.name, listed.path)
-            digests[doc_id] = hashlib.sha256(data).hexdigest()
+            digests[doc_id] = _digest(data, listed.kind)
             if earlier.get(doc_id) == digests[doc_id]:
                 continue
         yield listed, data
+
+
+def _digest(data: bytes, kind: str) -> str:
+    """Return a hash of what decides how a file is read: its bytes, and its format where the path does not end so."""
+    found = hashlib.sha256(data)
+    found.update(kind.encode())
+    return found.hexdigest()
 
 
 def _contents(origin: Origin, files: Sequence[ListedFile], most: int) -> Iterator[tuple[ListedFile, bytes | OSError]]:
@@ -142,6 +149,8 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
 
 def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
+    opened = pc.is_in(documents["doc_id"], pa.array(digests, pa.string()))
+    done = pc.or_(done, pc.and_(pc.equal(documents["status"], "skipped"), opened))  # by its content, which stays
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")

@@ -13,6 +13,7 @@ from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.folder import LinkOut, LocalFolder
 from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS, ListedFile, Origin, shown
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
+from lightrag_dagster.stages.documents.kinds import Kinds, kinds_of
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.upstream import known_partitions
 
@@ -23,10 +24,11 @@ _MAX_ENCODED_NAME = 200
 
 @dataclass(frozen=True)
 class Source:
-    """A named collection of documents, and its connector."""
+    """A named collection of documents, its connector, and the suffixes by which files are read that match a glob."""
 
     name: str
     origin: Origin
+    kinds: Kinds = ()
 
 
 @dataclass(frozen=True)
@@ -103,25 +105,26 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
     folders = filter(_is_folder, _entries(settings))
     found = {folder.name: Source(folder.name, _inside(folder, settings.sources)) for folder in folders}
     for name, named in settings.named_sources.items():
-        origin = _named_origin(settings, name, named)
+        origin, kinds = _named_origin(settings, name, named)
         if name in found and not isinstance(found[name].origin, LinkOut):
             reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
             origin = Unusable(origin.name, reason)
-        found[name] = Source(name, origin)
+        found[name] = Source(name, origin, kinds)
     return {name: found[name] for name in sorted(found)}
 
 
-def _named_origin(settings: Settings, name: str, named: SourceSettings) -> Origin:
-    """Return the connector of a named source, or one that raises; an error costs no other source."""
+def _named_origin(settings: Settings, name: str, named: SourceSettings) -> tuple[Origin, Kinds]:
+    """Return the connector of a named source, or one that raises, and its types; an error costs no other source."""
     try:
+        kinds = kinds_of(name, named.types)
         if named.asset and named.dimensions:
             known = known_partitions(Home.of(settings), name, named.asset, named.dimensions - {""})
-            return Partitioned(name, named, known)
-        return choose_origin(name, named)
+            return Partitioned(name, named, known), kinds
+        return choose_origin(name, named), kinds
     except (SourceError, StoreError) as error:
-        return Unusable(named.uri, str(error))
+        return Unusable(named.uri, str(error)), ()
     except (OSError, ValueError) as error:  # a path on a disk that does not answer, a URI that cannot be parsed
-        return Unusable(named.uri, f"source {name!r}: {named.uri} cannot be used: {one_line(error)}")
+        return Unusable(named.uri, f"source {name!r}: {named.uri} cannot be used: {one_line(error)}"), ()
 
 
 def _entries(settings: Settings) -> list[Path]:

@@ -336,6 +336,8 @@ def _counts(rows: pa.Table) -> dict[str, dict[str, int]]:
     counts = {column: count_values(rows[column]) for column in _COUNTED if column in rows.column_names}
     if "status" in counts and "error" in rows.column_names:
         counts["error"] = count_values(rows.filter(pc.is_valid(rows["error"]))["status"])
+    if "media_type" in rows.column_names:
+        counts["skipped"] = count_values(rows.filter(pc.equal(rows["status"], "skipped"))["media_type"])
     return counts
 
 

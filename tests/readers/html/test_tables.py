@@ -47,7 +47,7 @@ LEVELS = "| Station | Level |\n|---|---|\n| Steinhag | 1.42 |\n| Corley | 0.97 |
         (table("Station|Level", "Steinhag|1.42", "Corley|0.97", first="th").replace("<tr>",
          "<caption>Levels of 2025</caption><tr>", 1), f"Levels of 2025\n\n{LEVELS}"),
         (table("1|2|3", "4|5").replace("<td>4", "<td colspan=2>4"),
-         "|  |  |  |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 |  | 5 |"),
+         "|  |  |  |\n|---|---|---|\n| 1 | 2 | 3 |\n| 4 | 4 | 5 |"),
     ],
 )  # fmt: skip
 def test_a_table_has_one_header_row(given: str, expected: str) -> None:

@@ -33,7 +33,7 @@ class InstalledSource(ByURI):
             if not one.stamp:
                 raise ValueError(f"{one.path!r} has no stamp, so that no change of it would be seen")
             if self.patterns.match(one.path):
-                yield replace(one, path=shown(one.path), refused=one.refused or unusable(one.file_name))
+                yield replace(one, path=shown(one.path), refused=one.refused or unusable(one.path))
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`; raises any error of the package."""

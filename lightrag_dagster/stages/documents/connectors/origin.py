@@ -5,13 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from posixpath import splitext
 from typing import Protocol
 
 import pyarrow as pa
-
-from lightrag_dagster.readers import format_of
 
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
@@ -30,7 +26,7 @@ class ListedFile:
     `path` is relative to the source, with forward slashes; `place` is its place for the origin, unless it is refused;
     `size` is in bytes. `stamp` changes when the document is touched; `stamp_is_stable` is set if every later change
     would change it. `refused` is the reason not to read the document. `kind` is the suffix of its format if the path
-    has none; `content` is the whole document if the listing has it already.
+    does not end with it; `content` is the whole document if the listing has it already.
     """
 
     path: str
@@ -118,14 +114,6 @@ def shown(path: str) -> str:
 
 
 def unusable(path: str) -> str | None:
-    """Return the reason not to read a file with this path; None if it is read."""
-    if UNFIT_CHARACTERS.search(path):
-        return "path holds control characters or is not UTF-8; rename it"
-    return _unsupported(splitext(path)[1].lower())
-
-
-@cache
-def _unsupported(suffix: str) -> str | None:
-    if format_of(f"document{suffix}") is None:
-        return f"unsupported file type ({suffix or 'without suffix'}); docs/sources.md lists those that can be read"
-    return None
+    """Return the reason not to read a file with this path, whatever its format; None if it is read."""
+    unfit = UNFIT_CHARACTERS.search(path)
+    return "path holds control characters or is not UTF-8; rename it" if unfit else None

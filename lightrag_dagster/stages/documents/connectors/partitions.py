@@ -88,7 +88,10 @@ class Partitioned(Incremental):
     @cached_property
     def state(self) -> dict[str, str]:
         """The settings and every partition's version, of which a listing is made; raises SourceError."""
-        settings = digest(self.settings.model_dump(mode="json", exclude_defaults=True))
+        types = (
+            [[*self.settings.types.items()]] if self.settings.types else []
+        )  # of which the first that matches counts
+        settings = digest(self.settings.model_dump(mode="json", exclude_defaults=True), *types)
         return {"settings": settings} | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
 
     def of_partitions(self, partitions: Iterable[str], unread: dict[str, str]) -> Iterator[ListedFile]:

@@ -60,7 +60,7 @@ class RowDocuments:
             modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
             stamp=digest(kind, data.decode()),
             stamp_is_stable=True,
-            refused=unusable(path + kind),
+            refused=unusable(path),
             kind=kind,
             content=data,
         )

@@ -11,6 +11,8 @@ from lightrag_dagster.stages.documents.connectors.factory import choose_origin
 from lightrag_dagster.stages.documents.connectors.installed import InstalledSource
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
+from lightrag_dagster.stages.documents.listing import list_files
+from lightrag_dagster.stages.documents.sources import Source
 from tests.packages import install
 
 LISTED = ListedFile("a.md", "A", 5, EPOCH, "1", stamp_is_stable=True)
@@ -51,7 +53,7 @@ def shelf(given: str, **patterns: tuple[str, ...]) -> InstalledSource:
 
 
 def test_documents_are_listed_by_patterns_and_refused_as_of_any_source() -> None:
-    found = list(shelf("a.md=1,b.dat=1,c/d.md=1,c\n.md=1,e.txt=1", exclude=("e.*",)).files())
+    found = list(list_files(Source("s", shelf("a.md=1,b.dat=1,c/d.md=1,c\n.md=1,e.txt=1", exclude=("e.*",)))))
     assert [(one.path, one.refused) for one in found] == [
         ("a.md", None),
         ("b.dat", "unsupported file type (.dat); docs/sources.md lists those that can be read"),

@@ -42,7 +42,7 @@ from tests.support import FLOOD, OFFICE, RIVER
 
 def found(origin: Origin) -> dict[str, bytes]:
     """Return path → content of all documents that are not refused."""
-    return {one.path: origin.read(one, 1_000_000) for one in origin.files() if one.refused is None}
+    return {one.path: origin.read(one, 1_000_000) for one in list_files(Source("s", origin)) if one.refused is None}
 
 
 def with_documents(server: BucketService) -> str:
@@ -72,7 +72,7 @@ def bucket(buckets: S3Server) -> str:
 
 def test_a_bucket_is_a_source(server: BucketService) -> None:
     bucket = with_documents(server)
-    listed = {one.path: one for one in Bucket(bucket).files()}
+    listed = {one.path: one for one in list_files(Source("s", Bucket(bucket)))}
     assert sorted(listed) == ["a b/flood.txt", "river.md", "x.bin"]
     assert str(listed["x.bin"].refused).startswith("unsupported file type (.bin)")
     assert (listed["river.md"].size, listed["river.md"].stamp_is_stable) == (len(RIVER), True)

@@ -101,7 +101,7 @@ def inner() -> Iterator[Server]:
 
 def found(origin: Origin) -> dict[str, bytes]:
     """Return path → content of all documents that are not refused."""
-    return {one.path: origin.read(one, 1_000_000) for one in origin.files() if one.refused is None}
+    return {one.path: origin.read(one, 1_000_000) for one in list_files(Source("s", origin)) if one.refused is None}
 
 
 def test_files_of_a_web_server_are_named(server: Server) -> None:

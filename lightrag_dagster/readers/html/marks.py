@@ -1,0 +1,125 @@
+"""Elements inside a line that the extraction of the main text would drop or show as tags."""
+
+from lxml import html as lxml_html
+
+from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.inline import alternative_text, check_box, raised
+
+_LINES = ("p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "figcaption", "summary")
+_DROPPED = ("button", "label", "output", "time", "noindex", "meter", "blink")  # by the extraction, with their text
+_PLAIN = ("u", "ins", "bdi")
+_FIELDS = "input", "select", "textarea"
+_NO_TEXT = {*BLOCKS, *_DROPPED, *_FIELDS, "a", "option", "script", "style", "noscript"}
+_SENTENCE = 20  # letters
+_QUOTES = "“{}”"
+
+
+def write_marks(tree: lxml_html.HtmlElement) -> None:
+    """Turn marks of a page into text: superscripts, quotation marks, check boxes, buttons and images in a sentence."""
+    for element in list(tree.iter("template", "rp", "rt", "rtc")):
+        element.drop_tree()
+    _write_check_boxes(tree)
+    for element in list(tree.iter("sup", "sub", "q", "img", *_PLAIN, *_DROPPED)):
+        if element.getparent() is None:
+            continue
+        if element.tag == "sup":
+            _write_raised(element)
+        elif element.tag == "sub" or element.tag in _PLAIN:
+            element.drop_tag()
+        elif element.tag == "q":
+            element.text = _QUOTES[0] + (element.text or "")
+            _append(element, _QUOTES[-1])
+            element.drop_tag()
+        elif element.tag == "img":
+            _write_image(element)
+        elif _is_in_line(element):
+            element.drop_tag()
+
+
+def _write_raised(element: lxml_html.HtmlElement) -> None:
+    """Write a superscript as text; one that leads to a note of the page stands in brackets."""
+    text = element.text_content()
+    link = next(element.iter("a"), element.getparent() if element.getparent().tag == "a" else None)
+    if link is not None and (link.get("href") or "").startswith("#"):
+        mark = text.strip().strip("[]")
+        text = f"[{mark}]" if mark else ""
+    else:
+        text = raised(_text_before(element), text)
+    element.clear(keep_tail=True)
+    element.text = text
+    element.drop_tag()
+
+
+def _text_before(element: lxml_html.HtmlElement) -> str:
+    """Return the text right before an element, in its line."""
+    before, place = "", element
+    while not before and place is not None and place.tag not in BLOCKS and place.tag not in _LINES:
+        previous = place.getprevious()
+        if previous is not None:
+            before = previous.tail or previous.text_content()
+        else:
+            before = place.getparent().text or "" if place.getparent() is not None else ""
+        place = place.getparent()
+    return str(before)
+
+
+def _write_image(image: lxml_html.HtmlElement) -> None:
+    """Write what is said in place of an image, set apart from words; a word that stands alone is none of a text."""
+    text = alternative_text(image.get("alt") or "")
+    if not text or (image.get("src") or "").startswith(("data:", "cid:")):
+        return
+    if _is_in_line(image) or (_is_alone(image) and " " in text):
+        image.clear(keep_tail=True)
+        image.tag, image.text = "span", f" {text} "
+        image.drop_tag()
+
+
+def _is_alone(image: lxml_html.HtmlElement) -> bool:
+    """Return True for an image in a paragraph or a figure that has nothing else."""
+    around = next(image.iterancestors("p", "figure"), None)
+    return around is not None and not around.text_content().strip() and len(list(around.iter("img"))) == 1
+
+
+def _write_check_boxes(tree: lxml_html.HtmlElement) -> None:
+    """Write the state of check boxes before their labels; a form that has only such fields is a list of them."""
+    for form in list(tree.iter("form", "fieldset")):
+        fields = [one for one in form.iter(*_FIELDS) if one.get("type") not in ("hidden", "submit", "button", "reset")]
+        boxes = [one for one in fields if _is_box(one)]
+        if len(boxes) == len(fields) and (boxes or form.tag == "fieldset"):
+            form.tag = "div"
+            for legend in form.iter("legend"):
+                legend.tag = "p"
+            for label in list(form.iter("label")):
+                if label.find("input") is not None and not _is_in_line(label):
+                    label.tag = "p"
+    for box in list(tree.iter("input")):
+        if _is_box(box) and next(box.iterancestors("form"), None) is None:
+            box.tag, box.text = "span", f"{check_box(box.get('checked') is not None)} "
+            box.tail = (box.tail or "").lstrip()
+            box.drop_tag()
+
+
+def _is_box(field: lxml_html.HtmlElement) -> bool:
+    return field.tag == "input" and field.get("type") in ("checkbox", "radio")
+
+
+def _is_in_line(element: lxml_html.HtmlElement) -> bool:
+    """Return True if an element is within a line of text, with words before or behind it; for a date, a sentence."""
+    least = _SENTENCE if element.tag == "time" else 1
+    place = element
+    while (parent := place.getparent()) is not None:
+        texts = [parent.text, *(child.tail for child in parent)]
+        texts += [one.text_content() for one in parent if one is not place and one.tag not in _NO_TEXT]
+        if sum(sum(map(str.isalnum, text)) for text in texts if text) >= least:
+            return True
+        if parent.tag in _LINES or parent.tag in BLOCKS:
+            return False
+        place = parent
+    return False
+
+
+def _append(element: lxml_html.HtmlElement, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text

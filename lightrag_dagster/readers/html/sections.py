@@ -1,0 +1,50 @@
+"""Sections of an article that the extraction of the main text would take for something else by their names."""
+
+import re
+
+from lxml import html as lxml_html
+from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LETTERS = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"\w.{20,}[.!?…。！？:;]", re.DOTALL)
+_DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
+_CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
+_LINKED = 0.1  # share of the text
+_HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
+
+
+def keep_sections(tree: lxml_html.HtmlElement) -> None:
+    """Take names from sections that are content: chapters, named as their headings, and prose inside an article."""
+    for section in tree.iter("section", "div"):
+        heading = next(section.iter(*_HEADINGS), None) if section.get("id") else None
+        if heading is not None and letters(heading.text_content()) == letters(section.get("id")):
+            del section.attrib["id"]
+    for article in _articles(tree):
+        discarded = {section for expression in _DISCARDED for section in expression(article)}
+        for section in discarded:
+            if is_prose(section) and not any(around in discarded for around in section.iterancestors()):
+                section.attrib.clear()
+        for aside in article.iter("aside"):
+            if is_prose(aside):
+                aside.tag = "div"
+                aside.attrib.clear()
+
+
+def _articles(tree: lxml_html.HtmlElement) -> list[lxml_html.HtmlElement]:
+    found = list(tree.iter("article")) or list(tree.iter("main")) or tree.xpath("//*[@role='main']")
+    return [one for one in found if next(one.iterancestors("article"), None) is None]
+
+
+def is_prose(section: lxml_html.HtmlElement) -> bool:
+    """Return True if a section is read, not used: sentences with few links and no fields or buttons, and not hidden."""
+    if next(section.iter(*_CONTROLS), None) is not None or _HIDDEN.search(section.get("style") or ""):
+        return False
+    text = section.text_content()
+    linked = sum(len(link.text_content()) for link in section.iter("a"))
+    return linked <= _LINKED * len(text) and bool(_SENTENCE.search(text))
+
+
+def letters(text: str) -> str:
+    """Return a text's letters and digits alone, without case: what is compared where marks and spaces may differ."""
+    return "".join(_LETTERS.findall(text)).casefold()

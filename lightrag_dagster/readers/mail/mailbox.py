@@ -1,0 +1,58 @@
+"""Mailboxes: files of many mails, each after a line that begins with `From `, as mail programs and git write them."""
+
+import re
+from collections.abc import Iterator
+
+from lightrag_dagster.readers.content import Content, Properties, UnreadableError
+from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.mail import message
+
+# The sender and a time, then a header: a sentence in a mail that begins with the word has neither.
+_BEGIN = re.compile(rb"^From [^\n]{1,200}?\d:\d\d[^\n]{0,100}\n(?=>?[!-9;-~]+[ \t]*:)", re.MULTILINE)
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_MAX_REPORTED = 3  # reasons
+
+
+def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
+    """Read the mails of a mailbox in their order, each under a heading with its subject; one that cannot be is noted.
+
+    Images are put into `figures`. Without `attachments`, only their names are in the text.
+    """
+    if not data.strip():
+        return Content("")
+    texts, subjects, left_out = list[str](), list[str](), list[str]()
+    notes, count = list[str](), 0
+    for mail in mails(data):
+        count += 1
+        try:
+            content = message.read(mail, figures, attachments=attachments)
+        except UnreadableError as error:
+            notes.append(f"mail {count}: {error}")
+            continue
+        subject = content.properties.title
+        text = content.text if isinstance(content.text, str) else "\n\n".join(content.text)
+        texts.append(text if subject else f"# (no subject)\n\n{text}")
+        subjects.append(subject or "(no subject)")
+        left_out += content.left_out
+        notes += [f"mail {count}: {content.note}"] if content.note else []
+    if not texts:
+        raise UnreadableError(notes[0].partition(": ")[2])
+    more = len(texts) - 1
+    title = subjects[0] + (f" and {more:,} more {'mails' if more > 1 else 'mail'}" if more else "")
+    return Content("\n\n".join(texts), Properties(title=title), note=_told(notes, count), left_out=tuple(left_out))
+
+
+def _told(notes: list[str], count: int) -> str | None:
+    if not notes:
+        return None
+    return f"{len(notes):,} of {count:,} mails are not read whole: {'; '.join(notes[:_MAX_REPORTED])}"
+
+
+def mails(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes of each mail; a file without a line between mails is one."""
+    begins = [(found.start(), found.end()) for found in _BEGIN.finditer(data)]
+    if not begins or data[: begins[0][0]].strip():
+        begins.insert(0, (0, 0))
+    ends = [start for start, _ in begins[1:]] + [len(data)]
+    for (_, begin), end in zip(begins, ends, strict=True):
+        yield _ESCAPED.sub(rb"\1", data[begin:end])

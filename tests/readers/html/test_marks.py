@@ -1,0 +1,119 @@
+"""Marks inside the lines of a page, lists with tables, joined cells, details: kinds D5, D6 and D9, and others."""
+
+import pytest
+
+from lightrag_dagster.readers.extraction import extract_text
+
+BEFORE = "The weir of Halden was built in the year 1911 by the Authority."
+CELLS = "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"
+TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            "<p>10<sup>6</sup> m<sup>3</sup> of H<sub>2</sub>O per day<sup>[2]</sup> was <u>measured</u>.</p>",
+            "10^6 m³ of H2O per day[2] was measured.",
+            id="D5",
+        ),
+        pytest.param(
+            "<p>5·10<sup>-3</sup> of x<sup>2</sup>, the 1<sup>st</sup>, a<sub>i</sub> and <ins>new</ins> ones.</p>",
+            "5·10^-3 of x², the 1st, ai and new ones.",
+            id="D5 other powers",
+        ),
+        pytest.param(
+            "<p>The weir<sup><a href='#n1'>1</a></sup> is old.<a href='#n2'><sup>[2]</sup></a></p>",
+            "The weir[1] is old.[2]",
+            id="D5 marks of notes",
+        ),
+        pytest.param(
+            "<h2>Area in m<sup>2</sup></h2><table><tr><th>km<sup>2</sup></th><th>b</th></tr><tr><td>10<sup>3</sup>"
+            "</td>"
+            "<td><u>x</u></td></tr></table>",
+            "## Area in m²\n\n| km² | b |\n|---|---|\n| 10^3 | x |",
+            id="D5 in headings and cells",
+        ),
+        pytest.param(f"<ul><li>One{CELLS}</li><li>Two</li></ul>", f"- One\n\n{TABLE}\n\n- Two", id="D6"),
+        pytest.param(
+            f"<ol><li>One</li><li>Two {CELLS} after</li><li>Three</li></ol>",
+            f"1. One\n2. Two\n\n{TABLE}\n\nafter\n\n3. Three",
+            id="D6 numbered",
+        ),
+        pytest.param(
+            f"<ul><li>Out<ul><li>In{CELLS}</li></ul></li></ul>",
+            f"- Out\n  - In\n\n{TABLE}",
+            id="D6 in a list in a list",
+        ),
+        pytest.param("<p>Press <button>Save</button> to store it.</p>", "Press Save to store it.", id="D9"),
+        pytest.param(
+            "<ul><li>Click <button type=button><b>OK</b></button></li></ul>", "- Click **OK**", id="D9 in an item"
+        ),
+        pytest.param(
+            "<p>Set <label>Mode</label> to <output>5</output> by <time>noon</time> of the same long day.</p>",
+            "Set Mode to 5 by noon of the same long day.",
+            id="D9 other fields",
+        ),
+        pytest.param(
+            "<table><tr><th>Site</th><th>Y</th></tr><tr><td rowspan=2>Halden</td><td>2023</td></tr><tr><td>2024</td>"
+            "</tr>"
+            "</table>",
+            "| Site | Y |\n|---|---|\n| Halden | 2023 |\n| Halden | 2024 |",
+            id="joined rows",
+        ),
+        pytest.param(
+            "<table><tr><th colspan=2>Level</th><th>V</th></tr><tr><td>a</td><td>b</td><td>c</td></tr></table>",
+            "| Level | Level | V |\n|---|---|---|\n| a | b | c |",
+            id="joined columns",
+        ),
+        pytest.param(
+            "<table><tr><th>A</th><th>B</th><th>C</th></tr><tr><td rowspan=2 colspan=2>x</td><td>1</td></tr><tr>"
+            "<td>2</td></tr><tr><td colspan=3>all</td></tr></table>",
+            "| A | B | C |\n|---|---|---|\n| x | x | 1 |\n| x | x | 2 |\n| all |  |  |",
+            id="joined both",
+        ),
+        pytest.param(
+            f"<table><tr><th>A</th><th>B</th></tr><tr><td>x</td><td>{CELLS}</td></tr></table>",
+            f"| A | B |\n|---|---|\n| x |  |\n\n{TABLE}",
+            id="a table in a cell",
+        ),
+        pytest.param(
+            "<ul><li><input type=checkbox checked> Done</li><li><input type=checkbox>Open</li></ul>",
+            "- [x] Done\n- [ ] Open",
+            id="check boxes",
+        ),
+        pytest.param(
+            "<form><label><input type=checkbox checked> Agreed</label><br><label><input type=checkbox> Not</label>"
+            "</form>",
+            "[x] Agreed\n\n[ ] Not",
+            id="a form of check boxes",
+        ),
+        pytest.param(
+            "<p>Press the <img src=a.png alt='green key'> now, not <img src=b.png alt='b.png'>this.</p>",
+            "Press the green key now, not this.",
+            id="alternative texts",
+        ),
+        pytest.param("<p><img src=a.png alt='A map of weirs'></p>", "A map of weirs", id="alternative text alone"),
+        pytest.param(
+            "<p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>を読む。</p>", "漢字を読む。", id="ruby"
+        ),
+        pytest.param(
+            "<p>Caf&eacute; &amp; b&#233;t&#xE9; &hellip; x &lt; y, A&amp;B&shy;C</p>",
+            "Café & bété … x < y, A&BC",
+            id="entities",
+        ),
+        pytest.param(
+            "<details><summary>More</summary>Loose.<p>And a paragraph.</p></details>",
+            "## More\n\nLoose.\n\nAnd a paragraph.",
+            id="details",
+        ),
+        pytest.param("<p>He said <q>it is <b>open</b></q>.</p>", "He said “it is **open**”.", id="quotation marks"),
+        pytest.param("<ol start=3 type=a><li>c</li><li>d</li></ol>", "c. c\nd. d", id="letters of items"),
+    ],
+)
+def test_marks_are_text(body: str, expected: str) -> None:
+    read = extract_text(f"<p>{BEFORE}</p>{body}<p>{BEFORE}</p>".encode(), "a.html")
+    lines = [line.rstrip() for line in read.text.split("\n")]
+    assert "\n".join(lines) == f"{BEFORE}\n\n{expected}\n\n{BEFORE}"
+    assert read.losses is not None
+    assert read.losses.example == ""
