@@ -40,7 +40,9 @@ REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "T
 
 def chat(request: ChatRequest = REQUEST, **settings: Any) -> ChatResponse:
     async def run() -> ChatResponse:
-        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini", **({"max_retries": 0} | settings)))
+        model = OpenAIChatModel(
+            LLMSettings.model_validate({"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0} | settings)
+        )
         async with _closing(model):
             return await model.complete(request)
 
