@@ -19,6 +19,7 @@ def pages(count: int, *repeated: Callable[[int], Shown]) -> bytes:
 ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi")
 
 
+# Reported case E9.
 @pytest.mark.parametrize(
     "line",
     [

@@ -8,6 +8,7 @@ from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.plain.escapes import unescaped
 
 
+# Reported case G3.
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -29,6 +29,7 @@ def test_what_stands_for_a_character_is_left_out_up_to_eight_others(length: int,
     assert text_of(f"\\uc{length} 5 \\u8364 0123456789") == f"5 €{left}"
 
 
+# Reported case H4.
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -49,6 +50,7 @@ def test_what_is_left_out_is_reported() -> None:
     assert found.note == "comments of reviewers are left out: 1"
 
 
+# Reported case H5.
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -85,6 +87,7 @@ def test_raised_numbers_keep_their_meaning(body: str, text: str) -> None:
     assert text_of(body) == text
 
 
+# Reported case H7.
 @pytest.mark.parametrize(
     ("marker", "written"),
     [
@@ -129,6 +132,7 @@ def test_the_fallback_of_a_nested_table_is_not_read_twice() -> None:
     assert text_of(rf"{nested}\intbl Outer\cell B\cell\row") == "| Deep Outer | B |\n| --- | --- |"
 
 
+# Reported case A6.
 @pytest.mark.parametrize(
     ("form", "text"),
     [
@@ -140,11 +144,12 @@ def test_the_fallback_of_a_nested_table_is_not_read_twice() -> None:
     ],
 )
 @pytest.mark.parametrize("space", [" ", ""])
-def test_check_boxes_have_their_state(form: str, text: str, space: str) -> None:  # A6
+def test_check_boxes_have_their_state(form: str, text: str, space: str) -> None:
     field = rf"{{\field{{\*\fldinst FORMCHECKBOX {{\*\formfield{{{form}}}}}}}{{\fldrslt}}}}"
     assert text_of(f"{field}{space}Siren") == text
 
 
+# Reported cases A1, B6, B10.
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
@@ -180,7 +185,7 @@ def test_check_boxes_have_their_state(form: str, text: str, space: str) -> None:
         ([("", "A", "B"), (r"\clvmrg\cellx500", "1", "2")], "| A | B |\n| --- | --- |\n| 1 | 2 |"),
     ],
 )
-def test_joined_cells_of_a_table(rows: list[tuple[str, ...]], text: str) -> None:  # A1, B6, B10
+def test_joined_cells_of_a_table(rows: list[tuple[str, ...]], text: str) -> None:
     body = "".join(rf"\trowd{edges}\intbl " + r"\cell ".join([*cells, r"\row"]) for edges, *cells in rows)
     assert text_of(rf"{body}\pard ") == text
 

@@ -120,7 +120,7 @@ any_text = st.text() | hostile
         ("   ", ""),
         ('""', ""),
         ("<br>", ""),
-        # marks of Markdown
+        # marks of Markdown: reported case I2
         ("**Corley**", "Corley"),
         ("***Corley***", "Corley"),
         ("Corley **Bridge**", "Corley Bridge"),

@@ -42,6 +42,7 @@ def test_long_repetitions(piece: str) -> None:
     assert without_thinking(mark(f"<think>{repeated}</think>\n{ROW}")).endswith(mark(ROW))
 
 
+# Reported cases I1, I1b.
 @pytest.mark.parametrize(
     ("opening", "closing"),
     [
@@ -51,6 +52,9 @@ def test_long_repetitions(piece: str) -> None:
         ("<analysis>", "</analysis>"),
         ("<reflection>", "</reflection>"),
         ("<scratchpad>", "</scratchpad>"),
+        ("<reasoning_content>", "</reasoning_content>"),
+        ("<chain_of_thought>", "</chain_of_thought>"),
+        ("<planning>", "</planning>"),
         ("<seed:think>", "</seed:think>"),
         ("◁think▷", "◁/think▷"),
         ("<|thinking|>", "<|/thinking|>"),

@@ -9,6 +9,7 @@ def shown(code: str | None, value: float, number: int = 200, *, since_1904: bool
     return (number_format(code, number, since_1904=since_1904) or general)(float(value))
 
 
+# Reported cases B1, B1b.
 @pytest.mark.parametrize(
     ("code", "value", "expected"),
     [
@@ -54,6 +55,7 @@ def test_numbers(code: str, value: float, expected: str) -> None:
     assert shown(code, value) == expected
 
 
+# Reported cases B1, B1b.
 @pytest.mark.parametrize(
     ("code", "value", "expected"),
     [

@@ -13,6 +13,7 @@ STYLES = """
 """
 
 
+# Reported case A9.
 @pytest.mark.parametrize(
     ("properties", "text"),
     [
@@ -49,6 +50,7 @@ def test_paragraphs_are_those_that_are_shown(body: str, text: str) -> None:
     assert read(body).text == text
 
 
+# Reported case A14.
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [

@@ -30,6 +30,7 @@ def control(state: str, sign: str = "<w:t>☐</w:t>") -> str:
 CHOICES = "".join(f'<w:listEntry w:val="{one}"/>' for one in ("North", "South", "West"))
 
 
+# Reported case A4.
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
@@ -50,6 +51,7 @@ def test_fields_are_what_they_show(content: str, shown: str) -> None:
     assert read(f"<w:p>{content}</w:p>").text == shown
 
 
+# Reported cases A6, A6b.
 @pytest.mark.parametrize(
     ("box", "shown"),
     [
@@ -71,6 +73,7 @@ RAISING = '<w:style w:type="character" w:styleId="Raised"><w:rPr><w:vertAlign w:
 RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
 
 
+# Reported cases A11, A15.
 @pytest.mark.parametrize(
     ("content", "shown"),
     [

@@ -8,6 +8,7 @@ OVER, DOWN, GOES_ON = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', 
 ROW = "".join(map(cell, "123"))
 
 
+# Reported case A1.
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -41,7 +42,7 @@ ROW = "".join(map(cell, "123"))
         ([cell("", "<w:hMerge/>") + cell("B", "<w:hMerge/>") + cell("C"), ROW], [" | B | C", "1 | 2 | 3"]),
     ],
 )  # fmt: skip
-def test_values_of_joined_cells_are_repeated(rows: list[str], expected: list[str]) -> None:  # A1
+def test_values_of_joined_cells_are_repeated(rows: list[str], expected: list[str]) -> None:
     header, _, *others = read(table(*rows)).text.split("\n")
     assert [one.removeprefix("| ").removesuffix(" |") for one in (header, *others)] == expected
 
@@ -52,6 +53,7 @@ for _ in range(3):
     DEEP = cell(table(DEEP) + paragraph(""))
 
 
+# Reported case A2.
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -64,5 +66,5 @@ for _ in range(3):
         (table(cell(paragraph("Box") + DATA)), "Box\n\n| k | v |\n| --- | --- |\n| 1 | 2 |"),
     ],
 )  # fmt: skip
-def test_tables_in_cells_can_be_read(body: str, expected: str) -> None:  # A2
+def test_tables_in_cells_can_be_read(body: str, expected: str) -> None:
     assert read(body).text == expected
