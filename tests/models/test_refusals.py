@@ -101,6 +101,7 @@ PARTS: list[Any] = [
 ]
 
 
+# Reported case J1.
 @pytest.mark.parametrize("parts", PARTS)
 def test_content_is_a_list_of_parts(loopback: Loopback, parts: Any) -> None:
     loopback.script.append(completion(parts))
@@ -153,6 +154,7 @@ def test_an_answer_that_an_error_broke_off_is_asked_for_again(loopback: Loopback
     assert chat(max_retries=1).text == "whole"
 
 
+# Reported case J4.
 @pytest.mark.parametrize(
     ("body", "kind", "says"),
     [
@@ -233,6 +235,7 @@ def test_error_bodies_of_other_servers(
     assert type(raised.value) is kind
 
 
+# Reported case J9.
 @pytest.mark.parametrize(
     "message",
     [
@@ -274,6 +277,7 @@ def test_pages_of_a_proxy_are_tried_to_the_end(loopback: Loopback) -> None:
 PAGE = Reply(403, b"<html><h1>403 Forbidden</h1>Request blocked</html>", {"content-type": "text/html"})
 
 
+# Reported case J3.
 @pytest.mark.parametrize("reply", [PAGE, Reply(403, b"", {}), Reply.error(403, message="flagged by moderation")])
 @pytest.mark.parametrize("first", [0, 2, 4])
 def test_a_forbidden_text_is_that_calls_alone(loopback: Loopback, reply: Reply, first: int) -> None:
@@ -316,6 +320,7 @@ TOO_MANY = [
 ]
 
 
+# Reported case J6.
 @pytest.mark.parametrize("status", [400, 422])
 @pytest.mark.parametrize("message", TOO_MANY)
 def test_output_tokens_without_room_are_asked_for_again_with_fewer(
@@ -363,6 +368,7 @@ def nan_for(texts: list[str]) -> Reply:
     return Reply(body={"data": data})
 
 
+# Reported case J2.
 @pytest.mark.parametrize(
     "reply",
     [
@@ -410,6 +416,7 @@ def test_a_refused_text_has_the_zero_vector(loopback: Loopback) -> None:
     assert (usage.refused_texts, usage.cut_texts) == (1, 0)
 
 
+# Reported case J2.
 @pytest.mark.parametrize("most", [1000, 300, 40])
 def test_a_text_that_is_too_long_for_an_embedder_is_cut_until_it_fits(loopback: Loopback, most: int) -> None:
     loopback.fault = lambda received: LONG if any(len(text) > most for text in received.body["input"]) else None

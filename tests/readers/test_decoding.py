@@ -64,6 +64,7 @@ def test_letters_far_below_count_too() -> None:
     assert decode(f"{above}{GERMAN}".encode() + b"\xff").text == f"{above}{GERMAN}\ufffd"
 
 
+# Reported case G1.
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
@@ -181,6 +182,7 @@ def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
         assert isinstance(decode(data).text, str)
 
 
+# Reported case G8.
 @pytest.mark.parametrize(
     "parts",
     [

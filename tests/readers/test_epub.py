@@ -41,6 +41,7 @@ def page(body: str) -> str:
     return f"{_HEAD}{body}</body></html>"
 
 
+# Reported case H1.
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

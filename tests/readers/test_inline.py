@@ -5,6 +5,7 @@ import pytest
 from lightrag_dagster.readers.inline import alternative_text, check_box, raised, whole_words
 
 
+# Reported cases A15, E1.
 @pytest.mark.parametrize(
     ("before", "text", "written"),
     [
@@ -23,6 +24,7 @@ def test_a_raised_number_stays_a_number(before: str, text: str, written: str) ->
     assert raised(before, text) == written
 
 
+# Reported case A11.
 @pytest.mark.parametrize(
     ("markdown", "written"),
     [

@@ -88,6 +88,10 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)(?P<under>_{1,2})(?P<lined>[^\W_][^_]* [^_]*[^\s_]|[A-Z][a-z]+)(?P=under)(?!\w)"
 )
 _HEADING_OR_LINK = re.compile(r"\A#{1,6}\s+|!?\[(?P<shown>[^\[\]]+)\]\((?:https?:|[/#.])[^()\s]*\)")
+_WIKI_OR_TAG = re.compile(
+    r"(?<!\w)\[\[(?:[^\[\]|]*\|)?(?P<shown>[^\[\]|]+)\]\]|<(?P<tag>b|i|u|em|strong|mark|code)>(?P<inner>[^<>]+)</(?P=tag)>",
+    re.IGNORECASE,
+)
 _ESCAPED_MARK = re.compile(r"\\(?=[*_`#\[\]])")
 
 USUAL_TYPES = {
@@ -183,8 +187,9 @@ def _without(label: re.Pattern[str], text: str) -> str:
 
 def _unmarked(text: str) -> str:
     """Return a name or type without the marks of Markdown; a star or underscore inside a word is part of it."""
-    if not any(mark in text for mark in "*`_[#\\"):
+    if not any(mark in text for mark in "*`_[#\\<"):
         return text
+    text = _WIKI_OR_TAG.sub(lambda found: found["shown"] or found["inner"], text)
     text = _HEADING_OR_LINK.sub(lambda found: found["shown"] or "", _ESCAPED_MARK.sub("", text.strip()))
     return _EMPHASIS.sub(lambda found: found["starred"] or found["code"] or found["lined"], text)
 

@@ -11,11 +11,11 @@ from lightrag_dagster.readers.inline import alternative_text, check_box, raised
 _LINES = BLOCKS | {"body", "caption", "dd", "dt", "figcaption", "html", "li", "td", "th", "tr", "[document]"}
 _AS_IT_IS = {"caption", "h1", "h2", "h3", "h4", "h5", "h6", "td", "th"}  # no lines in Markdown, or after its marks
 _MARKED = {"b", "code", "del", "em", "i", "kbd", "pre", "s", "samp", "strong"}
-_LINE_START = re.compile(r"^(\s*)(?:(\d{1,9})([.)])|(#{1,6}|[-+*]))(?=\s)")
+_LINE_START = re.compile(r"^(\s*)(?:(\d{1,9})(?=[.)]\s)|(?=(?:#{1,6}|[-+*])\s|```|~~~))")
 
 
 def tidy_inline(soup: Any) -> None:
-    """Make text of raised numbers, check boxes and alternative texts; escape what would begin a heading or an item."""
+    """Make text of raised numbers, check boxes and alternative texts; escape what begins a heading, item or code."""
     for sup in soup("sup"):
         text = sup.get_text()
         number = raised(_before(sup), text)
@@ -29,7 +29,7 @@ def tidy_inline(soup: Any) -> None:
             _say(soup, image)
     for text in soup.find_all(string=_LINE_START):
         if _begins_line(text):
-            text.replace_with(_LINE_START.sub(r"\1\2\\\3\4", text))
+            text.replace_with(_LINE_START.sub(r"\1\2\\", text))
 
 
 def _before(element: Any) -> str:

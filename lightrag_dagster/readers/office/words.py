@@ -11,6 +11,7 @@ _DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?mai
 _BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab", "inline")  # the last is a picture on the line
 _NO_TEXT = ("p", "oMath", "oMathPara", "instrText", "delText", "del", "moveFrom")
 _STYLE = re.compile(rb'styleId="([^"]+)"')
+_END = "\0"  # of a raised number; no XML has it
 _NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 
 
@@ -28,9 +29,9 @@ def docx(data: bytes) -> Iterator[str]:
                     continue
                 text += "".join(_texts(paragraph, raising))
                 if not _goes_on(paragraph):
-                    yield text
+                    yield _apart(text)
                     text = ""
-            yield text
+            yield _apart(text)
 
 
 def _raising(styles: bytes) -> set[str]:
@@ -48,14 +49,23 @@ def _texts(paragraph: etree._Element, raising: Set[str]) -> Iterable[str]:
         kind = etree.QName(element).localname if isinstance(element.tag, str) else ""
         if kind == "t":
             text = element.text or ""
-            yield f" {text} " if _NUMBER.fullmatch(text) and _is_raised(paragraph, raising) else text
+            yield f"{_END}{text}{_END}" if _NUMBER.fullmatch(text) and _is_raised(paragraph, raising) else text
         elif kind in _BREAKS:
             yield " "
         elif kind not in _NO_TEXT and not (kind == "Fallback" and _is_second(element)):
             yield from _texts(element, raising)
 
 
+def _apart(text: str) -> str:
+    """Return text with spaces around raised numbers; one of several runs is one number."""
+    return text.replace(2 * _END, "").replace(_END, " ")
+
+
 def _is_raised(run: etree._Element, raising: Set[str]) -> bool:
+    if any(
+        one.isdecimal() and int(one) >= 4 for one in run.xpath("*[local-name()='rPr']/*[local-name()='position']/@*")
+    ):
+        return True
     said = [*run.iterfind("{*}rPr/{*}vertAlign"), *run.iterfind("{*}rPr/{*}rStyle")]
     return any(one == "superscript" or one in raising for element in said for one in element.attrib.values())
 

@@ -12,6 +12,10 @@ _MARGIN = 0.13  # share of a page's height
 _LINES = 3  # at each end of a page
 _NEAR = 3.0  # points
 _NUMBER = re.compile(r"\d+")
+_ROMAN = re.compile(
+    r"\b(?=[ivxlcdm])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})(?<=\w)\b", re.IGNORECASE
+)
+_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 
 
 def find_repeated(pages: Sequence[Sequence[Line]], bounds: Sequence[tuple[float, float]]) -> list[set[int]]:
@@ -22,7 +26,7 @@ def find_repeated(pages: Sequence[Sequence[Line]], bounds: Sequence[tuple[float,
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for page, lines in enumerate(pages):
         for number in _at_ends(lines, *bounds[page]):
-            found[_NUMBER.sub("#", lines[number].text)].append((page, number))
+            found[_NUMBER.sub("#", _in_digits(lines[number].text))].append((page, number))
     repeated: list[set[int]] = [set() for _ in pages]
     least = max(_LEAST_PAGES, _MOST * len(pages))
     for text, places in found.items():
@@ -61,7 +65,7 @@ def _counted(group: list[tuple[int, int]], pages: Sequence[Sequence[Line]]) -> l
     """Return the lines whose numbers are the same on most pages, or grow by one from page to page."""
     kinds: list[tuple[tuple[str, int], ...]] = []
     for page, number in group:
-        numbers = [int(digits[-9:]) for digits in _NUMBER.findall(pages[page][number].text)]
+        numbers = [int(digits[-9:]) for digits in _NUMBER.findall(_in_digits(pages[page][number].text))]
         kinds.append(tuple(("same", one) for one in numbers) + tuple(("page", one - page) for one in numbers))
     width = len(kinds[0]) // 2
     for column in range(width):
@@ -73,6 +77,16 @@ def _counted(group: list[tuple[int, int]], pages: Sequence[Sequence[Line]]) -> l
         ]
         group, kinds = [group[place] for place in kept], [kinds[place] for place in kept]
     return group
+
+
+def _in_digits(text: str) -> str:
+    """Return text with digits for Roman numerals, which the first pages of a book have."""
+    return _ROMAN.sub(_decimal, text)
+
+
+def _decimal(roman: re.Match[str]) -> str:
+    values = [_VALUES[letter] for letter in roman[0].lower()]
+    return str(sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True)))
 
 
 def _usual(values: list[tuple[str, int]]) -> tuple[tuple[str, int], int]:

@@ -1,4 +1,4 @@
-"""Data whose writer kept to ASCII: JSON and Java properties, with letters for their escapes."""
+"""Data whose writer kept to ASCII: JSON, YAML and Java properties, with letters for their escapes."""
 
 import re
 from unicodedata import category
@@ -7,7 +7,10 @@ from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 
 # An escaped backslash first, so that what follows it is not taken for an escape.
-_ESCAPE = re.compile(r"\\(?:\\|u((?i:d[89ab][0-9a-f]{2}))\\u((?i:d[c-f][0-9a-f]{2}))|u([0-9A-Fa-f]{4}))")
+_ESCAPE = re.compile(
+    r"\\(?:\\|u((?i:d[89ab][0-9a-f]{2}))\\u((?i:d[c-f][0-9a-f]{2}))|u([0-9A-Fa-f]{4})"
+    r"|x([0-9A-Fa-f]{2})|U000([01][0-9A-Fa-f]{4}))"  # of YAML alone
+)
 _OF_STRUCTURE = '"\\'
 _NO_LETTERS = {"Cc", "Cs", "Zl", "Zp"}  # controls, halves of pairs, and what would break a line of JSON Lines
 
@@ -20,13 +23,14 @@ def read(data: bytes) -> Content:
 
 def unescaped(text: str) -> str:
     r"""Return text with letters for escapes such as `\u201c`; those of quotes, backslashes and controls stay."""
-    return _ESCAPE.sub(_letter, text) if "\\u" in text else text
+    return _ESCAPE.sub(_letter, text) if "\\" in text else text
 
 
 def _letter(found: re.Match[str]) -> str:
     if found[1]:
         return (bytes.fromhex(found[1]) + bytes.fromhex(found[2])).decode("utf-16-be")
-    if not found[3]:
+    code = found[3] or found[4] or found[5]
+    if not code:
         return found[0]
-    letter = chr(int(found[3], 16))
+    letter = chr(int(code, 16))
     return found[0] if letter in _OF_STRUCTURE or category(letter) in _NO_LETTERS else letter

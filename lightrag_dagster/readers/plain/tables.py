@@ -10,6 +10,7 @@ from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
 
 _DELIMITERS = ",;\t|"
+_SAID = re.compile(r"sep=([^\r\n\"])\r?\n")
 _SAMPLE_ROWS = 20
 _MOST_TITLES = 20  # lines
 _NUMBER = re.compile(r"[\W_]*\d")
@@ -51,7 +52,9 @@ def read(data: bytes) -> Content:
 
 def _rows(text: str) -> list[list[str]]:
     csv.field_size_limit(_MAX_CELL)
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)))
+    said = _SAID.match(text)  # for Excel
+    text = text[said.end() :] if said else text
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=said[1] if said else _delimiter(text)))
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:

@@ -1,14 +1,16 @@
 """The paragraphs and tables of a Rich Text document, as they come."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from lightrag_dagster.readers.content import as_markdown_item
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.inline import raised
-from lightrag_dagster.readers.plain.tables import markdown_table
+from lightrag_dagster.readers.inline import check_box, raised
+from lightrag_dagster.readers.rtf.rows import RtfRow, table_of
 
 _BULLET = re.compile(r"[\W_]{1,3}|o")
+_CHECK_BOX, _NO_STATE = 1, 25  # a kind of fields, and what stands for the first state
 _NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 
@@ -17,7 +19,8 @@ class RtfDocument:
     """The content collected while reading."""
 
     paragraphs: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
+    rows: list[RtfRow] = field(default_factory=list)
+    row: RtfRow = field(default_factory=RtfRow)  # the definition of those to come
     cells: list[str] | None = None
     line: list[str] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
@@ -51,6 +54,13 @@ class RtfDocument:
             self.add("- " if _BULLET.fullmatch(marker) else f"{marker} ")
             self._has_gap = True
 
+    def add_check_box(self, said: Mapping[str, int]) -> None:
+        """Take a check box of a form, by what is said of its field; other fields show their text."""
+        if said.get("fftype") == _CHECK_BOX:
+            state = said.get("ffres", _NO_STATE)
+            self.add(f"{check_box((said.get('ffdefres', 0) if state == _NO_STATE else state) == 1)} ")
+            self._has_gap = True
+
     def begin_note(self) -> None:
         """Take the place of a note, whose text follows."""
         self._raised.clear()  # its number as the author's program wrote it
@@ -75,6 +85,16 @@ class RtfDocument:
         if text:
             self.paragraphs.append(f"{'#' * heading} {' '.join(text.split())}" if heading else as_markdown_item(text))
 
+    def mark_column(self, mark: str, _: int) -> None:
+        """Take a mark of the cell whose right edge comes next in the definition of rows."""
+        self.row.marks.append(mark)
+
+    def end_column(self, edge: int) -> None:
+        """Take the right edge of a cell in the definition of rows."""
+        self.row.edges.append(edge)
+        self.row.marks += [""] * (len(self.row.edges) - len(self.row.marks))
+        del self.row.marks[len(self.row.edges) :]
+
     def end_cell(self) -> None:
         """Take the line as a cell."""
         self._end_raised()
@@ -84,14 +104,20 @@ class RtfDocument:
     def end_row(self) -> None:
         """Take the cells as a row."""
         if self.cells:
-            self.rows.append(self.cells)
+            self.rows.append(replace(self.row, cells=self.cells))
         self.cells = None
 
     def end_table(self) -> None:
         """Take the rows as a table."""
-        if table := markdown_table(self.rows):
+        if table := table_of(self.rows):
             self.paragraphs.append(table)
         self.rows = []
+
+    def text(self) -> str:
+        """Return the paragraphs and tables, with the notes below."""
+        notes = (f"{number}. {' '.join(note.split())}" for number, note in enumerate(self.notes, start=1))
+        text = "\n\n".join(filter(None, (*self.paragraphs, "\n".join(notes))))
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # two `\u` may be one character
 
 
 @dataclass

@@ -13,16 +13,9 @@ from lightrag_dagster.readers.content import Content, UnreadableError, make_prop
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.rtf.document import RtfDocument, RtfPicture
 from lightrag_dagster.readers.rtf.fonts import Encodings
+from lightrag_dagster.readers.rtf.rows import ABOVE, ON_LEFT, RtfRow
 from lightrag_dagster.readers.rtf.state import State
-from lightrag_dagster.readers.rtf.words import (
-    ENDS,
-    INFO,
-    INSIDE_A_LINE,
-    MARKERS,
-    NOT_TEXT,
-    OPTIONAL,
-    SIGNS,
-)
+from lightrag_dagster.readers.rtf.words import ENDS, FIELD, INFO, INSIDE_A_LINE, MARKERS, NOT_TEXT, OPTIONAL, SIGNS
 
 _TOKEN = re.compile(
     rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<hex>[0-9a-fA-F]{2})|\\(?P<symbol>[^a-zA-Z])"
@@ -40,14 +33,10 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         raise UnreadableError("cut short; copy the file again, or open it in its own program and save it")
     document = reader.document
     properties = document.properties
-    notes = (f"{number}. {' '.join(note.split())}" for number, note in enumerate(document.notes, start=1))
-    text = "\n\n".join(filter(None, (*document.paragraphs, "\n".join(notes))))
     count = len(document.comments)
     return Content(
-        text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"),  # two `\u` may be one character
-        make_properties(
-            properties.get("title"), properties.get("author"), properties.get("day"), properties.get("keywords")
-        ),
+        document.text(),
+        make_properties(*map(properties.get, ("title", "author", "day", "keywords"))),
         note=f"comments of reviewers are left out: {count}" if count else None,
         left_out=(*document.left_out, *document.comments),
     )
@@ -68,12 +57,15 @@ class _RtfReader:
         self._skip = 0
         self._marker = ""
         self._number = 0  # the font or style that an entry of their table defines
+        self._field: dict[str, int] = {}  # what is said of a field of a form
         self._words: dict[str, Callable[[int], None]] = {
             **dict.fromkeys(ENDS, lambda _: self.document.end_paragraph(self._state.heading)),
             "cell": lambda _: self.document.end_cell(),
             "nestcell": lambda _: self.document.add(" "),
             "row": lambda _: self.document.end_row(),
-            "trowd": lambda _: self._begin_row(),
+            "trowd": lambda _: self._begin_row(RtfRow()),
+            "cellx": self.document.end_column,
+            **{mark: partial(self.document.mark_column, mark) for mark in (ABOVE, ON_LEFT)},
             "intbl": lambda _: self._begin_row(),
             "pard": lambda _: self._set(heading=0),
             "outlinelevel": lambda level: self._set(heading=min(level, 5) + 1 if 0 <= level <= 8 else 0),
@@ -136,13 +128,21 @@ class _RtfReader:
                 self._marker = ""
             elif ended == "fonttbl":
                 self._plain()
+            elif ended == "formfield" and self._state.into == "field":
+                self.document.add_check_box(self._field)
+                self._field = {}
             elif ended == "picture" and self._state.into != "picture" and self._figures:
                 self.document.add(self._picture.mark(self._figures))
 
     def _control(self, word: str, number: int) -> None:
         state = self._state
+        into = self._stack[-1].into if state.into == "optional" else state.into  # LibreOffice's notes are optional
         if word == "*":
-            self._set(into="optional")
+            self._set(into="nothing" if state.into == "nothing" else "optional")
+        elif word == "footnote" and into == "text":
+            if not state.is_hidden:
+                self.document.begin_note()
+            self._set(into="nothing" if state.is_hidden else "note", is_raised=False)
         elif state.into == "optional":
             self._set(into=OPTIONAL.get(word, "nothing"))
             if word == "annotation":
@@ -151,21 +151,23 @@ class _RtfReader:
             self._set(into="nothing")
         elif word in ("fonttbl", "stylesheet", "info") or (state.into == "info" and word in (*INFO, "creatim")):
             self._set(into=word)
-        elif word == "pict" and state.into == "text" and self._figures:
+        elif word == "fldinst" and state.into == "text":
+            self._set(into="field")
+        elif word == "pict" and state.into in ("text", "shape") and self._figures:
             self._picture = RtfPicture()
             self._set(into="picture")
         elif word in ("pngblip", "jpegblip") and state.into == "picture":
             self._picture.is_shown = True
         elif word in ("sn", "sv") and state.into in ("picprop", "sn", "sv"):
             self._set(into=word)
+        elif word in ("sn", "sv") and state.into == "text":
+            self._set(into="shape")
+        elif word in FIELD and state.into == "formfield":
+            self._field[word] = number
         elif word in NOT_TEXT or (state.into == "info" and word not in ("yr", "mo", "dy")):
             self._set(into="nothing")
         elif word in MARKERS and state.into == "text":
             self._set(into="marker")
-        elif word == "footnote" and state.into == "text":
-            if not state.is_hidden:
-                self.document.begin_note()
-            self._set(into="nothing" if state.is_hidden else "note", is_raised=False)
         elif word in INSIDE_A_LINE and (state.into in ("note", "marker", "annotation") or state.is_hidden):
             self._add(" ")
         elif word in SIGNS:
@@ -173,7 +175,9 @@ class _RtfReader:
         elif word in self._words and (state.into != "nothing"):
             self._words[word](number)
 
-    def _begin_row(self) -> None:
+    def _begin_row(self, definition: RtfRow | None = None) -> None:
+        if definition and self._state.into == "text":
+            self.document.row = definition
         if self._state.into == "text" and self.document.cells is None:
             self.document.end_paragraph(self._state.heading) if "".join(self.document.line).strip() else None
             self.document.cells = []

@@ -55,8 +55,8 @@ SIGNS = {
 """The text of control words and symbols."""
 
 NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr"}
-NOT_TEXT |= {"footerf", "xe", "tc", "fldinst", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
-NOT_TEXT |= {"nonesttables", "ftnsep", "ftnsepc", "aftnsep", "aftnsepc"}
+NOT_TEXT |= {"footerf", "xe", "tc", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
+NOT_TEXT |= {"nonesttables", "shprslt", "ftnsep", "ftnsepc", "aftnsep", "aftnsepc"}
 
 MARKERS = {"listtext", "pntext"}
 """Destinations that hold the bullet or number of an item of a list."""
@@ -70,9 +70,12 @@ INSIDE_A_LINE = {*ENDS, "cell", "nestcell", "row", "trowd", "intbl", "line", "ta
 OPTIONAL = (
     dict.fromkeys(("shptxt", "shpinst", "shppict"), "text")
     | dict.fromkeys(MARKERS, "marker")
-    | {"picprop": "picprop", "annotation": "annotation"}
+    | {"picprop": "picprop", "annotation": "annotation", "fldinst": "field", "formfield": "formfield"}
 )
 """Destinations that old readers skip and this one does not, with the destination of their text."""
+
+FIELD = {"fftype", "ffres", "ffdefres"}
+"""The kind, the state and the first state of a field of a form."""
 
 INFO = {"title", "author", "keywords"}
 """Destinations that are properties of the document."""

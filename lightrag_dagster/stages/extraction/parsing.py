@@ -21,6 +21,7 @@ Record = TypeVar("Record", EntityRecord, RelationRecord)
 MOST_ROWS = 400
 """Records that one answer of a language model may have: four times as many as the prompt allows."""
 
+_LAST_TAG = re.compile(r"</(?:final_)?(?:answer|output|response|result)>\s*\Z", re.IGNORECASE)
 _MOST_CHARACTERS = 4_000_000
 
 _PROSE = re.compile(r"(?!\s*```)[\W\d_]*+.")
@@ -48,6 +49,7 @@ def parse_response(
     """
     long, text = len(text) > _MOST_CHARACTERS, text[:_MOST_CHARACTERS]
     truncated |= long
+    text = _LAST_TAG.sub("\n", text)
     marked = without_thinking(mark(text))
     sections = marked.split(END)
     complete = len(sections) > 1

@@ -8,7 +8,10 @@ from lightrag_dagster.stages.extraction.tuple_rows import ROW_START
 
 # `<think>`, `[THINK]`, `<reasoning>`, `◁think▷`, `<seed:think>`, `<|begin_of_thought|>`, channels of gpt-oss, of
 # which some servers leave the words alone.
-_WORD = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratch_?pad|inner_monologue)"
+_WORD = (
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?(?:_content)?|analysis|reflection|scratch_?pad|inner_monologue"
+    r"|chain_of_thought|cot|plan(?:ning)?)"
+)
 _SAID = rf"(?:\w{{1,12}}:)?{_WORD}"
 _OPEN = (
     rf"<{_SAID}>|\[{_SAID}\]|◁{_SAID}▷|<\|(?:(?:begin|start)_(?:of_)?)?{_SAID}\|>"

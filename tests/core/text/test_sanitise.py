@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.text.sanitise import sanitise
+from lightrag_dagster.readers.extraction import extract_text
 
 
+# Reported case G2.
 @pytest.mark.parametrize(
     ("raw", "clean"),
     [
@@ -28,6 +30,23 @@ from lightrag_dagster.core.text.sanitise import sanitise
 )
 def test_literal_cases(raw: str, clean: str) -> None:
     assert sanitise(raw) == clean
+
+
+# Reported case G7.
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("Ostrel\u00adBasin", "OstrelBasin"),
+        ("the\u200b weir, the\u2060re, \ufeffhere", "the weir, there, here"),
+        ("\u202eabc\u202c \u2066def\u2069 g\u200eh\u200f", "abc def gh"),
+        ("gau\u200cge \u0627\u061c\u0628", "gauge \u0627\u0628"),
+        # joiners that letters and pictures need
+        *[(one, one) for one in ("\u0645\u06cc\u200c\u062e\u0648", "\U0001f468\u200d\U0001f469", "e\u2011mail")],
+    ],
+)
+def test_what_nothing_shows_is_left_out(raw: str, clean: str) -> None:
+    assert sanitise(raw) == clean
+    assert extract_text(raw.encode(), "a.md").text == clean
 
 
 @given(st.text(st.characters(codec=None)))

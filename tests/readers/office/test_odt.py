@@ -71,6 +71,7 @@ def text_style(name: str, properties: str, family: str = "text", more: str = "")
     )
 
 
+# Reported case H3.
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -134,6 +135,7 @@ def test_numbers_of_headings() -> None:
     assert text == "# 1 Scope\n\n## 1.1 Parts\n\n## 1.2 Terms\n\n# 2 Law"
 
 
+# Reported case H8.
 @pytest.mark.parametrize(
     ("body", "properties", "expected"),
     [
@@ -148,6 +150,14 @@ def test_numbers_of_headings() -> None:
             "",
             "東京に",
         ),
+        (
+            "<text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>かん</text:ruby-text></text:ruby>"
+            "<text:ruby><text:ruby-base><text:span>字</text:span></text:ruby-base><text:ruby-text>じ</text:ruby-text>"
+            "</text:ruby>",
+            "",
+            "漢字",
+        ),
+        ("<text:ruby><text:ruby-base>東京</text:ruby-base></text:ruby>に", "", "東京に"),
         ("soft\u00adhyphen", "", "softhyphen"),
         ('<text:a xlink:href="https://example.org">link</text:a>', "", "[link](https://example.org)"),
         ("# no heading", "", "\\# no heading"),

@@ -53,6 +53,7 @@ def test_the_points_of_a_slide_are_a_list_and_other_texts_are_not(
     assert deck(write, layout=1).text == expected
 
 
+# Reported case C1.
 @pytest.mark.parametrize(
     ("boxes", "expected"),
     [
@@ -73,6 +74,7 @@ def test_a_comparison_keeps_the_order_of_its_layout() -> None:
     assert deck(write, layout=4).text == "## Text 0\n\nText 1\n\nText 2\n\nText 3\n\nText 4"
 
 
+# Reported case C2.
 @pytest.mark.parametrize(
     ("choice", "fallback", "expected"),
     [
@@ -112,6 +114,7 @@ def test_raised_and_lowered_runs(runs: list[str], expected: str) -> None:
     assert deck(write).text == f"## Slide 1\n\n{expected}"
 
 
+# Reported case C5.
 @pytest.mark.parametrize(
     ("said", "expected"),
     [("0", "## Slide 1 (hidden)\n\nA"), ("false", "## Slide 1 (hidden)\n\nA"), ("1", "## Slide 1\n\nA")],

@@ -34,6 +34,7 @@ def sheet(rows: list[list[object]], *joined: str) -> Callable[[Any, Any], None]:
     return write
 
 
+# Reported cases B1, B1b.
 def test_values_are_shown_by_the_formats_of_their_cells() -> None:
     def write(book: Any, page: Any) -> None:
         for column, (value, code) in enumerate(
@@ -85,6 +86,7 @@ def test_names_of_elements_may_have_a_prefix() -> None:
     assert text_of(data) == "| Weir | 3 |\n| --- | --- |"
 
 
+# Reported case B2.
 @pytest.mark.parametrize(
     ("cell", "text", "note"),
     [
@@ -109,6 +111,7 @@ def test_formulas_without_a_stored_value_are_named(cell: str, text: str, note: s
     assert bool(found.note) == bool(note)
 
 
+# Reported cases B4, B9.
 @pytest.mark.parametrize("place", ["XFD1048576", "AZ1048576", "XFD1", "A1048576"])
 def test_cells_far_away_need_no_room(place: str) -> None:
     def write(book: Any, page: Any) -> None:
@@ -123,6 +126,7 @@ def test_empty_columns_and_rows_take_no_room() -> None:
     assert text_of(written(sheet(rows))) == "| Task | Owner |\n| --- | --- |\n| Design | Ana |"
 
 
+# Reported case B3.
 @pytest.mark.parametrize(
     ("comment", "expected"),
     [

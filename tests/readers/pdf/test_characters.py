@@ -14,6 +14,7 @@ def text_of(shown: Sequence[Shown]) -> str:
     return extract_text(pdf(shown), "a.pdf").text
 
 
+# Reported cases E1, E10.
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
@@ -33,6 +34,7 @@ def test_what_is_raised_or_lowered_stays_on_its_line(shown: list[Shown], text: s
     assert text_of(shown) == text
 
 
+# Reported case E3.
 @pytest.mark.parametrize("away", [0.7, 1.0, 1.3])
 @pytest.mark.parametrize("word", ["Municipality", "Kissing", "illicit"])
 def test_letters_of_a_shadow_are_read_once(word: str, away: float) -> None:
@@ -43,12 +45,14 @@ def test_letters_of_a_shadow_are_read_once(word: str, away: float) -> None:
     assert text_of(shown) == word
 
 
+# Reported case E3.
 @pytest.mark.parametrize("away", [0.8, 1.5, 2.5])
 def test_a_line_of_a_shadow_is_read_once(away: float) -> None:
     shown = [Shown(72, 700, "All well below"), Shown(72 + away, 700 - away, "All well below"), Shown(72, 650, "Next")]
     assert text_of(shown) == "All well below\nNext"
 
 
+# Reported case E6.
 @pytest.mark.parametrize(("gap", "space"), [(1.6, 5), (2.4, 6), (3.5, 9)])
 def test_letters_that_are_set_apart_are_words(gap: float, space: float) -> None:
     shown, x = [], 72.0

@@ -12,6 +12,7 @@ def field(kind: str, name: str, rect: str, more: str) -> str:
     return f"<</Type/Annot/Subtype/Widget/FT/{kind}/T({name})/Rect[{rect}]/F 4{more}>>"
 
 
+# Reported case E2.
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -46,6 +47,7 @@ def test_passwords_and_empty_fields_are_not_read() -> None:
     assert extract_text(pdf(LABELS, fields=fields), "a.pdf").text == "Name: Town:\nApproved"
 
 
+# Reported case E11.
 @pytest.mark.parametrize(
     ("annotation", "text"),
     [

@@ -8,6 +8,7 @@ from tests.readers.pdf.pages import Shown, pdf
 LINES = ["The movie opens with a report.", "Three officers are gone.", "The union blames the firm.", "So it goes."]
 
 
+# Reported case E5.
 @pytest.mark.parametrize("height", [12, 14, 16])
 @pytest.mark.parametrize("paint", ["1 g", "0.9 g"])
 def test_a_shaded_paragraph_is_no_table(paint: str, height: int) -> None:

@@ -46,6 +46,7 @@ def test_a_font_without_characters_is_noted() -> None:
     assert found.note == "fonts do not say which characters they show, so that the text may be wrong, on pages: 1"
 
 
+# Reported case E4.
 @pytest.mark.parametrize(
     ("glyph", "text"), [("06270644", "لا"), ("06230644", "لأ"), ("FEFB", "لا"), ("FE8D", "ا"), ("FB01", "fi")]
 )

@@ -39,6 +39,7 @@ def test_front_matter(block: str, expected: Properties, end: str) -> None:
     assert split_front_matter(windows)[0] == expected
 
 
+# Reported case G5.
 @pytest.mark.parametrize(
     ("block", "expected"),
     [

@@ -36,6 +36,9 @@ def test_markdown_tables(rows: list[list[str]], table: str) -> None:
         ("a\tb\n1\t2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ("a|b\n1|2\n", f"| a | b |\n{RULE}\n| 1 | 2 |"),
         ('a,b\r\n"1, ""one""\nand",2\r\n', f'| a | b |\n{RULE}\n| 1, "one" and | 2 |'),
+        ("sep=;\na;b,c\n1;2\n", f"| a | b,c |\n{RULE}\n| 1 | 2 |"),
+        ("sep=,\r\na;,b\r\n1,2\r\n", f"| a; | b |\n{RULE}\n| 1 | 2 |"),
+        ("sep=\na,b\n", f"sep=\n\n| a | b |\n{RULE}"),
         ("only one column\nof text", "| only one column |\n| --- |\n| of text |"),
         ("höhe;größe\n1;2\n", f"| höhe | größe |\n{RULE}\n| 1 | 2 |"),
         ("", ""),
@@ -49,6 +52,7 @@ def test_delimited_text(text: str, table: str) -> None:
 WIDE = "| station | depth | date |\n| --- | --- | --- |\n| Kessing | 3.2 | May |"
 
 
+# Reported case G6.
 @pytest.mark.parametrize(
     ("text", "table"),
     [

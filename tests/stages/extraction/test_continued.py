@@ -14,6 +14,7 @@ def descriptions(answer: str, passage: str, *, truncated: bool = False) -> list[
     return [one.description for one in found.entities] + [one.description for one in found.relations]
 
 
+# Reported case I8.
 @pytest.mark.parametrize("passage", ["", PASSAGE])
 @pytest.mark.parametrize("end", ["", "\n", "\n<|COMPLETE|>", f"\n{NEXT}", f"\n\n{NEXT}\n<|COMPLETE|>"])
 @pytest.mark.parametrize(

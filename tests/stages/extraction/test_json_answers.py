@@ -86,6 +86,7 @@ def test_an_empty_list_is_an_answer(answer: str) -> None:
     assert read_json(answer, truncated=False) == JsonAnswer([], [], whole=True)
 
 
+# Reported cases I3, I4, I6.
 @pytest.mark.parametrize(
     "answer",
     [
@@ -111,6 +112,7 @@ def test_other_shapes_of_json_are_read(answer: str) -> None:
     assert read_json(answer, truncated=False) == JsonAnswer([ALICE], [WORKS], whole=True)
 
 
+# Reported case I5.
 @pytest.mark.parametrize(
     ("entities", "relations", "entity", "relation"),
     [

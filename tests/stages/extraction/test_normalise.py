@@ -120,7 +120,7 @@ any_text = st.text() | hostile
         ("   ", ""),
         ('""', ""),
         ("<br>", ""),
-        # marks of Markdown
+        # marks of Markdown: reported case I2
         ("**Corley**", "Corley"),
         ("***Corley***", "Corley"),
         ("Corley **Bridge**", "Corley Bridge"),
@@ -135,6 +135,13 @@ any_text = st.text() | hostile
         ("Corley\\_Bridge", "Corley_Bridge"),
         ("`**Corley**`", "Corley"),
         ("**实体**", "实体"),
+        ("[[Corley]]", "Corley"),
+        ("[[towns/Corley|Corley]]", "Corley"),
+        ("<b>Corley</b> Bridge", "Corley Bridge"),
+        ("<u>**Corley**</u>", "Corley"),
+        ("x[[1]]", "x[[1]]"),
+        ("a <b> tag", "a <b> tag"),
+        ("vector<i>", "vector<i>"),
         ("__init__", "__init__"),
         ("_private", "_private"),
         ("A*", "A*"),

@@ -42,6 +42,7 @@ def test_long_repetitions(piece: str) -> None:
     assert without_thinking(mark(f"<think>{repeated}</think>\n{ROW}")).endswith(mark(ROW))
 
 
+# Reported cases I1, I1b.
 @pytest.mark.parametrize(
     ("opening", "closing"),
     [
@@ -51,6 +52,9 @@ def test_long_repetitions(piece: str) -> None:
         ("<analysis>", "</analysis>"),
         ("<reflection>", "</reflection>"),
         ("<scratchpad>", "</scratchpad>"),
+        ("<reasoning_content>", "</reasoning_content>"),
+        ("<chain_of_thought>", "</chain_of_thought>"),
+        ("<planning>", "</planning>"),
         ("<seed:think>", "</seed:think>"),
         ("◁think▷", "◁/think▷"),
         ("<|thinking|>", "<|/thinking|>"),
@@ -83,3 +87,11 @@ def test_reasoning_in_other_marks(opening: str, closing: str, draft: str) -> Non
 def test_a_mark_of_reasoning_that_a_row_quotes_stays(description: str) -> None:
     read = parse_response(f"entity<|#|>R1<|#|>method<|#|>{description}\n{ROW}")
     assert [entity.description for entity in read.entities] == [description, "An engineer."]
+
+
+@pytest.mark.parametrize("tag", ["answer", "final_answer", "output", "Response"])
+@pytest.mark.parametrize("end", ["", "\n<|COMPLETE|>", "\n"])
+def test_tags_around_the_answer_are_no_text(tag: str, end: str) -> None:
+    read = parse_response(f"<think>Draft.</think>\n<{tag}>\n{ROW}{end}</{tag}>\n")
+    assert [entity.description for entity in read.entities] == ["An engineer."]
+    assert not read.rejected

@@ -9,6 +9,7 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
+_NO_DATE = 3_653  # days; dates of the first ten years since 1900 are lengths of time
 _LAST_DAY, _DAY = 2_958_465, 86_400  # 31 December 9999; seconds
 
 
@@ -23,6 +24,7 @@ def date_format(section: Section, *, since_1904: bool) -> Callable[[float], str]
     digits = max((token.value.count("0") for token in tokens if token.kind == "date"), default=0)
     elapsed = any(token.kind == "elapsed" for token in tokens)
     half = any(token.kind == "half" for token in tokens)
+    is_length = not units & {"m", "y"} and any(token.value.isalpha() for token in tokens if token.kind == "text")
     clock = "".join(f":{unit}" for unit in ("hh", "nn", "ss") if unit[0] in units)[1:]
 
     def shown(value: float) -> str:
@@ -36,6 +38,10 @@ def date_format(section: Section, *, since_1904: bool) -> Callable[[float], str]
         day = _day(int(days), since_1904=since_1904)
         if "d" not in units:
             return "".join(_part(token, day, seconds, half=half) for token in tokens).strip()
+        if is_length and days < _NO_DATE:
+            return "".join(
+                str(int(days)) if one[0] == "date" and one.value in "dd" else _part(one, day, seconds) for one in tokens
+            )
         time = ":".join(_part(CodeToken("date", unit), day, seconds) for unit in clock.split(":")) if clock else ""
         return f"{day} {time}".strip()
 

@@ -6,14 +6,14 @@ from typing import NamedTuple
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|(?P<space>_.)|\*.|\[\$(?P<currency>[^\]-]*)[^\]]*\]'
     r"|\[(?P<elapsed>h+|m+|s+)\]|\[(?P<condition>[<>=]+ *-?[\d.]+)\]|\[[^\]]*\]"
-    r"|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<mark>E[+-]|[.,%])|(?P<end>;)"
+    r"|(?P<general>General|@)|(?P<half>AM/PM|A/P)|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<digit>[0#?])|(?P<mark>E[+-]|[.,%])|(?P<end>;)"
     r"|(?P<other>.)",
     re.DOTALL | re.IGNORECASE,
 )
 
 
 class CodeToken(NamedTuple):
-    """A piece of a format: `text`, `date`, `elapsed`, `half` of a day, `digit`, `mark` or `condition`."""
+    """A piece of a format: `text`, `date`, `elapsed`, `half` of a day, `digit`, `general`, `mark` or `condition`."""
 
     kind: str
     value: str

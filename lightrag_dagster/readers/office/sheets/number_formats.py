@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from math import floor, log10
 
 from lightrag_dagster.readers.office.sheets.dates import date_format
 from lightrag_dagster.readers.office.sheets.format_codes import Section, sections_of
@@ -66,7 +67,8 @@ def number_format(code: str | None, number: int, *, since_1904: bool) -> Callabl
     if kinds & {"date", "elapsed"} and "digit" not in kinds:
         write = lru_cache(10_000)(date_format(sections[0], since_1904=since_1904))
         return lambda value: write(value) or general(value)
-    if any(token.kind == "digit" for section in sections for token in section):
+    tokens = [token for section in sections for token in section]
+    if any(token.kind == "digit" or (token.kind == "text" and token.value.strip()) for token in tokens):
         return _Numbers(sections).shown
     return None
 
@@ -121,22 +123,29 @@ class _Section:
         power = 2 * sum(1 for token in section if token == ("mark", "%")) - 3 * thousands
         self._factor = 10.0**power
         self._is_fraction = ("text", "/") in section and ("digit", "?") in section
-        first, last = (digits[0], digits[-1]) if digits else (len(section), len(section))
+        slots = digits or [place for place, token in enumerate(section) if token.kind == "general"]
+        first, last = (slots[0], slots[-1]) if slots else (len(section), len(section))
         self._before, self._after = _texts(section[:first]).lstrip(), _texts(section[last + 1 :]).rstrip()
         self._is_split = any(token.kind == "text" for token in section[first:last])
-        self._has_digits = bool(digits)
+        self._has_digits, self._is_general = bool(digits), bool(slots and not digits)
         self._is_usual = self._least == 1 and not (self._optional or self._is_split or self._scientific)
 
     def write(self, value: float) -> str:
         """Return a positive number or 0; "" for a fraction, which has no form on one line."""
         if self._is_fraction:
             return ""
+        if self._is_general:
+            return f"{self._before}{general(value)}{self._after}"
         number = self._number(value * self._factor * (1 if value > _EXACT else _UP)) if self._has_digits else ""
         return f"{self._before}{number}{self._after}"
 
     def _number(self, value: float) -> str:
         if self._scientific:
-            return f"{value:.{self._decimals}E}"
+            power, step = (floor(log10(value)) if value else 0), max(1, len(self._whole))
+            power -= power % step  # by thousands if three digits may be before the point
+            return (
+                f"{value / 10.0**power:.{self._decimals}f}E{power:+03}" if step > 1 else f"{value:.{self._decimals}E}"
+            )
         text = f"{value:{self._grouped}.{self._decimals}f}"
         if self._is_usual:
             return text

@@ -116,7 +116,12 @@ class _Depths:
 
 
 def fill_rows(root: etree._Element) -> None:
-    """Put empty cells at the beginning of rows that begin further to the right."""
+    """Put empty cells at the beginning of rows that begin further to the right; join cells as today's Word does."""
+    for goes_on in all_of(root, "hMerge"):
+        cell = goes_on.getparent().getparent()
+        before = cell.getprevious() if cell is not None else None
+        if goes_on.get(f"{W}val") != "restart" and before is not None and not text_of(cell):
+            _join(before, cell)
     for before in all_of(root, "gridBefore"):
         row, width = before.getparent().getparent(), number(before.get(f"{W}val"))
         first = row.find(f"{W}tc") if row is not None else None
@@ -129,3 +134,16 @@ def fill_rows(root: etree._Element) -> None:
     for span in all_of(root, "gridSpan"):
         if number(span.get(f"{W}val")) is None:
             remove(span)
+
+
+def _join(cell: etree._Element, following: etree._Element) -> None:
+    """Make a cell wider by one after it, which goes on it."""
+    properties = find(cell, "tcPr")
+    if properties is None:
+        return
+    span = find(properties, "gridSpan")
+    if span is None:
+        span = new("gridSpan", val="1")
+        properties.append(span)
+    span.set(f"{W}val", str((number(span.get(f"{W}val")) or 1) + 1))
+    remove(following)

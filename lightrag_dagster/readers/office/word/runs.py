@@ -13,6 +13,7 @@ from lightrag_dagster.readers.office.word.xml import R, W, all_of, find, name_of
 _WRAPPERS = ("fldSimple", "bdo", "dir")
 _HYPERLINK = re.compile(r'(\s*HYPERLINK\s+(?:\\l\s+)?"[^"]*").*', re.DOTALL)
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
+_RAISED = 4  # half points above the line, where people raise a number by hand
 _DRAWN = 0xF000  # where fonts of symbols have their characters
 
 
@@ -24,6 +25,10 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
         shift = styles.raises(properties.getparent()) if properties is not None else None
         if shift and find(properties, "vertAlign") is None:
             properties.append(new("vertAlign", val=shift))
+    for moved in all_of(root, "position"):
+        properties = moved.getparent()
+        if properties is not None and find(properties, "vertAlign") is None and _is_raised(moved.get(f"{W}val")):
+            properties.append(new("vertAlign", val="superscript"))
     for text in all_of(root, "t"):
         text.text = without_marks(text.text or "")
         if _PRIVATE.search(text.text):
@@ -46,6 +51,10 @@ def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
     for begin in all_of(root, "fldChar"):
         _write_choice(begin)
     return left_out
+
+
+def _is_raised(half_points: str | None) -> bool:
+    return (number(half_points) or 0) >= _RAISED
 
 
 def _write_symbol(symbol: etree._Element) -> None:

@@ -9,6 +9,7 @@ def shown(code: str | None, value: float, number: int = 200, *, since_1904: bool
     return (number_format(code, number, since_1904=since_1904) or general)(float(value))
 
 
+# Reported cases B1, B1b.
 @pytest.mark.parametrize(
     ("code", "value", "expected"),
     [
@@ -37,6 +38,16 @@ def shown(code: str | None, value: float, number: int = 200, *, since_1904: bool
         ("General", 0.1 + 0.2, "0.3"),
         ("General", 12345678901234, "12345678901234"),
         ("@", 5, "5"),
+        ('General" m"', 5.5, "5.5 m"),
+        ('"No. "General', -7, "-No. 7"),
+        ('"Yes";"Yes";"No"', 1, "Yes"),
+        ('"Yes";"Yes";"No"', 0, "No"),
+        ('[=1]"on";[=0]"off";General', 1, "on"),
+        ('[=1]"on";[=0]"off";General', 5, "5"),
+        ("##0.0E+0", 12345, "12.3E+03"),
+        ("##0.0E+0", 0.00012, "120.0E-06"),
+        ("##0.0E+0", 0, "0.0E+00"),
+        ('[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', 2500, "2.5K"),
         ("0", 123456789012345, "123456789012345"),
     ],
 )
@@ -44,6 +55,7 @@ def test_numbers(code: str, value: float, expected: str) -> None:
     assert shown(code, value) == expected
 
 
+# Reported cases B1, B1b.
 @pytest.mark.parametrize(
     ("code", "value", "expected"),
     [
@@ -62,6 +74,10 @@ def test_numbers(code: str, value: float, expected: str) -> None:
         ("[mm]:ss", 0.01, "14:24"),
         ("mm:ss.0", 0.0012345, "01:46.7"),
         ("[h]:mm:ss", -0.5, "-12:00:00"),
+        ('d "days" h "h"', 3.5, "3 days 12 h"),
+        ('d "d" hh:mm', 45.25, "45 d 06:00"),
+        ('dd"." mmm', 45356, "2024-03-05"),
+        ('d"日"', 45356, "2024-03-05"),
         ("dd/mm/yyyy", -3, "-3"),
         ("dd/mm/yyyy", 1, "1900-01-01"),
         ("dd/mm/yyyy", 9e9, "9000000000"),

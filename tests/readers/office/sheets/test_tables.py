@@ -17,6 +17,7 @@ def sheet(text: str, *joined: str) -> Sheet:
     return Sheet(rows, [area for one in joined if (area := area_of(one))])
 
 
+# Reported case B5.
 @pytest.mark.parametrize(
     ("text", "joined", "expected"),
     [
@@ -50,6 +51,7 @@ def test_a_blank_row_ends_a_table_only_above_names(text: str, tables: int) -> No
     assert sum("| --- |" in part for part in to_markdown(sheet(text))) == tables
 
 
+# Reported cases B6, B10.
 @pytest.mark.parametrize(
     ("text", "joined", "expected"),
     [

@@ -7,6 +7,7 @@ from lightrag_dagster.readers.office.slides.order import Box, reading_order
 LEFT, RIGHT = 0, 50
 
 
+# Reported case C1.
 @pytest.mark.parametrize(
     ("boxes", "order"),
     [

@@ -14,6 +14,7 @@ def heading(text: str, level: int) -> str:
     return paragraph(text, f'<w:pStyle w:val="H{level}"/>')
 
 
+# Reported case A3.
 @pytest.mark.parametrize(
     ("body", "text"),
     [
@@ -57,6 +58,7 @@ def test_lists_are_numbered_as_they_are_shown(level: tuple[str, str], numbers: t
     assert text == f"{numbers[0]} Seal\n{numbers[1]} Logger"
 
 
+# Reported case A3.
 def test_a_list_goes_on_behind_a_paragraph_and_in_each_list_of_its_definition() -> None:
     lists = levels(("decimal", "%1.")) + '<w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num>'
     lists += (

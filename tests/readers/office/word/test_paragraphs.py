@@ -13,6 +13,7 @@ STYLES = """
 """
 
 
+# Reported case A9.
 @pytest.mark.parametrize(
     ("properties", "text"),
     [
@@ -49,6 +50,7 @@ def test_paragraphs_are_those_that_are_shown(body: str, text: str) -> None:
     assert read(body).text == text
 
 
+# Reported case A14.
 @pytest.mark.parametrize(
     ("text", "escaped"),
     [
@@ -61,6 +63,8 @@ def test_paragraphs_are_those_that_are_shown(body: str, text: str) -> None:
         ("3.5 m", "3.5 m"),
         ("-5 mm", "-5 mm"),
         ("a # b", "a # b"),
+        ("```", "\\```"),
+        ("~~~ see", "\\~~~ see"),
     ],
 )
 def test_text_that_looks_like_markdown_is_escaped_at_the_beginning_of_a_line(text: str, escaped: str) -> None:

@@ -30,6 +30,7 @@ def control(state: str, sign: str = "<w:t>☐</w:t>") -> str:
 CHOICES = "".join(f'<w:listEntry w:val="{one}"/>' for one in ("North", "South", "West"))
 
 
+# Reported case A4.
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
@@ -50,6 +51,7 @@ def test_fields_are_what_they_show(content: str, shown: str) -> None:
     assert read(f"<w:p>{content}</w:p>").text == shown
 
 
+# Reported cases A6, A6b.
 @pytest.mark.parametrize(
     ("box", "shown"),
     [
@@ -71,6 +73,7 @@ RAISING = '<w:style w:type="character" w:styleId="Raised"><w:rPr><w:vertAlign w:
 RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
 
 
+# Reported cases A11, A15.
 @pytest.mark.parametrize(
     ("content", "shown"),
     [
@@ -78,7 +81,15 @@ RAISED, LOWERED = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="su
         (text("10") + text("-3", RAISED) + text(" m") + text("2", RAISED), "10^-3 m²"),
         (text("m", "<w:b/>") + text("3", RAISED), "**m**³"),
         (text("10") + text("6", '<w:rStyle w:val="Raised"/>') + text(" litres"), "10^6 litres"),
+        (text("10") + text("6", '<w:position w:val="8"/><w:sz w:val="14"/>') + text(" litres"), "10^6 litres"),
+        (text("10") + text("1", RAISED) + text("2", RAISED) + text(" litres"), "10^12 litres"),
+        (text("lowered ") + text("6", '<w:position w:val="-4"/>') + text("7", '<w:position w:val="x"/>'), "lowered 67"),
         (text("H") + text("2", LOWERED) + text("O"), "H2O"),
+        # A11, marks inside a word
+        (text("K", "<w:b/>") + text("essing by ") + text("Hydro", "<w:b/>") + text("tec."), "Kessing by Hydrotec."),
+        (text("un") + text("believ", "<w:i/>") + text("able"), "unbelievable"),
+        (f'<w:hyperlink w:anchor="a">{text("Hydro", "<w:b/>")}</w:hyperlink>' + text("tec"), "Hydrotec"),
+        (text("A ") + text("bold", "<w:b/>") + text(" word"), "A **bold** word"),
         (text("the 4") + text("th", RAISED) + text(" weir"), "the 4th weir"),
         (text("e") + run("<w:noBreakHyphen/>") + text("mail"), "e-mail"),
         (text("Ostrel") + run("<w:softHyphen/>") + text("Basin"), "OstrelBasin"),

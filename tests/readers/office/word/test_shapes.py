@@ -26,6 +26,7 @@ def versions(choice: str, fallback: str = "") -> str:
     return f'<mc:AlternateContent><mc:Choice Requires="wps">{choice}</mc:Choice>{fallback}</mc:AlternateContent>'
 
 
+# Reported case A7.
 @pytest.mark.parametrize(
     ("content", "boxes"),
     [
@@ -65,6 +66,7 @@ def picture(caption: str, content: str = "") -> str:
     )
 
 
+# Reported case A13.
 @pytest.mark.parametrize(
     ("before", "caption", "after", "text"),
     [
