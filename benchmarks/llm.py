@@ -90,7 +90,7 @@ def _chunks(count: int) -> pa.Table:
 
 
 async def _extract(home: Home, table: pa.Table, concurrency: int) -> pa.Table:
-    settings = LLMSettings(provider="openai", max_concurrency=concurrency)
+    settings = LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=concurrency)
     async with open_chat_model(settings, home) as model:
         return await extract(
             "s",

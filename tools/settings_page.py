@@ -26,7 +26,7 @@ A setting comes from its environment variable, else from `lightrag.yaml` in the 
 home: data
 llm:
   provider: openai
-  model: gpt-4o-mini
+  model: gpt-6-luna
 ```
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file, or one that

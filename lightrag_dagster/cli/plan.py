@@ -61,7 +61,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
     if not plan.known_price:
         console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
-    print_warnings(console, (one.warning for one in plan.sources if one.warning))
+    print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
     for one in plan.sources:
         if one.problem:
             console.print(f"{one.source} would be withheld: {one.problem}")

@@ -30,7 +30,7 @@ def span(name: str, attributes: Attributes, *, is_call: bool = False) -> Iterato
     """Trace a block, and yield a function that adds attributes to its span; an error of the block is recorded in it.
 
     Args:
-        name: Operation and target: `chat gpt-4o-mini`.
+        name: Operation and target: `chat gpt-6-luna`.
         attributes: Attributes known at the beginning.
         is_call: True if another service is called.
     """

@@ -27,7 +27,7 @@ attributes:
     # A folder; each of its sub-folders is a source, and a partition.
     sources: {sources}
     # Nothing is sent anywhere until a provider is named. The key stays in OPENAI_API_KEY.
-    # llm: {{provider: openai, model: gpt-4o-mini, max_cost_usd: 5}}
+    # llm: {{provider: openai, model: gpt-6-luna, max_cost_usd: 5}}
     # embedding: {{provider: openai}}
     # All settings: docs/settings.md. Those of a lightrag.yaml, whose place is seen from this folder:
     # config: lightrag.yaml

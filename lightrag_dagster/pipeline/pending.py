@@ -29,6 +29,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
 from lightrag_dagster.storage.home import Home
@@ -195,6 +196,7 @@ def _pending(
     warnings: list[str],
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
+    warnings = [*warnings, *withdrawal_warnings(situation.settings.llm)]
     return Pending(sources, publish, names, situation.published, graph, warnings, situation.unreleased)
 
 

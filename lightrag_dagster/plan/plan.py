@@ -6,7 +6,7 @@ summaries, vectors) is estimated.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.sources import Source, misnamed_sources
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.duckdb import in_memory, view_files
@@ -43,6 +44,7 @@ class Plan:
     """The work and cost of a run.
 
     `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
+    `warnings` are about models.
     """
 
     sources: list[SourcePlan]
@@ -50,6 +52,7 @@ class Plan:
     known_price: bool
     steps: dict[str, PlannedStep]
     sampled: bool = False
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def total(self) -> Estimate:
@@ -116,7 +119,7 @@ def make_plan(
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled)
+    return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, withdrawal_warnings(settings.llm))
 
 
 def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:

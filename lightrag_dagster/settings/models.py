@@ -1,8 +1,8 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeFloat
+from pydantic import Field, NonNegativeFloat, model_validator
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -46,7 +46,7 @@ class LLMSettings(EndpointSettings):
     """The language model that extracts, summarises, retrieves, answers, judges, describes images and compares names."""
 
     provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
-    model: str = Field(default="gpt-4o-mini", description="Ignored by the offline provider.")
+    model: str = Field(default="", description="Name at the endpoint; openai needs one: docs/models.md compares them.")
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
@@ -88,6 +88,12 @@ class LLMSettings(EndpointSettings):
         description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
         "resolve, draft.",
     )
+
+    @model_validator(mode="after")
+    def _require_model(self) -> Self:
+        if self.provider == "openai" and not self.model:
+            raise ValueError("model: name one of your endpoint, such as gpt-6-luna; docs/models.md compares them")
+        return self
 
     @property
     def conversations(self) -> int:

@@ -46,14 +46,19 @@ def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
     if settings.provider in ("offline", "local"):
         return FREE
     bare = model.rpartition("/")[2]
-    for name in (model, _DATED.sub("", model), bare, _DATED.sub("", bare)):
+    for name in (model, _DATED.sub("", model), bare, family(model)):
         if name in own:
             price = own[name]
             if isinstance(price, float):
                 return Price(price, price, 0.0)
             cached = price.input if price.cached_input is None else price.cached_input
             return Price(price.input, cached, price.output)
-    return _published(bare) or _published(_DATED.sub("", bare)) or UNKNOWN
+    return _published(bare) or _published(family(model)) or UNKNOWN
+
+
+def family(model: str) -> str:
+    """Return the name of a model without its vendor and its day: `gpt-4o` of `openai/gpt-4o-2024-08-06`."""
+    return _DATED.sub("", model.rpartition("/")[2])
 
 
 def _published(model: str) -> Price | None:

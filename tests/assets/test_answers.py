@@ -30,7 +30,7 @@ def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = Non
         home=folder / "home",
         sources=folder / "sources",
         questions=questions,
-        llm={"provider": "openai", "max_cost_usd": max_cost_usd, "max_retries": 0},
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_cost_usd": max_cost_usd, "max_retries": 0},
         embedding={"dimensions": 256},
     )
 

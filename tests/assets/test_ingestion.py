@@ -112,7 +112,7 @@ def test_rows_that_cannot_be_used_are_metadata_and_a_check(
     settings: Settings, instance: dg.DagsterInstance, loopback: Loopback
 ) -> None:
     loopback.chat = lambda body: f"relation<|#|>A<|#|>\nentity<|#|>A\nentity<|#|>B\n{offline_answer(body)}"
-    asking = settings.changed(llm={"provider": "openai"}, extraction={"gleaning": 0})
+    asking = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"}, extraction={"gleaning": 0})
     write_source(asking, "notes", {"river.md": RIVER})
     result = ingest(asking, instance, "notes")
     (event,) = [
@@ -137,7 +137,7 @@ def test_names_that_are_not_in_the_text_are_a_check(
 ) -> None:
     invented = "".join(f"entity<|#|>Atlantis {number}<|#|>place<|#|>It sank.\n" for number in range(20))
     loopback.chat = lambda body: f"{invented}{offline_answer(body)}"
-    asking = settings.changed(llm={"provider": "openai"}, extraction={"gleaning": 0})
+    asking = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"}, extraction={"gleaning": 0})
     write_source(asking, "notes", {"river.md": RIVER})
     failed = failed_checks(ingest(asking, instance, "notes"))
     assert set(failed) == {"names_grounded"}
@@ -204,7 +204,7 @@ def test_nothing_can_be_overridden_in_the_launchpad(settings: Settings, instance
 @pytest.fixture
 def by_batch(settings: Settings, loopback: Loopback) -> Settings:
     loopback.chat = offline_answer
-    llm = {"provider": "openai", "mode": "batch"}
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}
     return load_settings(home=settings.home, sources=settings.sources, llm=llm)
 
 

@@ -138,7 +138,7 @@ def test_batches_that_are_done_are_those_of_the_knowledge_base(
 ) -> None:
     loopback.chat = offline_answer
     loopback.batches.spoil = lambda batch: Fate(looks=1)
-    online = {"provider": "openai", "mode": "batch"}
+    online = {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}
     both = [settings.changed(llm=online) for settings in (finance, contracts)]
     for settings in both:
         evaluate(settings, deployment, "source_partitions")

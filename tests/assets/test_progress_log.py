@@ -66,7 +66,7 @@ def test_the_run_has_the_lines(
     loopback.chat = offline_answer
     loopback.script.append(Reply.error(503))
     write_source(settings, "notes", {"river.md": RIVER})
-    online = settings.changed(llm={"provider": "openai"})
+    online = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"})
     instance.add_dynamic_partitions("source", ["notes"])
     job = build_definitions(online).resolve_job_def("ingest")
     result = job.execute_in_process(instance=instance, partition_key="notes")

@@ -132,7 +132,9 @@ def test_answers_are_judged_by_a_language_model_and_paid_once(
         return "Ada\n\n### References\n\n- [1] notes/ada.md"
 
     loopback.chat = chat
-    asking = load_settings(**offline.model_dump() | {"llm": {"provider": "openai", "max_concurrency": 2}})
+    asking = load_settings(
+        **offline.model_dump() | {"llm": {"provider": "openai", "model": "gpt-4o-mini", "max_concurrency": 2}}
+    )
     metadata, _ = evaluated(asking, instance)
     assert "faithfulness" in metadata["modes"]
     stored = SourceTables(Home(offline.home)).read("evaluated_questions", ALL_SOURCES).to_pylist()

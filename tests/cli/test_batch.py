@@ -12,7 +12,7 @@ from tests.loopback_batches import Fate
 from tests.models.models import offline_answer
 
 SETTINGS = {
-    "llm": {"provider": "openai", "mode": "batch"},
+    "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
     "extraction": {"gleaning": 0},
 }
 

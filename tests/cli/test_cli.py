@@ -165,6 +165,7 @@ def test_an_unreachable_endpoint_gives_one_line_and_exit_code_2(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_RETRIES", "0")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-not-a-key")

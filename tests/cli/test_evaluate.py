@@ -131,6 +131,7 @@ def test_a_model_drafts_questions_into_a_new_file(
 ) -> None:
     publish_sources(load_settings(), {"notes": {path: text * 2 for path, text in LONG.items()}})
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     loopback.chat = lambda body: '{"question": "Who repaired the clock?", "answer": "The keeper of bells"}'
     file, make = tmp_path / "new.yaml", ("evaluate", "--make-questions", "3")
     code, output, _ = command(capfd, monkeypatch, *make, "--price")

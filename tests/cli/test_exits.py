@@ -63,6 +63,7 @@ def test_a_signal_ends_a_command_with_one_line(
     if arguments[0] == "query":
         monkeypatch.setenv("LIGHTRAG_HOME", str(published_home))
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     loopback.fault = lambda request: Reply(delay=20)
     ended, errors = stop(arguments, number, lambda: bool(loopback.requests))
     assert ended == code

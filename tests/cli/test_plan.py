@@ -15,5 +15,6 @@ def test_a_plan_by_rules_says_that_nothing_is_paid(
     monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", provider)
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "m")
     code, shown, _ = command(capfd, monkeypatch, "plan")
     assert (code, NOTHING_PAID in shown.splitlines()) == (0, said)

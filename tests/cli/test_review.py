@@ -99,6 +99,7 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
 ) -> None:
     assert "llm.provider is offline" in twice("curate", "review", "--price", code=2)
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
     said = twice("curate", "review", "--price")
     assert said.startswith("Unclear pairs: 1; with a stored opinion: 0. To ask about the others takes ")
@@ -137,6 +138,7 @@ def test_the_next_pairs_are_asked_about_not_the_same_again(
         (notes / f"more {number}.md").write_text(text.replace("Heron Logger", "Larkspur Beacon"))
     rebuild()
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     loopback.chat = lambda body: '{"same": false, "reason": "a"}'
     said = twice("curate", "review", "--price", "--ask", "1")
     assert said.startswith("Unclear pairs: 2; with a stored opinion: 0. To ask about 1 of the others takes ")
@@ -150,6 +152,7 @@ def test_a_model_that_cannot_be_used_leaves_the_file(
     twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_RETRIES", "1")
     loopback.script.append(Reply.error(401))
     said = twice("curate", "review", str(tmp_path / "names.csv"), "--ask", "9", "--accept", code=2)

@@ -40,7 +40,7 @@ def test_a_withheld_source_is_never_silent(
 def test_what_answers_lack_is_said(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback
 ) -> None:
-    for name, value in (("LLM__PROVIDER", "openai"), ("EXTRACTION__GLEANING", "0")):
+    for name, value in (("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-6-luna"), ("EXTRACTION__GLEANING", "0")):
         monkeypatch.setenv(f"LIGHTRAG_{name}", value)
     monkeypatch.setenv("COLUMNS", "200")
     loopback.chat = lambda body: Answer(f"entity<|#|>\n{offline_answer(body)}", "length")

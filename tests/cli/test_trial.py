@@ -53,7 +53,9 @@ def test_a_comparison_as_json(home: Path) -> None:
 
 
 def test_a_model_and_prompts_take_the_place_of_the_settings(tmp_path: Path) -> None:
-    settings = load_settings(home=tmp_path, llm={"provider": "openai", "roles": {"extract": {"temperature": 0.5}}})
+    settings = load_settings(
+        home=tmp_path, llm={"provider": "openai", "model": "gpt-4o-mini", "roles": {"extract": {"temperature": 0.5}}}
+    )
     tried = Tried(prompts=tmp_path, model="gpt-4o", max_cost_usd=2.0).applied(settings)
     extracting = tried.llm.of("extract")
     assert (extracting.model, extracting.temperature, extracting.max_cost_usd) == ("gpt-4o", 0.5, 2.0)

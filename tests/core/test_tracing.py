@@ -83,7 +83,12 @@ def query(collector: Collector, *options: str) -> subprocess.CompletedProcess[st
 def _home(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point commands to a copy of a published home, and to a model at the endpoint."""
     home = shutil.copytree(published_home, tmp_path / "home")
-    for name, value in {"HOME": home, "SOURCES": tmp_path / "sources", "LLM__PROVIDER": "openai"}.items():
+    for name, value in {
+        "HOME": home,
+        "SOURCES": tmp_path / "sources",
+        "LLM__PROVIDER": "openai",
+        "LLM__MODEL": "gpt-4o-mini",
+    }.items():
         monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
 
 

@@ -56,6 +56,7 @@ def test_a_run_that_ended_with_the_code_server_is_ended_in_dagster_too(tmp_path:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # A model that never answers.
         model: dict[str, Any] = {
             "LIGHTRAG_LLM__PROVIDER": "openai",
+            "LIGHTRAG_LLM__MODEL": "gpt-4o-mini",
             "OPENAI_API_KEY": "none",
             "OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1",
         }

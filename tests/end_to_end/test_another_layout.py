@@ -31,7 +31,7 @@ from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = {
-    "llm": {"provider": "openai"},
+    "llm": {"provider": "openai", "model": "gpt-4o-mini"},
     "embedding": {"provider": "openai", "dimensions": 64},
     "merging": {"summary_min_descriptions": 2},
 }

@@ -20,7 +20,7 @@ from tests.support import FLOOD, OFFICE, RIVER, run, snapshot_contents, write_so
 # Small chunks and batches make many calls.
 CONFIGURATION = {
     "chunking": {"size": 24, "overlap": 4},
-    "llm": {"provider": "openai", "mode": "batch"},
+    "llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
     "embedding": {"provider": "openai", "dimensions": 64},
 }
 

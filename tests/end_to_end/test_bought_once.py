@@ -28,7 +28,7 @@ KINDS = ("extract", "summarise", "embed")
 # Small chunks and batches make many requests; two descriptions are enough for a summary.
 CONFIGURATION = {
     "chunking": {"size": 24, "overlap": 4},
-    "llm": {"provider": "openai", "max_concurrency": 4},
+    "llm": {"provider": "openai", "model": "gpt-4o-mini", "max_concurrency": 4},
     "embedding": {"provider": "openai", "dimensions": 64, "batch_size": 2, "max_concurrency": 2},
     "merging": {"summary_min_descriptions": 2},
 }

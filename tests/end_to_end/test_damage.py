@@ -23,7 +23,7 @@ def settings_in(folder: Path, server: Loopback) -> Settings:
     return load_settings(
         home=folder / "home",
         sources=folder / "sources",
-        llm={"provider": "openai"},
+        llm={"provider": "openai", "model": "gpt-4o-mini"},
         embedding={"provider": "openai", "dimensions": server.dimensions},
     )
 

@@ -22,6 +22,7 @@ SETTINGS = {
     "LIGHTRAG_HOME": "home",
     "LIGHTRAG_SOURCES": "sources",
     "LIGHTRAG_LLM__PROVIDER": "openai",
+    "LIGHTRAG_LLM__MODEL": "gpt-4o-mini",
     "LIGHTRAG_LLM__MAX_RETRIES": "0",
     "LIGHTRAG_EMBEDDING__PROVIDER": "openai",
     "LIGHTRAG_EMBEDDING__DIMENSIONS": "64",

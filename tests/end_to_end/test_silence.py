@@ -163,7 +163,7 @@ def folder(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) 
         "extraction": {"gleaning": 1},
         "merging": {"summary_min_descriptions": 3, "types": {"allowed": ["person", "location", "other"]}},
         "curation": "names.yaml",
-        "llm": {"provider": "openai", "max_retries": 0},
+        "llm": {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
         "embedding": {"provider": "openai", "dimensions": 8},
     }
     (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(settings))

@@ -20,7 +20,7 @@ def configured(tmp_path: Path, published_home: Path, loopback: Loopback) -> Sett
     offline = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     shutil.copytree(published_home, offline.home)
     shutil.copytree(published_home.parent / "sources", offline.sources)
-    asking = {"provider": "openai", "max_concurrency": 2}
+    asking = {"provider": "openai", "model": "gpt-4o-mini", "max_concurrency": 2}
     query = {"chunk_top_k": 1}
     return load_settings(home=offline.home, sources=offline.sources, llm=asking, query=query)
 

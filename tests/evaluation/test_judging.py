@@ -57,7 +57,7 @@ MARKS = '{"faithfulness": 5, "relevance": 3}'
 def knowledge(published_home: Path, tmp_path: Path, loopback: Loopback) -> Iterator[KnowledgeBase]:
     """A knowledge base whose questions go to an endpoint, which finds keywords as the offline provider does."""
     home = shutil.copytree(published_home, tmp_path / "home")
-    llm = {"provider": "openai", "max_retries": 0, "roles": {"keywords": {"model": "keywords"}}}
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0, "roles": {"keywords": {"model": "keywords"}}}
     with KnowledgeBase.open(settings=load_settings(home=home, llm=llm)) as opened:
         yield opened
 

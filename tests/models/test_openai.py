@@ -40,7 +40,9 @@ REQUEST = ChatRequest("extract", (Message("system", "Rules"), Message("user", "T
 
 def chat(request: ChatRequest = REQUEST, **settings: Any) -> ChatResponse:
     async def run() -> ChatResponse:
-        model = OpenAIChatModel(LLMSettings(provider="openai", **({"max_retries": 0} | settings)))
+        model = OpenAIChatModel(
+            LLMSettings.model_validate({"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0} | settings)
+        )
         async with _closing(model):
             return await model.complete(request)
 
@@ -273,7 +275,7 @@ def test_a_call_that_waits_keeps_its_place(loopback: Loopback) -> None:
     loopback.script.append(Reply.error(429, retry_after="1"))
 
     async def both() -> None:
-        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=1))
+        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=1))
         await asyncio.gather(*(model.complete(ChatRequest("extract", (Message("user", text),))) for text in "ab"))
         await model.close()
 
@@ -304,7 +306,7 @@ def test_an_overloaded_server_is_asked_less(loopback: Loopback) -> None:
     loopback.fault = lambda received: Reply.error(429) if loopback.open > 2 else None
 
     async def run() -> int:
-        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=16))
+        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=16))
         async with _closing(model):
             answers = await asyncio.gather(*(model.complete(REQUEST) for _ in range(30)))
         return len(answers)
@@ -318,7 +320,7 @@ def notes_of(calls: int = 1, delay: float = 0.0, **settings: Any) -> list[str]:
     notes: list[str] = []
 
     async def run() -> None:
-        model = OpenAIChatModel(LLMSettings(provider="openai", **settings))
+        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini", **settings))
         async with _closing(model):
             await asyncio.gather(*(model.complete(REQUEST) for _ in range(calls)))
             await asyncio.sleep(delay)
@@ -354,7 +356,7 @@ def test_an_answer_can_be_streamed(loopback: Loopback) -> None:
     loopback.chat = lambda body: "One two three"
 
     async def stream() -> list[str]:
-        model = OpenAIChatModel(LLMSettings(provider="openai"))
+        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini"))
         pieces = [piece async for piece in model.stream(ChatRequest("answer", (Message("user", "Go"),)))]
         await model.close()
         return pieces
@@ -388,7 +390,7 @@ def test_no_more_requests_are_in_flight_than_allowed(loopback: Loopback) -> None
     loopback.delay = 0.05
 
     async def run() -> None:
-        model = OpenAIChatModel(LLMSettings(provider="openai", max_concurrency=3))
+        model = OpenAIChatModel(LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=3))
         async with _closing(model):
             await asyncio.gather(*(model.complete(REQUEST) for _ in range(10)))
 

@@ -143,11 +143,27 @@ def test_the_limit_of_a_run_holds_for_all_its_processes_though_one_is_killed(
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (LLMSettings(provider="openai"), LLMSettings(provider="openai", timeout=9, max_retries=1), True),
-        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_concurrency=1), True),
-        (LLMSettings(provider="openai"), LLMSettings(provider="openai", model="m"), False),
-        (LLMSettings(provider="openai"), LLMSettings(provider="openai", temperature=1), False),
-        (LLMSettings(provider="openai"), LLMSettings(provider="openai", max_output_tokens=9), False),
+        (
+            LLMSettings(provider="openai", model="gpt-4o-mini"),
+            LLMSettings(provider="openai", model="gpt-4o-mini", timeout=9, max_retries=1),
+            True,
+        ),
+        (
+            LLMSettings(provider="openai", model="gpt-4o-mini"),
+            LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=1),
+            True,
+        ),
+        (LLMSettings(provider="openai", model="gpt-4o-mini"), LLMSettings(provider="openai", model="m"), False),
+        (
+            LLMSettings(provider="openai", model="gpt-4o-mini"),
+            LLMSettings(provider="openai", model="gpt-4o-mini", temperature=1),
+            False,
+        ),
+        (
+            LLMSettings(provider="openai", model="gpt-4o-mini"),
+            LLMSettings(provider="openai", model="gpt-4o-mini", max_output_tokens=9),
+            False,
+        ),
     ],
 )
 def test_the_identity_names_what_shapes_an_answer(one: LLMSettings, other: LLMSettings, same: bool) -> None:

@@ -71,7 +71,7 @@ from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.storage.home import Home
 
 async def ask():
-    limits = LLMSettings(provider="openai", requests_per_minute=1200, max_concurrency=4)
+    limits = LLMSettings(provider="openai", model="gpt-4o-mini", requests_per_minute=1200, max_concurrency=4)
     async with open_chat_model(limits, Home(Path(sys.argv[1])), "extract") as model:
         questions = [ChatRequest("extract", (Message("user", f"{sys.argv[2]} {number}"),)) for number in range(24)]
         await asyncio.gather(*(model.complete(question) for question in questions))

@@ -84,7 +84,9 @@ def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: S
 @pytest.mark.parametrize("namespace", ["", "finance"])
 def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings, namespace: str) -> None:
     settings = settings.changed(namespace=namespace)
-    changed = settings.changed(llm={"provider": "openai"}, dagster={"owners": ("team:finance",), "fresh_hours": 30})
+    changed = settings.changed(
+        llm={"provider": "openai", "model": "gpt-4o-mini"}, dagster={"owners": ("team:finance",), "fresh_hours": 30}
+    )
     offline, online = (
         {spec.key.path[-1]: spec for spec in build_definitions(one).resolve_all_asset_specs()}
         for one in (settings, changed)

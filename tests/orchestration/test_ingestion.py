@@ -195,7 +195,7 @@ def test_sources_are_checked_together_and_a_damaged_one_fails_alone(
 @pytest.mark.long
 def test_an_error_that_ends_the_command_fails_its_source_alone(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
-    asking = settings.changed(llm={"provider": "openai", "max_retries": 0})
+    asking = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0})
     write_source(asking, "first", {"river.md": RIVER})
     write_source(asking, "second", {"flood.md": FLOOD})
     write_source(asking, "third", {"office.md": OFFICE})

@@ -102,7 +102,11 @@ def test_a_source_that_cannot_be_used_costs_itself_alone(broken: Settings) -> No
 @pytest.mark.long  # test_silence.py holds it too
 def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, loopback: Loopback) -> None:
     loopback.chat, loopback.fault = offline_answer, lambda received: Reply.error(429)
-    asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})
+    asking = load_settings(
+        home=settings.home,
+        sources=settings.sources,
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
+    )
     write_source(asking, "notes", {"river.md": RIVER})
     for way in (build, run):
         outcome = way(asking)
@@ -117,7 +121,11 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
 
 def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
-    asking = load_settings(home=settings.home, sources=settings.sources, llm={"provider": "openai", "max_retries": 0})
+    asking = load_settings(
+        home=settings.home,
+        sources=settings.sources,
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
+    )
     write_source(asking, "notes", {"river.md": RIVER})
     loopback.fault = lambda received: Reply.error(307, location="http://127.0.0.1:1/v1")
     with pytest.raises(ProviderAccessError, match="redirects to another address; set OPENAI_BASE_URL"):
@@ -140,7 +148,7 @@ def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: S
 @pytest.mark.long
 def test_a_backfill_that_is_not_accepted_says_so_and_can_be_resumed(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
-    llm = {"provider": "openai", "max_retries": 0}
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}
     asking = load_settings(home=settings.home, sources=settings.sources, llm=llm)
     write_source(asking, "notes", {"river.md": RIVER})
     build(asking)

@@ -342,7 +342,11 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     ("change", "merges", "names"),
     [
         ({}, False, []),
-        ({"llm": {"roles": {"summarise": RoleSettings(temperature=0.7)}, "provider": "openai"}}, False, ["summaries"]),
+        (
+            {"llm": {"roles": {"summarise": RoleSettings(temperature=0.7)}, "provider": "openai", "model": "m"}},
+            False,
+            ["summaries"],
+        ),
         ({"merging": {"summary_max_tokens": 99}}, True, ["summaries"]),
         ({"merging": {"max_chunks": 5}}, True, []),
         ({"chunking": {"encoding": "cl100k_base"}}, True, ["summaries"]),

@@ -308,6 +308,7 @@ def test_two_processes_do_not_ask_twice(make: Make, loopback: Loopback, monkeypa
         "HOME": make().home,
         "SOURCES": make().sources,
         "LLM__PROVIDER": "openai",
+        "LLM__MODEL": "gpt-4o-mini",
         "EXTRACTION__GLEANING": 0,
     }.items():
         monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))

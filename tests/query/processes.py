@@ -56,7 +56,7 @@ def hanging(host: str = "127.0.0.1") -> tuple[socket.socket, KnowledgeBase]:
     """Open it with a provider that takes connections and never answers."""
     server = socket.create_server(("127.0.0.1", 0))
     os.environ |= {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"http://{host}:{server.getsockname()[1]}/v1"}
-    settings = load_settings(home=HOME, llm={"provider": "openai", "timeout": 1000})
+    settings = load_settings(home=HOME, llm={"provider": "openai", "model": "gpt-4o-mini", "timeout": 1000})
     return server, KnowledgeBase.open(settings=settings)
 
 

@@ -46,7 +46,9 @@ def home(published_home: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def elsewhere(home: Path, loopback: Loopback) -> Iterator[KnowledgeBase]:
     """A knowledge base whose questions go to an endpoint, while its vectors are those of the offline provider."""
-    settings = load_settings(home=home, llm={"provider": "openai"}, embedding={"provider": "openai", "dimensions": 3})
+    settings = load_settings(
+        home=home, llm={"provider": "openai", "model": "gpt-4o-mini"}, embedding={"provider": "openai", "dimensions": 3}
+    )
     with KnowledgeBase.open(settings=settings) as opened:
         yield opened
 
@@ -223,7 +225,7 @@ def test_a_batch_is_in_order_and_bounded(published_home: Path, loopback: Loopbac
     home = shutil.copytree(published_home, tmp_path / "bounded")
     loopback.chat = lambda body: body["messages"][-1]["content"]
     loopback.delay = 0.02
-    llm = {"provider": "openai", "max_concurrency": 3}
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "max_concurrency": 3}
     queries = [f"Question number {number}?" for number in range(9)]
     with KnowledgeBase.open(settings=load_settings(home=home, llm=llm)) as opened:
         answers = opened.query_batch(queries, mode="naive", cosine_threshold=-1)
@@ -317,7 +319,9 @@ def test_questions_under_way_when_it_is_closed_say_so(home: Path, monkeypatch: p
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(5) as threads:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
-        opened = KnowledgeBase.open(settings=load_settings(home=home, llm={"provider": "openai"}))
+        opened = KnowledgeBase.open(
+            settings=load_settings(home=home, llm={"provider": "openai", "model": "gpt-4o-mini"})
+        )
         questions: list[Future[Any]] = [threads.submit(ask, mode) for mode in ("naive", "local", "bm25", "fusion")]
         questions.append(threads.submit(opened.query, STATION, mode="naive"))
         connection, _ = silent.accept()

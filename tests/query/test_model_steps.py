@@ -35,7 +35,9 @@ def opened(published_home: Path, tmp_path: Path, loopback: Loopback) -> Iterator
     with ExitStack() as stack:
 
         def open_one(account: Account | None = None, **query: object) -> KnowledgeBase:
-            settings = load_settings(home=home, llm={"provider": "openai", "max_retries": 0}, query=query)
+            settings = load_settings(
+                home=home, llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0}, query=query
+            )
             return stack.enter_context(KnowledgeBase.open(settings=settings, account=account))
 
         yield open_one

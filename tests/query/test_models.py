@@ -16,7 +16,7 @@ from lightrag_dagster.storage.manifests import Vectors
 from tests.loopback import Loopback, Reply
 
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
-LLM = LLMSettings(provider="openai", max_retries=0)
+LLM = LLMSettings(provider="openai", model="gpt-4o-mini", max_retries=0)
 OFFLINE = Vectors(provider="offline", model="", dimensions=8, identity="", tables={})
 EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8)
 

@@ -91,7 +91,10 @@ def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
     with offline_provider() as address:
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        online = {"llm": {"provider": "openai"}, "embedding": {"provider": "openai", "dimensions": 128}}
+        online = {
+            "llm": {"provider": "openai", "model": "gpt-4o-mini"},
+            "embedding": {"provider": "openai", "dimensions": 128},
+        }
         knowledge = build_knowledge_base(tmp_path, {"notes/flood.md": FLOOD}, **online)
         with knowledge.open() as opened:
             answer = opened.query(QUESTION, mode="mix")

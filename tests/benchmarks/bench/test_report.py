@@ -64,7 +64,10 @@ def stored(*systems: str) -> dict[str, Any]:
         },
         "processors_busy_with_others": 0.25,
         "versions": {"LightRAG": "1.5.7", "ours": "0.1.0"},
-        "settings": {"LightRAG": {"max_parallel_insert": 10}, "ours": {"LIGHTRAG_LLM__PROVIDER": "openai"}},
+        "settings": {
+            "LightRAG": {"max_parallel_insert": 10},
+            "ours": {"LIGHTRAG_LLM__PROVIDER": "openai", "LIGHTRAG_LLM__MODEL": "gpt-4o-mini"},
+        },
         "concurrency": 4,
         "operations": operations,
         "questions": [

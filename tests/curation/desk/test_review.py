@@ -24,7 +24,12 @@ from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
 
 ACCOUNT = Account("review")
-MODEL = {"provider": "openai", "max_retries": 0, "prices": {"gpt-4o-mini": {"input": 1.0, "output": 2.0}}}
+MODEL = {
+    "provider": "openai",
+    "model": "gpt-4o-mini",
+    "max_retries": 0,
+    "prices": {"gpt-4o-mini": {"input": 1.0, "output": 2.0}},
+}
 
 
 @pytest.fixture

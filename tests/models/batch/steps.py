@@ -25,7 +25,7 @@ CONTENTS = [f"Chunk number {number}." for number in range(10)]
 
 
 def llm(**batch: Any) -> LLMSettings:
-    return LLMSettings(provider="openai", mode="batch", max_output_tokens=100, **batch)
+    return LLMSettings(provider="openai", model="gpt-4o-mini", mode="batch", max_output_tokens=100, **batch)
 
 
 async def step(

@@ -19,7 +19,7 @@ from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback, Received, Reply
 from tests.stages.extraction.test_extractions import DONE, chunks, entity
 
-LLM = LLMSettings(provider="openai", max_concurrency=32, timeout=2.0, max_output_tokens=100)
+LLM = LLMSettings(provider="openai", model="gpt-4o-mini", max_concurrency=32, timeout=2.0, max_output_tokens=100)
 SHARE_OF_FAULTS = 0.2
 REFUSED = [
     Reply.error(429, retry_after_ms="50"),
