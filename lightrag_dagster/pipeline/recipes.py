@@ -32,7 +32,7 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 11,
+    "raw_documents": 12,
     "chunks": 1,
     "boundaries": 2,
     "extractions": 3,
