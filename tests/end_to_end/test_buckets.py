@@ -132,6 +132,7 @@ def test_another_machine_answers_runs_sql_plans_and_publishes_an_edit(
         assert {one.path for one in knowledge.retrieve("Who closed Station 14?").references} >= {"flood.txt"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
     in_bucket: Settings, buckets: S3Server, tmp_path: Path
@@ -170,6 +171,7 @@ def test_a_graph_that_a_bucket_has_damaged_is_found_and_built_again(
     assert find_published_damage(Home.of(builder), verify=True) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["buckets"], indirect=True)
 def test_what_a_bucket_has_lost_is_built_and_uploaded_again(in_bucket: Settings, buckets: S3Server) -> None:
     build(in_bucket)

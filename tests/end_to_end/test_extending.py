@@ -81,6 +81,7 @@ def write_documents(folder: Path) -> None:
     (folder / "lightrag.yaml").write_text(f"home: home\nnamed_sources:\n{named}")
 
 
+@pytest.mark.long
 def test_packages_of_others_read_formats_and_list_sources(tmp_path: Path) -> None:
     site = tmp_path / "site"
     install_examples(site)

@@ -153,6 +153,7 @@ def test_a_damaged_graph_is_built_again_and_nothing_else(settings: Settings) -> 
     assert run(settings).damaged == []
 
 
+@pytest.mark.long
 def test_what_a_killed_build_left_is_removed(settings: Settings) -> None:
     generation = Generation(Home(settings.home), published(settings).snapshot_id)
     generation.path(".graph.kuzu.killed").mkdir()

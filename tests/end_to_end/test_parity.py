@@ -423,6 +423,7 @@ def test_a_history_of_few_rules_ends_as_a_clean_build(tmp_path: Path, loopback: 
     home.teardown()
 
 
+@pytest.mark.long
 def test_a_text_of_two_sources_is_planned_in_both(tmp_path: Path, loopback: Loopback) -> None:
     home = Histories(tmp_path, loopback, build)
     home.begin(" ".join(SENTENCES[one] for one in (0, 4, 3)))

@@ -247,6 +247,7 @@ def test_a_text_that_was_edited_out_goes_by_a_purge_without_a_name(
     assert build(lenient, graph=True).published is None
 
 
+@pytest.mark.long
 def test_what_is_still_used_is_refused(
     built: tuple[Settings, list[str]], lenient: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -238,6 +238,7 @@ def test_gc_removes_exports_with_their_snapshot_and_keeps_those_of_others(years:
     assert not home.exported.exists()
 
 
+@pytest.mark.long
 def test_purge_removes_exports_that_may_have_the_document(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", documents={"accept_deletes": True})
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})

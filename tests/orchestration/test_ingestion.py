@@ -148,6 +148,7 @@ def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
     assert not any(failed(settings, asset) for asset in INGESTED)
 
 
+@pytest.mark.long
 def test_a_source_that_cannot_be_listed_is_red_and_costs_itself_alone(settings: Settings, tmp_path: Path) -> None:
     folder = tmp_path / "share"
     folder.mkdir()

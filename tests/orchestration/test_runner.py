@@ -119,6 +119,7 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
     assert mended.published is not None
 
 
+@pytest.mark.long
 def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     asking = load_settings(

@@ -74,6 +74,7 @@ def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
         run(tickets_gone, "tickets")
 
 
+@pytest.mark.long
 def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Settings) -> None:
     composed, apart = "caf\u00e9", "cafe\u0301"
     write_source(settings, composed, {"river.md": RIVER})
@@ -103,6 +104,7 @@ def test_a_source_that_is_gone_is_withheld_although_its_only_snapshot_is_repaire
     assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
 
 
+@pytest.mark.long
 def test_a_source_that_is_gone_is_withheld_although_the_record_of_its_documents_is_lost(tickets_gone: Settings) -> None:
     (Home.of(tickets_gone).source_table("raw_documents", "tickets") / "current.json").unlink()
     write_source(tickets_gone, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
@@ -121,6 +123,7 @@ def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Set
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
+@pytest.mark.long
 def test_a_source_that_was_removed_stays_gone_whatever_is_repaired(tickets_gone: Settings) -> None:
     build(tickets_gone.changed(documents={"accept_deletes": True}))
     damage(tickets_gone)
@@ -129,6 +132,7 @@ def test_a_source_that_was_removed_stays_gone_whatever_is_repaired(tickets_gone:
     assert list(published(tickets_gone).inputs.sources) == ["notes"]
 
 
+@pytest.mark.long
 def test_a_source_that_was_removed_and_comes_back_with_less_has_no_more_than_that(tickets_gone: Settings) -> None:
     away = tickets_gone.sources.parent / "away"
     (tickets_gone.sources / "tickets").mkdir()

@@ -115,6 +115,7 @@ def test_outdated_chunks_are_counted_whole_however_many(free: Settings) -> None:
     assert other.sources[0].chunks_new > 60
 
 
+@pytest.mark.long
 def test_what_the_store_answers_whole_is_read_whole(free: Settings, tmp_path: Path) -> None:
     build(free)
     other = free.changed(home=tmp_path / "other")

@@ -15,6 +15,7 @@ from benchmarks.bench.results import CHAT_CALLS, Made, Operation, Trial
 from benchmarks.bench.server import serving
 
 
+@pytest.mark.long
 def test_ours_is_measured(tmp_path: Path) -> None:
     with serving(3, dimensions=256) as server:
         side = Ours(server, settings_of(dimensions=256, concurrency=4))
