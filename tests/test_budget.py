@@ -36,7 +36,7 @@ CODE = {
     "plan": 596,  # warnings: withdrawn models, sources that are mostly skipped
     "purge": 387,
     "query": 3338,
-    "readers": 7815,  # pages, mails, mailboxes, content that tells a type; before: Word, sheets, ODT, forms, words to compare with
+    "readers": 7815,  # Word, sheets, ODT, PDF forms, pages, mails, mailboxes, words to compare with
     "report": 759,
     "resources": 71,
     "settings": 897,  # keep_repeated_lines, types, a model that is named
