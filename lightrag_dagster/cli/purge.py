@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purge, purging
 from lightrag_dagster.settings import load_settings
@@ -52,7 +53,9 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         else:
             with noted(home, gone):
                 done = purge(situation, gone)
+    snapshots = counted(done.snapshots, "snapshot", "snapshots")
+    versions = counted(done.table_versions, "table version", "table versions")
     console.print(
-        f"Removed {done.snapshots} snapshots, {done.table_versions} table versions, {done.responses:,} responses, "
-        f"{done.vectors:,} vectors, {done.decisions:,} undone decisions and the history of {runs} runs in Dagster."
+        f"Removed {snapshots}, {versions}, {done.responses:,} responses, {done.vectors:,} vectors, {done.decisions:,} "
+        f"undone decisions and the history of {runs} runs in Dagster."
     )

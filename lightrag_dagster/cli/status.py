@@ -11,6 +11,7 @@ from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
@@ -142,8 +143,9 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
     except StoreError as error:
         console.print(f"Disk: not known; {error}")
         return
+    kept = counted(disk.snapshots, "kept snapshot", "kept snapshots")
     console.print(
-        f"Disk: {filesize.decimal(disk.kept_bytes)} in {disk.snapshots} kept snapshots, with tables and vectors; "
+        f"Disk: {filesize.decimal(disk.kept_bytes)} in {kept}, with tables and vectors; "
         f"`lightrag-dagster gc` could remove {filesize.decimal(disk.removable_bytes)}."
     )
     if last and last.failed:

@@ -92,7 +92,9 @@ class LLMSettings(EndpointSettings):
     @model_validator(mode="after")
     def _require_model(self) -> Self:
         if self.provider == "openai" and not self.model:
-            raise ValueError("model: name one of your endpoint, such as gpt-6-luna; docs/models.md compares them")
+            raise ValueError(
+                "model is not set; name one that your endpoint serves, such as gpt-6-luna; docs/models.md compares them"
+            )
         return self
 
     @property

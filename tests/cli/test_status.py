@@ -37,7 +37,7 @@ def test_it_counts_what_is_listed_and_what_was_lost(
     assert code == 0
     assert "4 documents listed, 2 chunks at 3 places" in output
     assert f'{lost}: lightrag-dagster sql "select source, path, status, error from raw_documents' in output
-    assert re.search(r"Disk: [\d.]+ [kM]B in 1 kept snapshots, .*; `lightrag-dagster gc` could remove [\d.]+ ", output)
+    assert re.search(r"Disk: [\d.]+ [kM]B in 1 kept snapshot, .*; `lightrag-dagster gc` could remove [\d.]+ ", output)
 
     options = ("--home", str(load_settings().home), "--sources", str(notes.parent))
     _, output, _ = command(capfd, monkeypatch, *options, "status")

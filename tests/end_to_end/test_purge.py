@@ -184,7 +184,7 @@ def test_nothing_is_left_on_a_disk(copied: tuple[Settings, list[str]], monkeypat
     assert "Nothing was removed" in said
     assert places(home, words).keys() == set(words)
     said = purge(settings, monkeypatch, *GONE)
-    assert "Removed 1 snapshots" in said
+    assert "Removed 1 snapshot, " in said
     assert "1 undone decisions" in said
 
     assert places(home, words) == {}
@@ -240,7 +240,7 @@ def test_a_text_that_was_edited_out_goes_by_a_purge_without_a_name(
     assert places(home, words).keys() == set(words)
     contents = snapshot_contents(lenient)
     assert "Nothing was removed" in purge(lenient, monkeypatch, yes=False)
-    assert "Removed 1 snapshots" in purge(lenient, monkeypatch)
+    assert "Removed 1 snapshot, " in purge(lenient, monkeypatch)
     assert places(home, words) == {}
     assert not home.purging.exists()
     assert snapshot_contents(lenient) == contents

@@ -195,3 +195,17 @@ def test_any_bytes_are_text_or_have_a_reason(data: bytes) -> None:
 def test_utf_8_beside_windows_1252_is_read_as_both(parts: list[str]) -> None:
     found = decode(parts[0].encode() + parts[1].encode("windows-1252"))
     assert found == ("".join(parts), "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("windows-1251", "Уровень воды в реке упал за ночь, станция работает.\n"),
+        ("windows-1250", "Źródło wody leży poniżej, żółty wąż śpi spokojnie dziś.\n"),
+        ("windows-1253", "Το νερό του ποταμού έπεσε τη νύχτα, ο σταθμός λειτουργεί.\n"),
+    ],
+)
+def test_lines_of_utf_8_beside_lines_of_another_encoding_are_read(encoding: str, text: str) -> None:
+    found = decode(("Größe über Fluß.\n" * 20).encode() + (text * 20).encode(encoding))
+    assert found.text == "Größe über Fluß.\n" * 20 + text * 20
+    assert found.note == f"bytes that are not UTF-8 are read as {encoding.title()}; save the file as UTF-8"

@@ -25,6 +25,7 @@ _DOUBTFUL = 0.25  # of a letter in a part that is no content by its name
 _MOST_LEADS = 4  # paragraphs
 _ARTICLE = 3  # sentences; a text with fewer is kept to its end
 _TITLE = 30  # letters
+_TEXT = ("p", "br", "body")
 _OWN_LINES = ("li", "td", "th", "dd", "dt", "figcaption")
 _OF_PARTS = ("ul", "ol", "dl", "table", "thead", "tbody", "tr")  # nothing without their frames
 _LINKED = 0.8  # share of the letters
@@ -182,9 +183,9 @@ def _is_teaser(one: PageLine) -> bool:
 
 
 def _leads_on(line: str, one: PageLine | None) -> bool:
-    """Return True for a heading, a line before a colon, a link, and a few words that are in no paragraph."""
+    """Return True for a heading, a line before a colon, a link, and a few words of a part that is not text."""
     if line.startswith("#") or line.rstrip("* ").endswith((":", "：")):
         return True
     if one is None or one.tag in _OWN_LINES:
         return False
-    return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag != "p" or one.linked > 0))
+    return one.linked > _LINKED * len(one.letters) or (not one.is_sentence and (one.tag not in _TEXT or one.linked > 0))

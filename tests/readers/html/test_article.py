@@ -172,3 +172,9 @@ def test_a_short_text_is_kept_to_its_end() -> None:
 def test_an_article_directly_behind_a_head_is_read(before: str) -> None:
     text = read(f"{before}<article><p>{WEIR}</p></article><section><p>{KEEPER}</p></section>".encode()).text
     assert text == f"{WEIR}\n\n{KEEPER}"
+
+
+def test_a_short_last_line_of_a_text_stays() -> None:
+    sentence = "The keeper of the weir reads the gauge every morning before the boats go out.<br>"
+    text = extract_text(f"<html><body>{sentence * 5}The weir ends here</body></html>".encode(), "a.html").text
+    assert text.endswith("The weir ends here")
