@@ -87,7 +87,7 @@ def _certain(data: bytes, declared: str | None) -> str:
             reason += f", and declares the unknown encoding {declared!r}"
     if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):
         with suppress(UnicodeDecodeError):
-            if not _has_utf8_lines(data) and (detected.casefold() != _WESTERN or not _mixed(data)):
+            if not _lines_apart(data, detected) and (detected.casefold() != _WESTERN or not _mixed(data)):
                 return data.decode(detected)
     raise _UncertainError(reason)
 
@@ -102,12 +102,9 @@ def _supposed(data: bytes) -> Decoded | None:
         return Decoded(
             text, f"places that are not UTF-8 stand as \ufffd: {errors:,}; copy the file again or correct it"
         )
-    if _has_utf8_lines(data) and (
-        others := _detect(b"".join(line for line in data.splitlines(keepends=True) if not _is_utf8(line)))
-    ):
-        text = "".join(
-            line.decode("utf-8" if _is_utf8(line) else others, "replace") for line in data.splitlines(keepends=True)
-        )
+    others = _detect(b"".join(line for line in data.splitlines(keepends=True) if not _is_utf8(line)))
+    if others and _lines_apart(data, others):
+        text = "".join(line.decode("utf-8" if _is_utf8(line) else others, "replace") for line in data.splitlines(True))
         return Decoded(text, f"bytes that are not UTF-8 are read as {others.title()}; save the file as UTF-8")
     if mixed := _mixed(data):
         return Decoded(mixed, "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
@@ -121,9 +118,13 @@ def _supposed(data: bytes) -> Decoded | None:
     return Decoded(text, f"its encoding cannot be told, bytes stand as \ufffd: {count:,}; save the file as UTF-8")
 
 
-def _has_utf8_lines(data: bytes) -> bool:
-    """Return True if a line is UTF-8 beyond ASCII, as of two files put together: lines of other encodings are not."""
-    return any(_is_utf8(line) for line in data.splitlines() if not line.isascii())
+def _lines_apart(data: bytes, others: str) -> bool:
+    """Return True if some lines are UTF-8 beyond ASCII and the others of a code page, as of two files put together.
+
+    In encodings with two bytes for a character, a short line may be both.
+    """
+    pages = others.casefold().startswith("windows-125")
+    return pages and any(_is_utf8(line) for line in data.splitlines() if not line.isascii())
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -209,3 +209,19 @@ def test_lines_of_utf_8_beside_lines_of_another_encoding_are_read(encoding: str,
     found = decode(("Größe über Fluß.\n" * 20).encode() + (text * 20).encode(encoding))
     assert found.text == "Größe über Fluß.\n" * 20 + text * 20
     assert found.note == f"bytes that are not UTF-8 are read as {encoding.title()}; save the file as UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "big5", "shift-jis"])
+def test_a_short_line_that_would_be_utf_8_too_is_read_as_the_others(encoding: str) -> None:
+    line = next(sign for sign in "一二水河日" if _is_utf_8(sign.encode(encoding))) if encoding == "gb18030" else "一"
+    text = f"{line}\n水位在夜間下降，測站仍在運行，請通知辦公室。\n" * 20
+    if encoding == "shift-jis":
+        text = f"{line}\n水位は夜の間に下がりました。観測所は動いています。\n" * 20
+    assert decode(text.encode(encoding)) == (text, None)
+
+
+def _is_utf_8(data: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        data.decode()
+        return True
+    return False
