@@ -25,16 +25,20 @@ import re
 
 # The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
 _BODY = re.compile(r"<(\?xml|!doctype|error|html)\b.*?(</(error|html)>|\Z)", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 _SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
 
 
 def one_line(error: Exception) -> str:
     """Return the message of a library's error, on one line, for use in one of ours.
 
-    XML and HTML that a server sent are cut to their code, message and title.
+    XML and HTML that a server sent are cut to their code, message and title, or else to their text.
     """
-    said = _BODY.sub(lambda body: ": ".join(found.strip() for found in _SAID.findall(body[0])) or "", str(error))
-    return " ".join(said.split())
+    return " ".join(_BODY.sub(_said, str(error)).split())
+
+
+def _said(body: re.Match[str]) -> str:
+    return ": ".join(found.strip() for found in _SAID.findall(body[0])) or _TAG.sub(" ", body[0])
 
 
 class LightRAGError(Exception):

@@ -44,7 +44,7 @@ CODE = {
     "stages": 4506,  # types of a source; before: answers that repeat, other tags and JSON, swapped links
     "storage": 3659,  # texts without a vector
     "testing": 200,
-    "the package itself": 526,  # three columns of raw_documents; bodies of servers in messages
+    "the package itself": 528,  # three columns of raw_documents; bodies of servers in messages
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
@@ -52,7 +52,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 31_125,  # what files and providers are like
+    "lines of code outside the rooms behind doors": 31_127,  # what files and providers are like
     "files": 579,  # a file a part of Word, sheets, ODT, pages, mails
     "settings": 134,  # documents.keep_repeated_lines, types of a source
     "commands": 45,

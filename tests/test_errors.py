@@ -17,6 +17,8 @@ S3 = (
         (S3[: S3.index("</Message>")], "404 Not Found: NoSuchBucket: No such bucket"),
         ("LanceError(IO): <Error><Code>AccessDenied</Code></Error>, io.rs:1", "LanceError(IO): AccessDenied, io.rs:1"),
         ("502: <html><head><title>Bad Gateway</title></head><body><h1>nginx</h1></body></html>", "502: Bad Gateway"),
+        ("502: <html><body><h1>nginx</h1></body></html>", "502: nginx"),
+        ("expected <error> here, found text", "expected here, found text"),
         ("a < b and <name> is kept", "a < b and <name> is kept"),
     ],
 )  # fmt: skip
