@@ -1,4 +1,4 @@
-"""The passages of a page, each with the reasons for and against being content, whatever the extraction keeps."""
+"""The lines of a page, each with the reasons for and against being content; the extraction does not matter here."""
 
 import re
 from dataclasses import dataclass

@@ -145,7 +145,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_stub(plain: str, page: Sequence[Sequence[Piece]]) -> bool:
-    """Return True if a plain text only stands for the page: it is short, and has none or little of its words."""
+    """Return True if a plain text takes the place of the page: it is short, and has none or few of its words."""
     if not plain.strip():
         return True
     if len(plain) > max(_STUB, sum(len(piece.text) for form in page for piece in form) // _SHARE):

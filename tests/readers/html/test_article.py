@@ -159,7 +159,9 @@ def test_sentences_between_the_heading_and_the_article_are_its_lead(around: str)
 def test_what_leads_on_to_other_pages_is_left_out_of_an_article(before: str, within: str, behind: str) -> None:
     page = f"<article>{before}<p>{WEIR}</p>{within}<p>{KEEPER}</p><p>{GATE}</p>{behind}</article>"
     assert re.sub("\n{2,}", "\n\n", text_of(page)).strip() == TEXT
-    assert extract_text(page.encode(), "a.html").losses[1:] == (0, "")  # type: ignore[index]
+    losses = extract_text(page.encode(), "a.html").losses
+    assert losses is not None
+    assert losses[1:] == (0, "")
 
 
 def test_a_short_text_is_kept_to_its_end() -> None:
