@@ -10,6 +10,7 @@ from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 def openai_chat_identity(settings: LLMSettings) -> str:
     """Name the model and the parameters that shape its answers."""
     name = f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
+    name += f"&reasoning_effort={settings.reasoning_effort}" if settings.reasoning_effort else ""
     return f"{name}&extra_body={digest(settings.extra_body)}" if settings.extra_body else name
 
 
