@@ -26,6 +26,8 @@ from starlette.routing import Route
 from tests.loopback_batches import BatchServer
 
 END_MARK = "<|COMPLETE|>"
+BASES = ("/v1", "/openai/v1", "/v1beta/openai", "/api/v1")
+"""Paths of addresses that providers give."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply in place of the usual one: a fault, mostly."""
+    """A reply in place of the usual one: a fault, mostly. The parts of a tuple of bytes are sent one by one."""
 
     status: int = 200
     body: object = None
@@ -70,16 +72,16 @@ class Reply:
         return cls(200, b" " * 1000, {"content-type": "application/json"}, pause=pause)
 
     def response(self) -> Response:
-        if isinstance(self.body, bytes) and self.pause:
+        if isinstance(self.body, tuple) or (isinstance(self.body, bytes) and self.pause):
             return StreamingResponse(self._drops(self.body), self.status, dict(self.headers))
         if isinstance(self.body, bytes):
             return Response(self.body, self.status, dict(self.headers))
         # Not JSONResponse, which refuses NaN; some servers do not.
         return Response(json.dumps(self.body), self.status, {"content-type": "application/json", **self.headers})
 
-    async def _drops(self, body: bytes) -> AsyncIterator[bytes]:
-        for byte in body:
-            yield bytes([byte])
+    async def _drops(self, body: bytes | tuple[bytes, ...]) -> AsyncIterator[bytes]:
+        for drop in body:
+            yield drop if isinstance(drop, bytes) else bytes([drop])
             await asyncio.sleep(self.pause)
 
 
@@ -119,8 +121,8 @@ class Loopback:
         self.batches = BatchServer(lambda body: self._completion(body))
         self.application = Starlette(
             routes=[
-                Route("/v1/chat/completions", self._served(self._chat), methods=["POST"]),
-                Route("/v1/embeddings", self._served(self._embeddings), methods=["POST"]),
+                *(Route(f"{at}/chat/completions", self._served(self._chat), methods=["POST"]) for at in BASES),
+                *(Route(f"{at}/embeddings", self._served(self._embeddings), methods=["POST"]) for at in BASES),
                 Route("/v1/models", self._served(self._models), methods=["GET"]),
                 *self.batches.routes(self._served_raw),
             ]

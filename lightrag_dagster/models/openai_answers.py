@@ -82,12 +82,37 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
     taken = _count(usage, "prompt_tokens")
     # No more than were taken in, else they would cost less than nothing.
     cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
-    return ChatResponse(text, reason, taken, _count(usage, "completion_tokens"), cached)
+    # Some count what was thought in the total alone.
+    given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
+    return ChatResponse(text, reason, taken, given, cached)
 
 
-def piece_text(piece: ChatCompletionChunk) -> str:
-    """Return the text in a piece of a stream, "" if it has none; raises one of MALFORMED."""
-    return _content(piece.choices[0].delta.content) if piece.choices else ""
+class StreamedAnswer:
+    """What the pieces of a stream have said: its last text and thought, and why it ended."""
+
+    def __init__(self) -> None:
+        self._text = self._thought = self._reason = ""
+
+    def text_of(self, piece: ChatCompletionChunk) -> str:
+        """Return the text in the next piece, "" if it has none; raises one of MALFORMED."""
+        if not piece.choices:
+            return ""
+        choice = piece.choices[0]
+        self._reason = _text(choice.finish_reason) or self._reason
+        if choice.delta is None:  # what a filter has found, from Azure
+            return ""
+        text = _content(choice.delta.content)
+        self._text = text if text.strip() else self._text
+        if not text and any(getattr(choice.delta, name, None) for name in _REASONING):
+            self._thought = "reasoned"
+        return text
+
+    def check_end(self, target: Target) -> None:
+        """Raise FailedCallError, as for a whole answer, if the stream is over without one; or before its end."""
+        message = {"content": self._text, "reasoning": self._thought}
+        chat_response({"choices": [{"finish_reason": self._reason, "message": message}]}, target)
+        if not self._reason:
+            raise unusable(target, "it broke off before its end", remedy="see the log of the server")
 
 
 def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np.float64]], int]:

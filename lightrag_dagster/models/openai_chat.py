@@ -19,9 +19,9 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, 
 from lightrag_dagster.core.text import tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity
-from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, piece_text, read_completion
+from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, StreamedAnswer, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
-from lightrag_dagster.models.openai_errors import explain, has_no_room, unusable
+from lightrag_dagster.models.openai_errors import FailedCallError, explain, has_no_room, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
@@ -75,11 +75,14 @@ class OpenAIChatModel:
             return pieces
 
         pieces = await self._endpoint.call(begin, rough_tokens(request))
-        failed = None
+        answer, failed = StreamedAnswer(), None
         try:
             async for piece in pieces:
-                if text := piece_text(piece):
+                if text := answer.text_of(piece):
                     yield text
+            answer.check_end(self._endpoint.target)
+        except FailedCallError as error:
+            failed = error.error
         except openai.OpenAIError as error:
             failed = explain(error, self._endpoint.target).error
         except MALFORMED:

@@ -62,7 +62,7 @@ _KINDS: dict[str, type[ProviderError]] = {
     "permanent": PermanentProviderError,
     "transient": TransientProviderError,
 }
-_SAYING = ("param", "code", "type", "status", "message", "detail")
+_SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg")
 _NO_QUOTES = str.maketrans("", "", "'`")
 _TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
 
@@ -153,8 +153,16 @@ def _words(body: object) -> str:
     """Return what a server says of an error; not all of its body, which may repeat the text."""
     one = body[0] if isinstance(body, list) and body else body
     one = one.get("error", one) if isinstance(one, dict) else one
-    said = [one.get(name) for name in _SAYING] if isinstance(one, dict) else [one]
-    return " ".join(word for word in said if isinstance(word, str)).lower().translate(_NO_QUOTES)
+    return _joined(one).lower().translate(_NO_QUOTES)
+
+
+def _joined(said: object, depth: int = 5) -> str:
+    """Join what is said, by some servers in a list of findings, each with its place in the request."""
+    if isinstance(said, dict):
+        said = [said.get(name) for name in _SAYING]
+    if isinstance(said, list) and depth:
+        return " ".join(_joined(one, depth - 1) for one in said)
+    return said if isinstance(said, str) else ""
 
 
 def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:

@@ -106,7 +106,7 @@ PARTS: list[Any] = [
 def test_content_is_a_list_of_parts(loopback: Loopback, parts: Any) -> None:
     loopback.script.append(completion(parts))
     assert chat().text == ROWS
-    loopback.script.append(event(choices=[{"index": 0, "delta": {"content": parts}}]))
+    loopback.script.append(event(choices=[{"index": 0, "delta": {"content": parts}, "finish_reason": "stop"}]))
     assert "".join(stream()) == ROWS
 
 
