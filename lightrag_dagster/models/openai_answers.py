@@ -88,7 +88,7 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
 
 
 class StreamedAnswer:
-    """What the pieces of a stream have said: its last text and thought, and why it ended."""
+    """An answer in the pieces of a stream: its last text, that it thought, and why it ended."""
 
     def __init__(self) -> None:
         self._text = self._thought = self._reason = ""
