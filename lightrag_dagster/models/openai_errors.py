@@ -166,10 +166,11 @@ def _joined(said: object, depth: int = 5) -> str:
 
 
 def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:
-    rule = _rule(error, target, *codes)
+    asked = _retry_after(error.response.headers)
+    rule = _rule(error, target, *codes, *(["passing_402"] if error.status_code == 402 and asked else []))
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
     transient = rule["kind"] == "transient"
-    wait = _retry_after(error.response.headers) if transient else None
+    wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(ProviderAccessError(message), retry=False)
