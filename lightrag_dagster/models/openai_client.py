@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TypeVar
@@ -20,14 +19,13 @@ from tenacity import (
 
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
-from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
+from lightrag_dagster.models.access import base_url, key, missing, prefix_of
+from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
-_OPENAI = "https://api.openai.com/v1"
 _JITTER = wait_random(0, 0.5)
 _BACKOFF = wait_exponential(multiplier=0.5, max=30) + _JITTER
-_NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
 _SILENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _MOST_FORBIDDEN = 20
@@ -47,10 +45,10 @@ class Endpoint:
             ProviderAccessError: OPENAI_BASE_URL is not a URL.
         """
         self._settings = settings
-        self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        self._base_url = base_url()
         self._client: AsyncOpenAI | None = None
         self.target = Target(
-            settings="LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__",
+            settings=prefix_of(settings),
             model=settings.model,
             host=_host(self._base_url),
             timeout=settings.timeout,
@@ -96,6 +94,8 @@ class Endpoint:
                 error = failed.error
                 if _is_said_again(said):
                     error = PermanentProviderError(f"{error}; it said so twice")
+                elif A_PAGE in str(error) and not self._passed:  # something else answers at this address
+                    error = ProviderAccessError(str(error))
             finally:
                 self._silence.count(-1)
         raise error
@@ -139,7 +139,7 @@ class Endpoint:
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
             self._client = AsyncOpenAI(
-                api_key=_key(self._base_url, self.target),
+                api_key=_key(self._settings),
                 base_url=self._base_url,
                 timeout=self._settings.timeout,
                 max_retries=0,
@@ -188,18 +188,13 @@ class _Silence:
             note(self._text.format(attempt))
 
 
-def _key(base_url: str, target: Target) -> str:
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if not key:
-        if base_url == _OPENAI:
-            raise ProviderAccessError(
-                f"OPENAI_API_KEY is not set (model {target.model}); set it, or OPENAI_BASE_URL for another server, "
-                f"or {target.settings}PROVIDER=offline"
-            )
-        return _NO_KEY
-    if not (key.isascii() and key.isprintable()):
+def _key(settings: LLMSettings | EmbeddingSettings) -> str:
+    if said := missing(settings):
+        raise ProviderAccessError(said)
+    found = key()
+    if not (found.isascii() and found.isprintable()):
         raise ProviderAccessError("OPENAI_API_KEY holds characters that no key has; copy it again")
-    return key
+    return found
 
 
 def _host(base_url: str) -> str:

@@ -1,8 +1,8 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import Field, NonNegativeFloat
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -88,14 +88,6 @@ class LLMSettings(EndpointSettings):
         description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
         "resolve, draft.",
     )
-
-    @model_validator(mode="after")
-    def _require_model(self) -> Self:
-        if self.provider == "openai" and not self.model:
-            raise ValueError(
-                "model is not set; name one that your endpoint serves, such as gpt-6-luna; docs/models.md compares them"
-            )
-        return self
 
     @property
     def conversations(self) -> int:

@@ -1,0 +1,57 @@
+"""What an endpoint needs: the name of a model, and a key and an address in the environment."""
+
+import os
+
+from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings
+
+_OPENAI = "https://api.openai.com/v1"
+_NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
+
+
+def base_url() -> str:
+    """Return the address of the endpoint."""
+    return os.environ.get("OPENAI_BASE_URL") or _OPENAI
+
+
+def key() -> str:
+    """Return the key of the endpoint."""
+    return os.environ.get("OPENAI_API_KEY", "").strip() or _NO_KEY
+
+
+def prefix_of(settings: LLMSettings | EmbeddingSettings) -> str:
+    """Return the beginning of the variables that set a model."""
+    return "LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__"
+
+
+def without_model(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if an endpoint is asked and no model is named."""
+    if settings.provider != "openai" or settings.model:
+        return None
+    example = "gpt-6-luna" if isinstance(settings, LLMSettings) else "text-embedding-3-small"
+    return (
+        f"{prefix_of(settings)}MODEL is not set; name one that your endpoint serves, such as {example}; "
+        "docs/models.md compares them"
+    )
+
+
+def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if an endpoint is asked and a model or a key is missing."""
+    if (said := without_model(settings)) or settings.provider != "openai" or key() != _NO_KEY or base_url() != _OPENAI:
+        return said
+    return (
+        f"OPENAI_API_KEY is not set (model {settings.model}); set it, or OPENAI_BASE_URL for another server, or "
+        f"{prefix_of(settings)}PROVIDER=offline"
+    )
+
+
+def require_models(settings: Settings) -> None:
+    """Raise ProviderAccessError if a run would ask an endpoint for a model without a name."""
+    for one in (settings.llm.of("extract"), settings.embedding):
+        if said := without_model(one):
+            raise ProviderAccessError(said)
+
+
+def access_warnings(settings: Settings) -> list[str]:
+    """Return a line for each model that a run would ask and cannot."""
+    return [said for one in (settings.llm.of("extract"), settings.embedding) if (said := missing(one))]
