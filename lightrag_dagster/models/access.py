@@ -1,4 +1,4 @@
-"""What an endpoint needs: the name of a model, and a key and an address in the environment."""
+"""Access to an endpoint: the name of a model, and a key and an address in the environment."""
 
 import os
 

@@ -11,7 +11,7 @@ from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
 
 def read(data: bytes) -> Content:
-    """Read the cells of a notebook as Markdown; outputs that are no text, such as diagrams, are counted."""
+    """Read the cells of a notebook as Markdown; outputs without text, such as diagrams, are counted."""
     text, note = decode(data)
     try:
         book = json.loads(text)
@@ -21,7 +21,7 @@ def read(data: bytes) -> Content:
         other = sum(not any(_said(output)) for output in outputs)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise UnreadableError("not what its suffix says: no notebook; give the file its own suffix") from error
-    left_out = f"outputs that are no text are left out: {other:,}" if other else None
+    left_out = f"outputs without text are left out: {other:,}" if other else None
     properties, read = split_front_matter(read)
     return Content(read, properties, note="; ".join(filter(None, (note, left_out))) or None)
 

@@ -54,7 +54,7 @@ def with_kind(listed: ListedFile, kinds: Kinds, *, below: int) -> ListedFile:
 def recognised(listed: ListedFile, data: bytes | OSError, most: int) -> tuple[ListedFile, bytes | OSError, str | None]:
     """Return a file with the format that its bytes tell, and these unpacked, or with the reason why it is not read.
 
-    What was left out of the bytes comes last.
+    A note about bytes that are left out comes last.
     """
     if listed.refused is not None or isinstance(data, OSError):
         return listed, data, None

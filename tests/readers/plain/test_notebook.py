@@ -40,7 +40,7 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
         {"cell_type": "heading", "level": 2, "source": "Levels"},
     ]
     found = read(json.dumps({"cells": cells}).encode())
-    assert (found.text, found.note) == ("```\nplot()\n```\n\n## Levels", "outputs that are no text are left out: 2")
+    assert (found.text, found.note) == ("```\nplot()\n```\n\n## Levels", "outputs without text are left out: 2")
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}", b'{"cells": [1]}', b'{"cells": 1}', b"[" * 100_000])
