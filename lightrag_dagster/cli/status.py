@@ -14,6 +14,7 @@ from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
+from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
@@ -69,13 +70,13 @@ def show_status(console: Console, *, as_json: bool) -> None:
     except SourceError as error:
         refresh_views(home)
         if as_json:
-            print_json(_facts(home, published_part(situation), settings.retention) | {"error": str(error)})
+            print_json(_facts(home, published_part(situation), settings) | {"error": str(error)})
         else:
             _print_published(console, home, published_part(situation))
         raise
     refresh_views(home)
     if as_json:
-        print_json(_facts(home, states, settings.retention))
+        print_json(_facts(home, states, settings))
     else:
         _print_all(console, home, states, settings)
     check_databases(home)
@@ -99,7 +100,8 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     _print_problems(console, states)
     for line in _damage(home):
         console.print(line)
-    print_losses(console, states.losses, states.warnings, states.unreleased, states.unpublished)
+    warnings = [*states.warnings, *access_warnings(settings)]
+    print_losses(console, states.losses, warnings, states.unreleased, states.unpublished)
 
 
 def _print_published(console: Console, home: Home, states: Pending) -> None:
@@ -174,7 +176,7 @@ def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
         return {"failed": str(error)}
 
 
-def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[str, object]:
+def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]:
     """Return the facts of the console's tables."""
     manifest, spent = states.manifest, None
     with suppress(StoreError):
@@ -200,10 +202,10 @@ def _facts(home: Home, states: Pending, retention: RetentionSettings) -> dict[st
             for name, one in states.sources.items()
         },
         "damaged": _damage(home),
-        "disk": _disk(home, retention),
+        "disk": _disk(home, settings.retention),
         "report": report_place(home, manifest),
         "losses": [asdict(loss) for loss in states.losses],
-        "warnings": [*states.warnings, *_taken_over(home)],
+        "warnings": [*states.warnings, *access_warnings(settings), *_taken_over(home)],
         "error": None,
     }
 

@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import ChatResponse, token_count
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
-from lightrag_dagster.models.openai_errors import NOT_JSON, FailedCallError, Target, error_inside, unusable
+from lightrag_dagster.models.openai_errors import A_PAGE, NOT_JSON, FailedCallError, Target, error_inside, unusable
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors that reading an answer of another shape ends in."""
@@ -44,7 +44,7 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
         # Not `from_json`, which refuses lone surrogates.
         completion = json.loads(content)
     except (ValueError, RecursionError):
-        raise unusable(target, NOT_JSON) from None
+        raise unusable(target, A_PAGE if content.lstrip().startswith(b"<") else NOT_JSON) from None
     return chat_response(completion, target)
 
 

@@ -18,8 +18,9 @@ from tenacity import (
 
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
-from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.places import OPENAI, Place, place_of
+from lightrag_dagster.models.access import missing, prefix_of
+from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
+from lightrag_dagster.models.places import place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -48,7 +49,7 @@ class Endpoint:
         self._place = place = place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
-            settings="LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__",
+            settings=prefix_of(settings),
             model=settings.model,
             host=place.host,
             timeout=settings.timeout,
@@ -96,6 +97,8 @@ class Endpoint:
                 error = failed.error
                 if _is_said_again(said):
                     error = PermanentProviderError(f"{error}; it said so twice")
+                elif A_PAGE in str(error) and not self._passed:  # something else answers at this address
+                    error = ProviderAccessError(str(error))
             finally:
                 self._silence.count(-1)
         raise error
@@ -136,10 +139,15 @@ class Endpoint:
         self._untold -= 1
         return self._passed and (not isinstance(error.body, dict | list) or self._forbidden <= _MOST_FORBIDDEN)
 
+    def _key(self) -> str:
+        if said := missing(self._settings):
+            raise ProviderAccessError(said)
+        return self._place.key() or _NO_KEY
+
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
             self._client = AsyncOpenAI(
-                api_key=_key(self._place, self.target),
+                api_key=self._key(),
                 base_url=self._place.url,
                 default_headers=self._place.sent_headers(),
                 timeout=self._settings.timeout,
@@ -187,15 +195,6 @@ class _Silence:
         if attempt > self._said:
             self._said = attempt
             note(self._text.format(attempt))
-
-
-def _key(place: Place, target: Target) -> str:
-    if not (key := place.key()) and place.url == OPENAI:
-        raise ProviderAccessError(
-            f"{place.variable} is not set (model {target.model}); set it, or OPENAI_BASE_URL for another server, "
-            f"or {target.settings}PROVIDER=offline"
-        )
-    return key or _NO_KEY
 
 
 def _is_said_again(said: list[str]) -> bool:

@@ -21,6 +21,7 @@ LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
 
 NOT_JSON = "it is not JSON that can be read"
+A_PAGE = "it is a page in HTML, not JSON that can be read"
 
 _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 

@@ -13,6 +13,7 @@ from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
+from lightrag_dagster.models.access import require_models
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.losses import Loss
@@ -213,6 +214,7 @@ class _PendingWork:
 
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
         settings = self._recipes.settings
+        require_models(settings)
         for backfills in (False, True):
             due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
             if due:

@@ -40,7 +40,7 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
     found = []
     if documents := tables.get("raw_documents"):
         counts = {status: documents.count("status", status) for status in ("failed", "stale", "skipped", "empty")}
-        counts["read in part"] = documents.count("error", "processed")
+        counts["read with a note"] = documents.count("error", "processed")
         query = "select source, path, status, error from raw_documents where status = 'empty' or error is not null"
         found.append(_loss(source, "documents", counts, documents.rows, query))
         words = {"lost words": documents.sums.get("lost_words", 0)}

@@ -12,6 +12,7 @@ from typing import Any
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.absent import removed_sources
@@ -119,7 +120,8 @@ def make_plan(
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, withdrawal_warnings(settings.llm))
+    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
+    return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, warnings)
 
 
 def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:

@@ -4,6 +4,7 @@ import codecs
 import re
 from contextlib import suppress
 from typing import NamedTuple
+from unicodedata import category
 
 from lightrag_dagster.readers.content import UnreadableError
 
@@ -14,6 +15,11 @@ _LEAST_CONFIDENCE = 0.02  # of guesses that words must confirm
 _NEAR = 0.7  # share of the confidence of the best guess
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
+_NO_TEXT = "not text: control characters all over it; remove the file or give it its own suffix"
+_CUT = "its last character is cut; copy the file again"
+_WIDE = ("utf-16", "utf-32")
+_NO_LETTERS = {"Cc", "Cn", "Co"}  # controls, and what stands for nothing
+_MAX_NO_LETTERS = 0.02  # share of the characters of UTF-16: numbers that are read as such have more
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _WORD = re.compile(r"[^\W\d_]{0,40}(?:[^\x00-\x7f]+[^\W\d_]*)+")  # with a character beyond ASCII
 _AROUND = "„“”‚‘’«»–—…€°§ \xa0"
@@ -47,12 +53,22 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises:
         UnreadableError: the bytes are not text, or their encoding is too uncertain.
     """
+    whole = _whole(data)
     try:
-        return Decoded(_certain(data, declared))
+        return Decoded(_certain(whole, declared), _CUT if len(whole) < len(data) else None)
     except _UncertainError as uncertain:
         if supposed := _supposed(data):
             return supposed
         raise UnreadableError(f"{uncertain}; save the file as UTF-8") from uncertain
+
+
+def _whole(data: bytes) -> bytes:
+    """Return UTF-16 without half a character at its end, as a copy that was cut has it; other bytes as they are."""
+    if len(data) % 2 == 0:
+        return data
+    is_marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    is_wide = is_marked or (b"\0" in data[:_SAMPLE] and (_detect(data[:-1]) or "").lower().startswith(_WIDE))
+    return data[:-1] if is_wide else data
 
 
 class _UncertainError(Exception):
@@ -76,7 +92,7 @@ def _certain(data: bytes, declared: str | None) -> str:
         if other := _detect(data):
             return _decode(data, other)
         if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
-            raise UnreadableError("not text: control characters all over it; remove the file or give it its own suffix")
+            raise UnreadableError(_NO_TEXT)
         return text
     if declared:
         try:
@@ -153,10 +169,15 @@ def _is_text(western: str) -> bool:
 
 def _decode(data: bytes, encoding: str) -> str:
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
         reason = f"{error.reason} at byte {error.start}" if isinstance(error, UnicodeDecodeError) else "unknown"
         raise UnreadableError(f"not valid {encoding.upper()}: {reason}; save the file as UTF-8") from error
+    sample = text[: _SAMPLE // 2]
+    others = sum(category(character) in _NO_LETTERS and not character.isspace() for character in sample)
+    if encoding.lower().startswith(_WIDE) and others > _MAX_NO_LETTERS * len(sample):
+        raise UnreadableError(_NO_TEXT)
+    return text
 
 
 def _detect(data: bytes) -> str | None:

@@ -1,5 +1,7 @@
 """The readable file formats: our own in `FORMATS`, and those of other installed packages."""
 
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +36,15 @@ _RECOGNISER = "rapidocr"
 
 _READERS = "lightrag_dagster.readers"
 """The group of entry points by which other packages bring readers; their names are suffixes."""
+
+MAILDIR = r"\d{9,}\.[A-Z#_a-f\d]+\."
+"""The begin of a file's name in a maildir: a time and what makes it unique, and then the name of a host."""
+
+_OF_MAIL_SERVER = re.compile(
+    r"(?:.*/)?(?:dovecot(?:-(?:uidlist|uidvalidity|keywords|acl)(?:\.\w+)?|(?:\.list)?\.index(?:\.\w+)*|\.mailbox\.log)"
+    rf"|maildir(?:size|folder)|courier(?:imap|pop3d)\w+|subscriptions|tmp/{MAILDIR}[^/]*)"
+)
+"""A file that a mail server keeps beside the mails of a maildir, or a mail that is being written."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
@@ -86,6 +97,9 @@ def reasons() -> Iterator[None]:
         yield
     except (UnreadableError, MemoryError):
         raise
+    except RecursionError as error:
+        most = f"{sys.getrecursionlimit():,} calls within calls"
+        raise UnreadableError(f"nested too deeply: its parser has no more than {most}; divide the file") from error
     except Exception as error:  # the libraries raise many kinds; one bad file fails alone
         raise UnreadableError(
             f"its parser failed ({type(error).__name__}); open the file in its own program and save it again"
@@ -120,6 +134,8 @@ def _mail(media_type: str, reader: str, words: str) -> FileFormat:
 
 _HTML = _document("text/html", "html.page", ("html.page", "words"))
 _MARKDOWN = FileFormat("text/markdown", _of("plain.markdown"), isolated=False)
+_JSON, _JSON_LINES = _escaped("application/json"), _escaped("application/jsonl")
+_CONFIG, _ESCAPED_CONFIG = _plain("text/x-config"), _escaped("text/x-config")
 
 FORMATS = {
     ".htm": _HTML,
@@ -153,15 +169,20 @@ FORMATS = {
     ".webp": _image("webp"),
     ".csv": _table("text/csv"),
     ".tsv": _table("text/tab-separated-values"),
-    ".json": _escaped("application/json"),
-    ".jsonl": _escaped("application/jsonl"),
+    ".json": _JSON,
+    ".geojson": _JSON,
+    ".jsonl": _JSON_LINES,
+    ".ndjson": _JSON_LINES,
+    ".ipynb": FileFormat("application/x-ipynb+json", _of("plain.notebook"), isolated=False),
     ".xml": FileFormat("application/xml", _of("plain.xml"), has_headings=False, isolated=False),
     ".yaml": _escaped("application/yaml"),
     ".yml": _escaped("application/yaml"),
     ".log": _plain("text/x-log"),
-    ".conf": _plain("text/x-config"),
-    ".ini": _plain("text/x-config"),
-    ".properties": _escaped("text/x-config"),
+    ".conf": _CONFIG,
+    ".ini": _CONFIG,
+    ".cfg": _CONFIG,
+    ".properties": _ESCAPED_CONFIG,
+    ".toml": _ESCAPED_CONFIG,
     ".sql": _plain("application/sql"),
     ".sh": _plain("text/x-shellscript"),
     ".bat": _plain("text/x-bat"),
@@ -239,7 +260,9 @@ def has_headings(media_type: str) -> bool:
 
 
 def why_skipped(path: str, *, images: bool) -> str | None:
-    """Return the reason not to read a file of a supported suffix, with `images` read or not; None if it is read."""
+    """Return the reason not to read a file, with `images` read or not; None if it is read."""
+    if _OF_MAIL_SERVER.fullmatch(path):
+        return "a file of the mail server; the mails of a maildir are in cur and new"
     found = format_of(path)
     if found is None or not found.is_image or images:
         return None

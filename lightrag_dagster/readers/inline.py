@@ -15,6 +15,7 @@ _CODE_OR_MARKED = re.compile(
     r"|(?<![\\*])(?P<mark>\*{1,3})(?=[^\s*])(?P<text>[^*\n`]+?)(?<=[^\s*\\])(?P=mark)(?!\*)",
     re.MULTILINE | re.DOTALL,
 )
+_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]+")
 
@@ -41,6 +42,12 @@ def check_box(checked: bool) -> str:
 def no_heading(line: str) -> str:
     """Return a line of plain text so that Markdown takes it for no heading."""
     return _HEADING.sub(r"\\\g<0>", line)
+
+
+def fenced(text: str) -> str:
+    """Return code or data between fences, so that it is not taken for Markdown."""
+    marks = "`" * max([3, *(len(fence) + 1 for fence in _FENCE.findall(text))])
+    return f"{marks}\n{text}\n{marks}"
 
 
 def whole_words(markdown: str) -> str:

@@ -6,10 +6,11 @@ import io
 import re
 import zlib
 from contextlib import suppress
+from typing import NamedTuple
 
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.decoding import decode
-from lightrag_dagster.readers.formats import format_of
+from lightrag_dagster.readers.formats import MAILDIR, format_of
 
 _GZIP = b"\x1f\x8b"
 _SUFFIX = re.compile(r".+\.(?=[^.]*[A-Za-z])[A-Za-z0-9]+|.+~", re.DOTALL)
@@ -23,9 +24,9 @@ _BY_CUSTOM = re.compile(
 )
 """A name by which a text is known, whatever its suffix, as in `changelog.Debian` and `LICENSE.MIT`."""
 
-_MAILDIR = re.compile(r"\d{9,}\.[A-Z#_a-f\d]+\.", re.ASCII)
-"""The begin of a file's name in a maildir: a time and what makes it unique, and then the name of a host."""
+_MAILDIR = re.compile(MAILDIR, re.ASCII)
 
+_AT_ONCE = 1 << 20  # bytes
 _BEGINNING = 100_000  # bytes, in which a mark of a format stands
 _NO_TEXT = 8_000  # bytes, without a zero in text
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -49,6 +50,14 @@ _MARKUP = re.compile(
 _ENOUGH = 3  # pieces of markup, in a text without a title
 
 
+class Recognised(NamedTuple):
+    """The bytes of a file, unpacked; the suffix of their format; and what was left out of them, if anything."""
+
+    data: bytes
+    kind: str
+    note: str | None = None
+
+
 def kind_of_packed(path: str) -> str:
     """Return the suffix of what is in a file packed by gzip, as `.md` for `notes.md.gz`; else, and without one, ""."""
     name = _inside(path)
@@ -63,25 +72,24 @@ def is_told_by_content(path: str) -> bool:
     return not _SUFFIX.fullmatch(name) or any(one.match(name) for one in (_BY_CUSTOM, _MAILDIR))
 
 
-def recognise(data: bytes, path: str, kind: str, most: int) -> tuple[bytes, str]:
+def recognise(data: bytes, path: str, kind: str, most: int, limit: str = "documents.max_bytes") -> Recognised:
     """Return the bytes of a file, unpacked, and the suffix of their format, to be put after its path.
 
     It is `kind` if that is told or the name is enough, and "" for bytes that are not text. `data` may have one byte
-    more than `most`, which the whole file may have.
+    more than `most`, which the whole file may have; `limit` is the name of that.
 
     Raises:
         UnreadableError: the file is packed, and damaged, or larger than `most` when it is unpacked.
     """
     is_packed = _inside(path) != path and data.startswith(_GZIP) and len(data) <= most
-    if is_packed:
-        data = _unpacked(data, most)
+    data, note = _unpacked(data, most, limit) if is_packed else (data, None)
     if kind and not (is_packed and kind.lower() == ".txt"):
-        return data, kind
+        return Recognised(data, kind, note)
     name = _inside(path).rpartition("/")[2]
     if is_told_by_content(path) and not kind:
         found = _by_content(data, len(data) > most, in_maildir=bool(_MAILDIR.match(name)))
-        return data, found if found != ".txt" or not format_of(name) else ""
-    return data, ".rst" if name.lower().endswith(".txt") and _is_rst(data) else kind
+        return Recognised(data, found if found != ".txt" or not format_of(name) else "", note)
+    return Recognised(data, ".rst" if name.lower().endswith(".txt") and _is_rst(data) else kind, note)
 
 
 def _inside(path: str) -> str:
@@ -89,15 +97,20 @@ def _inside(path: str) -> str:
     return path[:-3] if path.lower().endswith(".gz") else path
 
 
-def _unpacked(data: bytes, most: int) -> bytes:
+def _unpacked(data: bytes, most: int, limit: str) -> tuple[bytes, str | None]:
+    """Return what is packed, and a note about bytes behind it that are not, which gzip leaves out too."""
+    found, note = bytearray(), None
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            found = file.read(most + 1)
+            while len(found) <= most and (part := file.read1(_AT_ONCE)):
+                found += part
     except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableError("damaged or cut short; copy the file again, or pack it again") from error
+        if not found or not str(error).startswith("Not a gzipped file"):
+            raise UnreadableError("damaged or cut short; copy the file again, or pack it again") from error
+        note = "bytes behind what is packed by gzip are left out"
     if len(found) > most:
-        raise UnreadableError(f"larger than documents.max_bytes = {most} when it is unpacked")
-    return found
+        raise UnreadableError(f"larger than {limit} = {most} when it is unpacked")
+    return bytes(found), note
 
 
 def _by_content(data: bytes, is_cut: bool, *, in_maildir: bool) -> str:

@@ -1,9 +1,9 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, NonNegativeFloat, model_validator
+from pydantic import AfterValidator, Field, NonNegativeFloat
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -124,14 +124,6 @@ class LLMSettings(EndpointSettings):
         description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
         "resolve, draft.",
     )
-
-    @model_validator(mode="after")
-    def _require_model(self) -> Self:
-        if self.provider == "openai" and not self.model:
-            raise ValueError(
-                "model is not set; name one that your endpoint serves, such as gpt-6-luna; docs/models.md compares them"
-            )
-        return self
 
     @property
     def conversations(self) -> int:

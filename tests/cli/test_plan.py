@@ -18,3 +18,33 @@ def test_a_plan_by_rules_says_that_nothing_is_paid(
     monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "m")
     code, shown, _ = command(capfd, monkeypatch, "plan")
     assert (code, NOTHING_PAID in shown.splitlines()) == (0, said)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({}, "LIGHTRAG_LLM__MODEL is not set; name one that your endpoint serves, such as gpt-6-luna"),
+        ({"LIGHTRAG_LLM__MODEL": "m"}, "OPENAI_API_KEY is not set (model m); set it, or OPENAI_BASE_URL for another"),
+        ({"LIGHTRAG_LLM__MODEL": "m", "OPENAI_API_KEY": "k"}, ""),
+        ({"LIGHTRAG_LLM__MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, ""),
+    ],
+)
+def test_plan_and_status_say_what_a_run_would_miss(
+    settings: Settings,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    own = {"LIGHTRAG_HOME": str(settings.home), "LIGHTRAG_SOURCES": str(settings.sources), "COLUMNS": "300"}
+    for name, value in {**own, "LIGHTRAG_LLM__PROVIDER": "openai", **variables}.items():
+        monkeypatch.setenv(name, value)
+    for arguments in (["plan"], ["status"], ["status", "--json"]):
+        code, shown, _ = command(capfd, monkeypatch, *arguments)
+        assert code == 0
+        assert (said in shown) if said else ("is not set" not in shown), arguments
+    if not variables:
+        assert command(capfd, monkeypatch, "run")[0::2] == (2, f"error: {said}; docs/models.md compares them\n")

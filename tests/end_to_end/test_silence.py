@@ -66,7 +66,7 @@ LOSSES: Mapping[str, Files] = {
     "file of another type": files() | {"picture.bin": b"\x00"},
     "most files of no known type": files() | {f"{place}.bin": b"\x00" for place in ("elm", *PLACES)},
     "file without text": files(alder=""),
-    "file unreadable in part": files(
+    "file unreadable in part, or in doubt": files(
         alder="Zoë Bär repaired the gauge at Station Älv, für Ødegård.".encode() + b" \xc3."
     ),
     "words of a file not read": files()

@@ -39,7 +39,7 @@ WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 15
                     "raw_documents", 1200, status={"stale": 1, "processed": 1199}, error={"stale": 1, "processed": 7}
                 )
             ],
-            ["documents: 1 stale, 7 read in part of 1,200 (wiki)"],
+            ["documents: 1 stale, 7 read with a note of 1,200 (wiki)"],
         ),
         # Switched off and equal to another one on purpose.
         ([version("raw_documents", 2, status={"disabled": 1, "duplicate": 1}, error={"disabled": 1})], []),

@@ -43,7 +43,8 @@ _NAMES = re.compile(
 _CONTENT = {"article", "main", "body", "html"}
 _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_SENTENCE = re.compile(r"[^\W\d_]\S*\s+\S.*[.!?…:。！？؟।]|[。！？，、]", re.DOTALL)
+# From the first word on, possessive: a search would begin again at each letter of a line without an end.
+_SENTENCE = re.compile(r"[\W\d_]*+[^\W\d_]\S*+\s++\S.*[.!?…:。！？؟।]|.*[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
 _ITEMS = {"li", "td", "dd"}
 _LEAST_OF_ITEM = 12  # letters
@@ -83,7 +84,7 @@ class PageLine:
             self.tag not in _HEADINGS
             and len(self.letters) >= (_LEAST if self.text.isascii() else _LEAST // 2)
             and self.linked <= _LINKED * len(self.letters)
-            and bool(_SENTENCE.search(self.text))
+            and bool(_SENTENCE.match(self.text))
         )
 
     @property

@@ -7,7 +7,7 @@ from trafilatura.xpaths import OVERALL_DISCARD_XPATH, TEASER_DISCARD_XPATH
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _LETTERS = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"\w.{20,}[.!?…。！？:;]", re.DOTALL)
+_SENTENCE = re.compile(r"\W*+\w.{20,}[.!?…。！？:;]", re.DOTALL)
 _DISCARDED = (OVERALL_DISCARD_XPATH[0], *TEASER_DISCARD_XPATH)
 _CONTROLS = ("form", "input", "button", "select", "textarea", "iframe", "nav")
 _LINKED = 0.1  # share of the text
@@ -42,7 +42,7 @@ def is_prose(section: lxml_html.HtmlElement) -> bool:
         return False
     text = section.text_content()
     linked = sum(len(link.text_content()) for link in section.iter("a"))
-    return linked <= _LINKED * len(text) and bool(_SENTENCE.search(text))
+    return linked <= _LINKED * len(text) and bool(_SENTENCE.match(text))
 
 
 def letters(text: str) -> str:

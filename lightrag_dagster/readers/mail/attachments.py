@@ -1,6 +1,5 @@
 """The attachments of a mail, read by the readers of their formats."""
 
-import re
 from email.message import EmailMessage
 
 from lightrag_dagster.core.text.figures import mark_of
@@ -9,7 +8,9 @@ from lightrag_dagster.core.text.sanitise import sanitise
 from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.formats import FORMATS, FileFormat, format_of
 from lightrag_dagster.readers.images.figures import Figures
+from lightrag_dagster.readers.inline import fenced
 from lightrag_dagster.readers.losses import find_losses
+from lightrag_dagster.readers.recognition import is_told_by_content, kind_of_packed, recognise
 
 _MOST = 100  # of a mail, those of forwarded mails included
 _MOST_CHARACTERS = 5_000_000  # of all their texts
@@ -17,7 +18,6 @@ _MAX_REPORTED = 3  # reasons
 _TNEF = "application/ms-tnef"
 _TNEF_NAME = "winmail.dat"
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
-_FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
 class Attachments:
@@ -45,7 +45,15 @@ class Attachments:
         Its headings are below that heading. Mails that are attached as files are read without their attachments. A
         text of a kind that has no reader is read as it is.
         """
-        found = format_of(name) or (FORMATS[".txt"] if is_text else None)
+        kind = kind_of_packed(name)
+        if data and self._read and (kind or (is_told_by_content(name) and not is_text)):
+            try:
+                data, kind, note = recognise(data, name, kind, _MOST_CHARACTERS, "the most of all attachments")
+            except UnreadableError as error:
+                self._count += 1
+                return self._refused(name, str(error))
+            self._lost += [f"{name}: {note}"] if note else []
+        found = format_of(name + kind) or (FORMATS[".txt"] if is_text else None)
         if name.lower() == _TNEF_NAME:
             self._count += 1
             return self._refused(name, "only Outlook reads it; it may hold other attachments")
@@ -73,7 +81,7 @@ class Attachments:
         if found.has_headings:
             text = _below(text, level)
         elif found.media_type != "text/plain":
-            text = _fenced(text)
+            text = fenced(text)
         return f"{'#' * level} {name}\n\n{text}"
 
     def _content(self, found: FileFormat, data: bytes) -> Content:
@@ -119,9 +127,3 @@ def _below(text: str, level: int) -> str:
         parts += [text[done : heading.offset], f"{'#' * min(heading.level + level, 6)} {heading.text}"]
         done = end
     return "".join([*parts, text[done:]])
-
-
-def _fenced(text: str) -> str:
-    """Return code or data between fences, so that it is not taken for Markdown."""
-    marks = "`" * max([3, *(len(fence) + 1 for fence in _FENCE.findall(text))])
-    return f"{marks}\n{text}\n{marks}"

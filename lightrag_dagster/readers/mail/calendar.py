@@ -1,5 +1,6 @@
 """Invitations: the events and tasks of a calendar part, as people read them."""
 
+import calendar
 import datetime
 import re
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ _LINES = {
     "CONTACT": "Contact",
     "RESOURCES": "Resources",
 }
+_UNITS = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+_DAYS = dict(zip(("MO", "TU", "WE", "TH", "FR", "SA", "SU"), calendar.day_name, strict=True))
 _PEOPLE = ("ORGANIZER", "ATTENDEE")
 _ANSWERS = ("ACCEPTED", "DECLINED", "TENTATIVE", "DELEGATED")
 _BELOW = ("DESCRIPTION", "COMMENT")
@@ -72,7 +75,7 @@ def properties(text: str) -> Iterator[Property]:
         name, value = found[1].upper(), found[3]
         if name == "BEGIN":
             inside.append(value.strip().upper())
-        parameters = {key.upper(): said.strip('"') for key, said in _PARAMETER.findall(found[2])}
+        parameters = {key.upper(): _ESCAPE.sub(r"\1", said.strip('"')) for key, said in _PARAMETER.findall(found[2])}
         yield Property(inside[-1], name, parameters, value.strip() if name in ("BEGIN", "END") else value)
         if name == "END" and len(inside) > 1:
             inside.pop()
@@ -84,7 +87,8 @@ def _event(event: list[Property], level: int, status: list[str]) -> str:
         by_name.setdefault(one.name, []).append(one)
     lines = [f"When: {when}"] if (when := _when(by_name)) else []
     for name, label in _LINES.items():
-        said = [_person(one) if name in _PEOPLE else " ".join(one.text.split()) for one in by_name.get(name, ())]
+        write = _person if name in _PEOPLE else _repeats if name == "RRULE" else _on_a_line
+        said = [write(one) for one in by_name.get(name, ())]
         if name == "STATUS":
             said = [one.lower() for one in said] if not status else []
         if any(said):
@@ -93,6 +97,25 @@ def _event(event: list[Property], level: int, status: list[str]) -> str:
     below = [one.text for name in _BELOW for one in by_name.get(name, ())]
     heading = f"{'#' * min(level, 6)} {' '.join(summary.split())}"
     return "\n\n".join(filter(None, (heading, "\n".join([*lines, *status]), *below)))
+
+
+def _on_a_line(one: Property) -> str:
+    return " ".join(one.text.split())
+
+
+def _repeats(one: Property) -> str:
+    """Return a simple rule in words, such as `every 2 weeks on Monday, 4 times`; any other as it is written."""
+    said = dict(part.split("=", 1) for part in one.value.strip().upper().split(";") if "=" in part)
+    unit, every, times = (said.pop(name, "") for name in ("FREQ", "INTERVAL", "COUNT"))
+    days = [_DAYS.get(day, "") for day in said.pop("BYDAY", "").split(",") if day]
+    until = _TIME.match(last) if (last := said.pop("UNTIL", "")) else None
+    said.pop("WKST", None)  # the first day of a week
+    if said or unit not in _UNITS or not all(days) or (last and not until):
+        return one.value.strip()
+    words = f"every {every} {_UNITS[unit]}s" if every not in ("", "1") else f"every {_UNITS[unit]}"
+    words += f" on {', '.join(days)}" if days else ""
+    words += f", {times} times" if times else ""
+    return words + (f", until {'-'.join(until.groups()[:3])}" if until else "")
 
 
 def _person(one: Property) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from lightrag_dagster.readers.content import Content, Properties, UnreadableError
+from lightrag_dagster.readers.formats import reasons
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.mail import message
 
@@ -25,7 +26,8 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     for mail in mails(data):
         count += 1
         try:
-            content = message.read(mail, figures, attachments=attachments)
+            with reasons():
+                content = message.read(mail, figures, attachments=attachments)
         except UnreadableError as error:
             notes.append(f"mail {count}: {error}")
             continue

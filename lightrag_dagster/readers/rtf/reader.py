@@ -69,7 +69,7 @@ class _RtfReader:
             "intbl": lambda _: self._begin_row(),
             "pard": lambda _: self._set(heading=0),
             "outlinelevel": lambda level: self._set(heading=min(level, 5) + 1 if 0 <= level <= 8 else 0),
-            "uc": lambda length: self._set(fallback=min(max(length, 0), 8)),
+            "uc": lambda length: self._set(fallback=length if 0 <= length <= 8 else 1),  # more would hide text
             "plain": lambda _: self._plain(),
             "v": lambda on: self._set(is_hidden=on > 0),
             "deleted": lambda on: self._set(is_hidden=on > 0),

@@ -51,17 +51,20 @@ def with_kind(listed: ListedFile, kinds: Kinds, *, below: int) -> ListedFile:
     return replace(listed, place="", refused=_unsupported(_ending(listed.file_name)))
 
 
-def recognised(listed: ListedFile, data: bytes | OSError, most: int) -> tuple[ListedFile, bytes | OSError]:
-    """Return a file with the format that its bytes tell, and these unpacked, or with the reason why it is not read."""
+def recognised(listed: ListedFile, data: bytes | OSError, most: int) -> tuple[ListedFile, bytes | OSError, str | None]:
+    """Return a file with the format that its bytes tell, and these unpacked, or with the reason why it is not read.
+
+    A note about bytes that are left out comes last.
+    """
     if listed.refused is not None or isinstance(data, OSError):
-        return listed, data
+        return listed, data, None
     try:
-        data, kind = recognise(data, listed.path, listed.kind, most)
+        data, kind, note = recognise(data, listed.path, listed.kind, most)
     except ValueError as error:
-        return replace(listed, kind=listed.kind or _PLAIN, refused=str(error)), data
+        return replace(listed, kind=listed.kind or _PLAIN, refused=str(error)), data, None
     if kind != listed.kind:
         listed = replace(listed, kind=kind)
-    return (listed if format_of(listed.file_name) else replace(listed, refused=_unsupported(""))), data
+    return (listed if format_of(listed.file_name) else replace(listed, refused=_unsupported(""))), data, note
 
 
 def _ending(path: str) -> str:

@@ -87,18 +87,18 @@ def text_hash(document: Mapping[str, Any]) -> str:
 
 
 def _rows(
-    files: Iterable[tuple[ListedFile, bytes | OSError]],
-    make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]],
+    files: Iterable[tuple[ListedFile, bytes | OSError, str | None]],
+    make_row: Callable[[ListedFile, bytes | OSError, str | None], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every file, in order; files with parsers are parsed several at a time."""
     waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
     with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:
-        for listed, data in files:
-            found = format_of(listed.file_name)
+        for one in files:
+            found = format_of(one[0].file_name)
             if found is not None and found.isolated:
-                waiting.append(threads.submit(make_row, listed, data))
+                waiting.append(threads.submit(make_row, *one))
             else:
-                waiting.append(make_row(listed, data))
+                waiting.append(make_row(*one))
             while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
                 first = waiting.popleft()
                 yield first if isinstance(first, dict) else first.result()
@@ -106,11 +106,11 @@ def _rows(
 
 
 def _timed_row(
-    make_row: Callable[[ListedFile, bytes | OSError], dict[str, Any]], listed: ListedFile, data: bytes | OSError
+    make_row: Callable[..., dict[str, Any]], listed: ListedFile, data: bytes | OSError, note: str | None
 ) -> dict[str, Any]:
     """Return a row and the seconds that it took."""
     started = time.perf_counter()
-    return make_row(listed, data) | {"seconds": time.perf_counter() - started}
+    return make_row(listed, data, note) | {"seconds": time.perf_counter() - started}
 
 
 def _row(
@@ -120,6 +120,7 @@ def _row(
     describing: Describing | None,
     listed: ListedFile,
     data: bytes | OSError,
+    note: str | None,
 ) -> dict[str, Any]:
     if listed.refused is not None:
         unread = format_of(listed.file_name) is None or why_skipped(listed.file_name, images=settings.reads_images)
@@ -146,7 +147,7 @@ def _row(
         recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
         problem = problem or extracted.why_empty
-    problem = "; ".join(filter(None, (problem, extracted.note))) or None
+    problem = "; ".join(filter(None, (problem, note, extracted.note))) or None
     status = "processed" if extracted.text else "empty"
     return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}
 

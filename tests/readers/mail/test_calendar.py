@@ -73,7 +73,7 @@ def test_an_invitation_is_a_section(mail: bytes) -> None:
         ("DTSTART:20240312T230000Z\nDURATION:PT2H30M", "When: 2024-03-12 23:00 UTC to 2024-03-13 01:30 UTC"),
         (
             "DTSTART;TZID=Europe/Berlin:20240312T090000\nDTEND:20240312T090000Z\nRRULE:FREQ=WEEKLY;COUNT=4",
-            "When: 2024-03-12 09:00 Europe/Berlin to 2024-03-12 09:00 UTC\nRepeats: FREQ=WEEKLY;COUNT=4",
+            "When: 2024-03-12 09:00 Europe/Berlin to 2024-03-12 09:00 UTC\nRepeats: every week, 4 times",
         ),
         ("DTSTART:next week", "When: next week"),
         ("DUE:20240312T090000Z\nSTATUS:CONFIRMED", "When: until 2024-03-12 09:00 UTC\nStatus: confirmed"),
@@ -84,6 +84,31 @@ def test_an_invitation_is_a_section(mail: bytes) -> None:
 def test_the_time_of_an_event(lines: str, when: str) -> None:
     calendar = part("text/calendar", event(f"SUMMARY:Dam\n{lines}"))
     assert text_of(calendar) == f"## Dam\n\n{when}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("FREQ=WEEKLY", "every week"),
+        ("freq=daily;interval=1", "every day"),
+        ("FREQ=MONTHLY;INTERVAL=3;UNTIL=20251231T235959Z", "every 3 months, until 2025-12-31"),
+        ("FREQ=WEEKLY;WKST=MO;BYDAY=MO,WE;INTERVAL=2", "every 2 weeks on Monday, Wednesday"),
+        ("FREQ=YEARLY;COUNT=5", "every year, 5 times"),
+        ("FREQ=MONTHLY;BYDAY=-1FR", "FREQ=MONTHLY;BYDAY=-1FR"),
+        ("FREQ=YEARLY;BYMONTH=3", "FREQ=YEARLY;BYMONTH=3"),
+        ("FREQ=HOURLY", "FREQ=HOURLY"),
+        ("FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;UNTIL=soon"),
+        ("often", "often"),
+    ],
+)
+def test_a_simple_rule_of_repetition_is_in_words(rule: str, words: str) -> None:
+    assert text_of(part("text/calendar", event(f"SUMMARY:Dam\nRRULE:{rule}"))) == f"## Dam\n\nRepeats: {words}"
+
+
+@pytest.mark.parametrize("name", ['"Holm, Per"', "Holm, Per", r"Holm\, Per"])
+def test_a_name_may_have_a_comma(name: str) -> None:
+    mail = part("text/calendar", event(f"SUMMARY:Dam\nATTENDEE;CN={name}:mailto:per@example.org"))
+    assert text_of(mail) == "## Dam\n\nAttendees: Holm, Per <per@example.org>"
 
 
 def test_a_cancelled_event_says_so() -> None:

@@ -1,5 +1,6 @@
 """What is attached to mails; those of other programs: see test_samples.py and test_text_samples.py."""
 
+import gzip
 import io
 from email.message import EmailMessage
 from pathlib import Path
@@ -73,6 +74,31 @@ def test_an_attachment_is_a_section_by_the_reader_of_its_format(name: str, data:
     else:
         assert "Steinhag" in found
         assert "\n# " not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "read"),
+    [
+        ("notes.md.gz", gzip.compress(b"# One"), "\n\n## notes.md.gz\n\n### One"),
+        ("changelog.gz", gzip.compress(b"First."), "\n\n## changelog.gz\n\nFirst."),
+        (
+            "more.eml.gz",
+            gzip.compress(b"From: a\nSubject: More\n\nIt fell."),
+            "\n\n## more.eml.gz\n\n### More\n\nFrom: a\n\nIt fell.",
+        ),
+        ("README", b"Read me.", "\n\n## README\n\nRead me."),
+        ("tool", b"\x7fELF\0\1", "\n\nAttachments: tool"),
+        ("a.tar.gz", gzip.compress(b"x"), "\n\nAttachments: a.tar.gz"),
+        ("a.md.gz", gzip.compress(b"x")[:9], "\n\nAttachments: a.md.gz"),
+        ("bomb.md.gz", gzip.compress(bytes(6_000_000)), "\n\nAttachments: bomb.md.gz"),
+    ],
+)
+def test_a_packed_attachment_is_what_is_inside(name: str, data: bytes, read: str) -> None:
+    found = extract_text(mail((name, data)).as_bytes(), "a.eml")
+    assert found.text == f"# Levels\n\nSee the files.{read}"
+    reasons = {"a.md.gz": "damaged or cut short", "bomb.md.gz": "larger than the most of all attachments = 5000000"}
+    assert (found.note or "").startswith(f"1 of 1 attachments are not read: {name}: " if name in reasons else "")
+    assert reasons.get(name, "") in (found.note or "")
 
 
 def test_what_cannot_be_read_stays_a_name_and_the_row_says_why() -> None:

@@ -23,9 +23,9 @@ def test_a_paragraph_in_the_style_of_a_heading_is_one(named: int, used: int, mar
 
 @pytest.mark.parametrize(
     ("length", "left"),
-    [(0, "0123456789"), (3, "3456789"), (8, "89"), (9, "89"), (-1, "0123456789")],
+    [(0, "0123456789"), (3, "3456789"), (8, "89"), (9, "123456789"), (1000, "123456789"), (-1, "123456789")],
 )
-def test_what_stands_for_a_character_is_left_out_up_to_eight_others(length: int, left: str) -> None:
+def test_what_stands_for_a_character_is_left_out_one_if_more_than_eight_are_said(length: int, left: str) -> None:
     assert text_of(f"\\uc{length} 5 \\u8364 0123456789") == f"5 €{left}"
 
 

@@ -126,6 +126,33 @@ def test_what_the_name_does_not_say_the_content_does(tmp_path: Path) -> None:
     assert rows["mail/cur/1700000001.M1P7.imap1:2,S"]["title"] == "Levels"
 
 
+def test_what_is_behind_a_packed_file_is_noted(tmp_path: Path) -> None:
+    write(
+        tmp_path / "files",
+        {"a.md.gz": gzip.compress(b"# Levels") + b"rest", "b.txt.gz": gzip.compress(b"B") + bytes(9)},
+    )
+    assert {path: (row["content"], row["error"]) for path, row in read(settings_of(tmp_path)).items()} == {
+        "a.md.gz": ("# Levels", "bytes behind what is packed by gzip are left out"),
+        "b.txt.gz": ("B", None),
+    }
+
+
+def test_what_a_mail_server_keeps_beside_mails_is_no_document(tmp_path: Path) -> None:
+    kept = [
+        *("dovecot-uidlist", "dovecot.index", "dovecot.index.log", "dovecot.index.log.2", "dovecot-uidvalidity.5f3a"),
+        *("dovecot.index.cache", "maildirsize", "tmp/1700000003.M1P7.host", "x/dovecot.list.index.log"),
+        *("subscriptions", "courierimapuiddb", "dovecot-keywords", "dovecot.mailbox.log"),
+    ]
+    others = ["cur/1700000001.M1P7.host:2,S", "dovecot.md", "dovecot-guide.txt", "maildirsize.md", "subscriptions.csv"]
+    write(tmp_path / "files", dict.fromkeys([*kept, *others], MAIL.format("Levels", "The gauge rose.")))
+    rows = read(settings_of(tmp_path))
+    assert {path for path, row in rows.items() if row["status"] == "skipped"} == {*kept}
+    said = ("a file of the mail server; the mails of a maildir are in cur and new", "unsupported file type (.")
+    assert all(rows[path]["error"].startswith(said) for path in kept)
+    named = read(settings_of(tmp_path, "other", types={"subscriptions": "text"}))
+    assert named["subscriptions"]["content"].endswith("The gauge rose.")
+
+
 @pytest.mark.parametrize(
     ("types", "path", "media_type"),
     [
@@ -156,7 +183,7 @@ def test_a_type_that_there_is_not_withholds_the_source_with_a_list_of_those_ther
     settings = settings_of(write(tmp_path, {"files/a.md": "A."}), types={"**/copyright": name})
     with pytest.raises(SourceError) as error:
         list(list_files(find_source(settings, "office")))
-    begin = f"source 'office': types: **/copyright: {name!r} is not known; known are text, bat, c, conf, "
+    begin = f"source 'office': types: **/copyright: {name!r} is not known; known are text, bat, c, cfg, conf, "
     assert str(error.value).startswith(begin)
     assert " mbox, md, " in str(error.value)
 

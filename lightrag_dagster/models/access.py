@@ -1,0 +1,57 @@
+"""Access to an endpoint: the name of a model, and a key where one is needed."""
+
+from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.models.places import OPENAI, place_of
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, Settings
+
+
+def prefix_of(settings: LLMSettings | EmbeddingSettings) -> str:
+    """Return the beginning of the variables that set a model."""
+    return "LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__"
+
+
+def without_model(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if an endpoint is asked and no model is named."""
+    if settings.provider in ("offline", "local") or settings.model:
+        return None
+    example = "gpt-6-luna" if isinstance(settings, LLMSettings) else "text-embedding-3-small"
+    return (
+        f"{prefix_of(settings)}MODEL is not set; name one that your endpoint serves, such as {example}; "
+        "docs/models.md compares them"
+    )
+
+
+def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    """Return a line with the next step if an endpoint is asked and a model or a key is missing.
+
+    Raises:
+        ProviderAccessError: a key holds characters that no key has.
+    """
+    if (said := without_model(settings)) or settings.provider != "openai":
+        return said
+    place = place_of(settings)
+    if place.key() or place.url != OPENAI:
+        return None
+    return (
+        f"{place.variable} is not set (model {settings.model}); set it, or OPENAI_BASE_URL for another server, or "
+        f"{prefix_of(settings)}PROVIDER=offline"
+    )
+
+
+def require_models(settings: Settings) -> None:
+    """Raise ProviderAccessError if a run would ask an endpoint for a model without a name."""
+    for one in (settings.llm.of("extract"), settings.embedding):
+        if said := without_model(one):
+            raise ProviderAccessError(said)
+
+
+def access_warnings(settings: Settings) -> list[str]:
+    """Return a line for each model that a run would ask and cannot."""
+    return [said for one in (settings.llm.of("extract"), settings.embedding) if (said := _warning(one))]
+
+
+def _warning(settings: LLMSettings | EmbeddingSettings) -> str | None:
+    try:
+        return missing(settings)
+    except ProviderAccessError as error:
+        return str(error)

@@ -1,0 +1,49 @@
+"""Notebooks: cells and outputs; those of programs are among the samples, and their facts here."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.readers.content import UnreadableError
+from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.readers.plain.notebook import read
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+CODE = 'levels = {"Steinhag": 1.42, "Corley": 0.97}\nprint("lowest", min(levels, key=levels.get))\nlevels'
+OUTPUTS = "\n\n```\nlowest Corley\n```\n\n```\n{'Steinhag': 1.42, 'Corley': 0.97}\n```"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("jupytext", f"```\n{CODE}\n```"),
+        ("nbformat", f"```\n{CODE}\n```{OUTPUTS}"),
+        ("nbformat-3", f"```\n{CODE}\n```{OUTPUTS}"),
+        ("pandoc", f"``` python\n{CODE}\n```"),
+        ("jupytext-error", "```\n1 / 0\n```\n\n```\nZeroDivisionError: division by zero\n```"),
+    ],
+)
+def test_cells_code_and_outputs_of_a_notebook(name: str, code: str) -> None:
+    found = extract_text((SAMPLES / f"{name}.ipynb").read_bytes(), "survey.ipynb")
+    above = "# Gauge survey\n\nThe *Kingfisher* gauge at **Lerchbruck** was cleaned in spring. 水位"
+    assert found.text == f"{above}\n\n{code}\n\n## Überlauf"
+    assert (found.title, found.note) == ("Gauge survey", None)
+
+
+def test_pictures_are_counted_and_empty_cells_left_out() -> None:
+    picture = {"output_type": "display_data", "data": {"text/plain": "<Figure 1>", "image/png": "iVBO"}}
+    page = {"output_type": "execute_result", "data": {"text/html": "<b>1</b>"}}
+    cells = [
+        {"cell_type": "code", "source": "plot()", "outputs": [picture, page]},
+        {"cell_type": "code", "source": [], "outputs": []},
+        {"cell_type": "heading", "level": 2, "source": "Levels"},
+    ]
+    found = read(json.dumps({"cells": cells}).encode())
+    assert (found.text, found.note) == ("```\nplot()\n```\n\n## Levels", "outputs without text are left out: 2")
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}", b'{"cells": [1]}', b'{"cells": 1}', b"[" * 100_000])
+def test_what_is_no_notebook_has_a_reason(data: bytes) -> None:
+    with pytest.raises(UnreadableError, match="no notebook; give the file its own suffix"):
+        read(data)
