@@ -17,7 +17,7 @@ CREDENTIALS = {
     "vertex": "Google's credentials (a file named by GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
     "application-default login, or the account of this machine)",
 }
-"""What signs, by provider, in words for errors."""
+"""Credentials by provider, in words for errors."""
 
 _PLAIN = re.compile(r"[\w.:-]+", re.ASCII)
 
