@@ -18,6 +18,7 @@ from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.clouds import signed_place, signing
+from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.places import Place
 from lightrag_dagster.models.providers import (
     chat_identity,
@@ -52,6 +53,7 @@ def ask(settings: LLMSettings, role: Role = "answer") -> str:
     async def both() -> str:
         async with open_plain_chat_model(settings.of(role)) as model:
             await model.complete(REQUEST)
+            assert isinstance(model, OpenAIChatModel)
             return "".join([piece async for piece in model.stream(REQUEST)])
 
     return asyncio.run(both())
