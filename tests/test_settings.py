@@ -78,7 +78,7 @@ def test_settings_do_not_change() -> None:
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("llm:\n  provider: nobody\n", ["setting llm.provider", "'offline' or 'openai'"]),
+        ("llm:\n  provider: nobody\n", ["setting llm.provider", "'offline', 'openai', 'bedrock' or 'vertex'"]),
         ("chunking:\n  size: 100\n  overlap: 100\n", ["setting chunking", "overlap 100 must be smaller than size 100"]),
         ("chunking:\n  size: many\n", ["setting chunking.size"]),
         ("documents:\n  max_failed_share: 1.5\n", ["setting documents.max_failed_share"]),

@@ -1,6 +1,7 @@
 """Identities of the OpenAI-compatible models, apart from the models so that no plan or status imports the SDK.
 
-The address of the endpoint is not a part of them: the same model through another gateway is not paid for again.
+The address of the endpoint is not a part of them, nor who signs: the same model through another gateway or cloud is not
+paid for again. `openai` in them names the protocol.
 """
 
 from lightrag_dagster.core.identity import digest

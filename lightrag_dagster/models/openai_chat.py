@@ -26,7 +26,7 @@ from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
 # OpenAI's reasoning models take no temperature, and their limit by another name.
-_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
+_REASONING = re.compile(r"(?:^|[/.])(?:o\d|gpt-[5-9])")
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
 _LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4

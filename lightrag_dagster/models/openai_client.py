@@ -19,6 +19,7 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
+from lightrag_dagster.models.clouds import CREDENTIALS, signed_place, signing
 from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.places import place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
@@ -43,10 +44,10 @@ class Endpoint:
         """Find the place; `reserve_time` reserves time in the rate limits of the endpoint.
 
         Raises:
-            ProviderAccessError: the address is not a URL.
+            ProviderAccessError: the address is not a URL, or a cloud's variable is not set.
         """
         self._settings = settings
-        self._place = place = place_of(settings)
+        self._place = place = signed_place(settings) or place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
             settings=prefix_of(settings),
@@ -54,7 +55,7 @@ class Endpoint:
             host=place.host,
             timeout=settings.timeout,
             address=place.setting,
-            key=place.variable or "api_key_env, which names no variable,",
+            key=CREDENTIALS.get(settings.provider) or place.variable or "api_key_env, which names no variable,",
         )
         self._pace = RateLimits(
             settings.max_concurrency,
@@ -146,10 +147,11 @@ class Endpoint:
 
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
+            place = self._place
+            signed = signing(self._settings.provider, place)
             self._client = AsyncOpenAI(
-                api_key=self._key(),
-                base_url=self._place.url,
-                default_headers=self._place.sent_headers(),
+                **(signed or {"api_key": self._key(), "base_url": place.url}),
+                default_headers=place.sent_headers(),
                 timeout=self._settings.timeout,
                 max_retries=0,
                 # The texts of documents go only to the configured host.

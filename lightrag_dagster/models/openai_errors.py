@@ -90,6 +90,8 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
     """Translate an error of the SDK, raised by a call to `target`; `codes` are what the caller knows of it."""
     if isinstance(error, openai.APIStatusError):
         return _explain_status(error, target, *codes)
+    if type(error) is openai.OpenAIError:  # of a cloud's provider, before anything was sent
+        return FailedCallError(_unsigned(error, target), retry=False)
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
@@ -102,6 +104,12 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
         return _transient(f"the connection to {target.host} broke before model {target.model} had answered; run again")
     told = error_inside({"error": error.body}, target) if isinstance(error, openai.APIError) else None
     return told or unusable(target, NOT_JSON)
+
+
+def _unsigned(error: openai.OpenAIError, target: Target) -> ProviderAccessError:
+    missing = isinstance(error.__cause__, ImportError)
+    remedy = "install lightrag-dagster with the extra of its provider" if missing else f"check {target.key}"
+    return ProviderAccessError(f"no request to {target.host} can be signed (model {target.model}); {remedy}")
 
 
 def error_inside(body: Any, target: Target) -> FailedCallError | None:

@@ -156,7 +156,7 @@ async def open_plain_embedder(
 
 def chat_identity(settings: LLMSettings) -> str:
     """Return the identity of the language model without opening it."""
-    if settings.provider == "openai":
+    if settings.provider != "offline":
         return openai_chat_identity(settings)
     from lightrag_dagster.models.rules import OfflineChatModel
 
@@ -169,13 +169,13 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     Raises:
         SettingsError: a local model is not on this machine, or makes vectors of another length.
     """
-    if settings.provider == "openai":
-        return openai_embedder_identity(settings)
+    if settings.provider == "offline":
+        return LexicalEmbedder(settings.dimensions).identity
     if settings.provider == "local":
         from lightrag_dagster.models.local import local_embedder_identity
 
         return local_embedder_identity(settings)
-    return LexicalEmbedder(settings.dimensions).identity
+    return openai_embedder_identity(settings)
 
 
 def settings_of(embedder: manifests.EmbedderRecord, now: EmbeddingSettings) -> EmbeddingSettings:

@@ -285,7 +285,7 @@ async def _merge(
     from lightrag_dagster.stages.merging.summaries import summarise
 
     settings, counts = inputs.merging, load_tokenizer(inputs.encoding).counts
-    paid = inputs.embedder.provider == "openai"
+    paid = inputs.embedder.provider not in ("offline", "local")
     terms = "off" if inputs.terms == "auto" and paid else inputs.terms
     rules = Rules(settings, inputs.embedder.identity, terms)
     concurrency = recipes.settings.llm.of("summarise").max_concurrency

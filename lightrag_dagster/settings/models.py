@@ -1,9 +1,9 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, NonNegativeFloat
+from pydantic import AfterValidator, Field, NonNegativeFloat, model_validator
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -23,8 +23,8 @@ def _variable(name: str) -> str:
 
 VariableName = Annotated[str, AfterValidator(_variable)]
 
-Provider = Literal["offline", "openai"]
-EmbeddingProvider = Literal["offline", "openai", "local"]
+Provider = Literal["offline", "openai", "bedrock", "vertex"]
+EmbeddingProvider = Literal["offline", "openai", "local", "vertex"]
 
 
 class PriceSettings(Section):
@@ -78,8 +78,14 @@ class RoleSettings(Section):
 class LLMSettings(EndpointSettings):
     """The language model that extracts, summarises, retrieves, answers, judges, describes images and compares names."""
 
-    provider: Provider = Field(default="offline", description="offline: no model. openai: any compatible endpoint.")
-    model: str = Field(default="", description="Name at the endpoint; openai needs one: docs/models.md compares them.")
+    provider: Provider = Field(
+        default="offline",
+        description="offline: no model. openai: any compatible endpoint. bedrock, vertex: signed for AWS or Google, "
+        "with the extra of that name.",
+    )
+    model: str = Field(
+        default="", description="Name at the endpoint; every endpoint needs one: docs/models.md compares them."
+    )
     prices: dict[str, PriceSettings] = Field(default={}, description="By model; wins over the published price.")
     timeout: float = Field(default=120.0, gt=0, description="Per request. Seconds.")
     max_retries: int = Field(default=8, ge=0, description="Further attempts after a transient failure.")
@@ -125,6 +131,12 @@ class LLMSettings(EndpointSettings):
         "resolve, draft.",
     )
 
+    @model_validator(mode="after")
+    def _refuse_batch(self) -> Self:
+        if self.mode == "batch" and self.provider in ("bedrock", "vertex"):
+            raise ValueError("mode is batch, which needs provider openai; set it to realtime")
+        return self
+
     @property
     def conversations(self) -> int:
         """Number of chunks worked on at once: a quarter more than requests, so that the next one always waits."""
@@ -142,9 +154,11 @@ class LLMSettings(EndpointSettings):
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 
     def of(self, role: Role) -> "LLMSettings":
-        """Return the settings of one role; at an address of its own, no key and header of another place."""
+        """Return the settings of one role; at an address of its own, no key, signature and header of another place."""
         own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
-        elsewhere = {"api_key_env": "", "headers": {}} if own.get("base_url") else {}
+        elsewhere: dict[str, Any] = {"api_key_env": "", "headers": {}} if own.get("base_url") else {}
+        if elsewhere and self.provider != "offline":
+            elsewhere["provider"] = "openai"
         return self.model_copy(update={"roles": {}} | elsewhere | own)
 
 
@@ -159,8 +173,8 @@ class EmbeddingSettings(EndpointSettings):
 
     provider: EmbeddingProvider = Field(
         default="offline",
-        description="offline: no model. openai: any compatible endpoint. local: a model on this machine, with the "
-        "extra `onnx` or `local`.",
+        description="offline: no model. openai: any compatible endpoint. vertex: signed for Google, with the extra "
+        "`vertex`. local: a model on this machine, with the extra `onnx` or `local`.",
     )
     model: str = Field(
         default="text-embedding-3-small",

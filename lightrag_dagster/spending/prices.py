@@ -14,6 +14,7 @@ BATCH_SHARE = 0.5
 """Cost of a call by the provider's Batch API, as a share of the same call in real time."""
 
 _MILLION = 1_000_000
+_VENDORS = {"bedrock": "aws", "vertex": "google"}
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
@@ -53,7 +54,8 @@ def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
                 return Price(price, price, 0.0)
             cached = price.input if price.cached_input is None else price.cached_input
             return Price(price.input, cached, price.output)
-    return _published(bare) or _published(family(model)) or UNKNOWN
+    vendor = _VENDORS.get(settings.provider, "openai")
+    return _published(bare, vendor) or _published(family(model), vendor) or UNKNOWN
 
 
 def family(model: str) -> str:
@@ -61,13 +63,13 @@ def family(model: str) -> str:
     return _DATED.sub("", model.rpartition("/")[2])
 
 
-def _published(model: str) -> Price | None:
-    """Return OpenAI's price of a model; the first tier's if it depends on the length of the prompt."""
+def _published(model: str, vendor: str) -> Price | None:
+    """Return a vendor's price of a model; the first tier's if it depends on the length of the prompt."""
     from genai_prices import Usage, calc_price
     from genai_prices.types import TieredPrices
 
     try:
-        listed = calc_price(Usage(), model, provider_id="openai").model_price
+        listed = calc_price(Usage(), model, provider_id=vendor).model_price
     except LookupError:
         return None
     tiers = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok)

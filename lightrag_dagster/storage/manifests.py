@@ -29,8 +29,11 @@ class EmbedderRecord(Record):
     identity: str
 
     def settings(self, now: EmbeddingSettings) -> EmbeddingSettings:
-        """Return settings that open this embedder, with limits and prices of `now`."""
-        return now.model_copy(update=self.model_dump(include=_CHOOSING_AN_EMBEDDER))
+        """Return settings that open this embedder, with the place, limits and prices of `now`."""
+        chosen = self.model_dump(include=_CHOOSING_AN_EMBEDDER)
+        if {self.provider, now.provider}.isdisjoint(("offline", "local")):
+            del chosen["provider"]  # who signs is of the place
+        return now.model_copy(update=chosen)
 
 
 _CHOOSING_AN_EMBEDDER = {"provider", "model", "dimensions", "max_input_tokens"}

@@ -29,6 +29,18 @@ def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Pri
     assert price_of(LLMSettings(provider="openai", model=model, prices=own)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "wanted"),
+    [
+        ("bedrock", "us.openai.gpt-6-luna", Price(0.11, 0.011, 0.55)),
+        ("openai", "us.openai.gpt-6-luna", Price(0, 0, 0, known=False)),
+        ("vertex", "google/gemini-2.5-flash", Price(0.3, 0.03, 2.5)),
+    ],
+)
+def test_a_cloud_has_prices_of_its_own(provider: str, model: str, wanted: Price) -> None:
+    assert price_of(LLMSettings.model_validate({"provider": provider, "model": model})) == wanted
+
+
 def test_the_users_price_wins_and_offline_is_free() -> None:
     own = {"gpt-4o": PriceSettings(input=1.0, cached_input=0.1, output=2.0)}
     assert price_of(LLMSettings(provider="openai", model="gpt-4o", prices=own)) == Price(1.0, 0.1, 2.0)

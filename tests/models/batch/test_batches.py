@@ -298,7 +298,7 @@ def test_a_batch_at_another_provider_is_not_bought_again(
     loopback.chat = answer
     assert asyncio.run(step(home, llm())) is None
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(ProviderAccessError, match=f"is open at {loopback.host}; set llm.base_url or OPENAI"):
+    with pytest.raises(ProviderAccessError, match=f"is open at {loopback.host}; set llm.base_url or OPENAI_BASE_URL"):
         asyncio.run(step(home, llm()))
 
 
