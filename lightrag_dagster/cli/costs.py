@@ -10,7 +10,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 
-_COUNTED = ("calls", "stored", "input_tokens", "output_tokens")
+_COUNTED = ("calls", "stored", "input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens")
 
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
@@ -30,5 +30,5 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     ]
     sums = (f"{sum(row[name] for row in costs):,}" for name in _COUNTED)
     rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
-    headings = [*by, "calls", "stored answers", "input tokens", "output tokens", "cost"]
+    headings = [*by, "calls", "stored answers", "input tokens", "cached", "written to cache", "output tokens", "cost"]
     print_table(console, headings, rows, bold_last=True, keys=len(by))

@@ -1,16 +1,31 @@
 """Identities of the OpenAI-compatible models, apart from the models so that no plan or status imports the SDK.
 
-The address of the endpoint is not a part of them: the same model through another gateway is not paid for again.
+The address of the endpoint is not a part of them: the same model through another gateway is not paid for again. What a
+call costs, and how the provider caches it, is none either; how much a model reasons is.
 """
+
+import re
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+
+_REASONING = re.compile(r"(?:^|/)(?:o\d|gpt-[5-9])")
+_SHAPES_NOTHING = re.compile("service_tier|prompt_cache_.*")
 
 
 def openai_chat_identity(settings: LLMSettings) -> str:
     """Name the model and the parameters that shape its answers."""
     name = f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
-    return f"{name}&extra_body={digest(settings.extra_body)}" if settings.extra_body else name
+    shapes = {name: value for name, value in settings.extra_body.items() if not _SHAPES_NOTHING.fullmatch(name)}
+    return f"{name}&extra_body={digest(shapes)}" if shapes else name
+
+
+def reasoning_effort(settings: LLMSettings) -> str | None:
+    """Return how much one of OpenAI's reasoning models is to reason, `medium` unless said otherwise; None for others.
+
+    These models take no temperature, and their limit by another name.
+    """
+    return str(settings.extra_body.get("reasoning_effort") or "medium") if _REASONING.search(settings.model) else None
 
 
 def openai_embedder_identity(settings: EmbeddingSettings) -> str:

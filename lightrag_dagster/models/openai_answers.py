@@ -82,7 +82,8 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
     taken = _count(usage, "prompt_tokens")
     # No more than were taken in, else they would cost less than nothing.
     cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
-    return ChatResponse(text, reason, taken, _count(usage, "completion_tokens"), cached)
+    written = min(taken - cached, _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"))
+    return ChatResponse(text, reason, taken, _count(usage, "completion_tokens"), cached, cache_write_tokens=written)
 
 
 def piece_text(piece: ChatCompletionChunk) -> str:

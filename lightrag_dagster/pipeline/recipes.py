@@ -146,7 +146,8 @@ class Recipes:
         documents = self.settings.documents
         options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
-        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES])
+        echoes = [self.prompts.digest("extraction"), self.prompts.echoes]
+        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES], echoes)
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],
