@@ -29,11 +29,11 @@ from lightrag_dagster.settings import LLMSettings
 _PATH = "/chat/completions"
 _LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
 
-# From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one, that is paid for, at the end.
+# From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
 _MARKED = re.compile(r"(?:^|/)gpt-(?:5\.[6-9]|[6-9])")
 _BY_MARKS = {"mode": "explicit"}
 _takes_marks: dict[tuple[str, str], bool | None] = {}
-"""Host and model → whether it takes marks of what to cache, as this process found out; None where that is to be tried."""
+"""Host and model → whether it takes marks of what to cache, as this process found out; None if that is to be tried."""
 
 _log = logging.getLogger(__name__)
 

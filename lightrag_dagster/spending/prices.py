@@ -2,8 +2,8 @@
 
 They come from the package `genai-prices`, as of the installed version and without the network. Prices change: the
 settings `llm.prices` and `embedding.prices` win. A price is not a part of any key; it only decides the recorded cost of
-a call. Models that ask money for writing to their cache have a price for that, and the price of a service tier (`flex`) or
-of a batch is the published one.
+a call. Some models ask money for writing to their cache too. A service tier (`flex`) and batches have prices of their
+own.
 """
 
 import re

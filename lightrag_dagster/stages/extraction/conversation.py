@@ -106,9 +106,9 @@ class Conversation:
         if not found[0].usable:
             raise PermanentProviderError(self._unusable(found[0]))
         self.answered = True
-        # Some models say of a chunk full of names that nothing is there, so that it is asked about once more.
-        in_vain = found[0].is_empty and not self.extractor.by_rules and any(map(str.isalpha, self.passage))
-        for number in range(max(self.extractor.settings.gleaning, in_vain)):
+        # Some models say at first of a chunk full of names that nothing is there.
+        empty = found[0].is_empty and len(self.bought) == 1 and any(map(str.isalpha, self.passage))
+        for number in range(max(self.extractor.settings.gleaning, empty and not self.extractor.by_rules)):
             if self.ended:
                 break
             request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
