@@ -90,7 +90,7 @@ def question_tokens(request: ChatRequest, count_tokens: Callable[[list[str]], li
 class ChatResponse:
     """An answer, with its tokens and its cost in US dollars when it was bought.
 
-    Of the input tokens, some were in the provider's cache, and others were written to it.
+    Among the input tokens are those that were in the provider's cache, and those that were written to it.
     """
 
     text: str
@@ -175,10 +175,10 @@ class Usage:
     cached_input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
-    cache_write_tokens: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     cut_texts: int = 0
     refused_texts: int = 0
+    cache_write_tokens: int = 0
 
     def add(self, response: ChatResponse, *, stored: bool) -> None:
         """Count one response."""

@@ -1,7 +1,7 @@
 """Identities of the OpenAI-compatible models, apart from the models so that no plan or status imports the SDK.
 
-The address of the endpoint is not a part of them: the same model through another gateway is not paid for again. What a
-call costs, and how the provider caches it, is none either; how much a model reasons is.
+The address of the endpoint is not a part of them: the same model through another gateway is not paid for again. Nor
+are the parameters of price and cache; how much a model reasons is.
 """
 
 import re

@@ -146,8 +146,7 @@ class Recipes:
         documents = self.settings.documents
         options = ReadingOptions(documents.recognise_text, self.describes_figures, documents.pdf_reader)
         columns = {table: columns_of(schema) for table, schema in SOURCE_TABLES.items()}
-        echoes = [self.prompts.digest("extraction"), self.prompts.echoes]
-        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES], echoes)
+        mentions = digest(_REVISIONS["mentions"], [columns[table] for table in PARSED_TABLES])
         return {
             "raw_documents": digest(
                 _REVISIONS["raw_documents"],

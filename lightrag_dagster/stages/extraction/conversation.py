@@ -42,7 +42,7 @@ class Extractor:
 
     @cached_property
     def echoes(self) -> Echoes | None:
-        """What answers may repeat of the prompts; rules read none."""
+        """Texts of the prompts that answers may repeat; rules read none."""
         return None if self.by_rules else Echoes.of(self.prompts)
 
     def prompts_in(self, language: str | None) -> Prompts:

@@ -18,7 +18,7 @@ _FEWEST_WORDS = 4
 
 @dataclass(frozen=True)
 class Echoes:
-    """What a model may repeat of its prompt: names and rows of the examples, and definitions of types."""
+    """The parts of a prompt that a model may repeat: names and texts of the examples, and definitions of types."""
 
     names: re.Pattern[str]
     examples: str
