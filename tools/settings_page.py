@@ -31,9 +31,10 @@ llm:
 
 Lists and mappings are JSON in a variable. `<name>` is a name that you choose. An unknown name in the file, or one that
 is written twice, is an error, and so is a `LIGHTRAG_…` variable that is nearly one; LightRAG itself and Kubernetes have
-others. API keys are not settings: `OPENAI_API_KEY` and `OPENAI_BASE_URL` are read by the openai SDK, `COHERE_API_KEY`,
-`JINA_API_KEY` and `RERANK_API_KEY` by the rerankers; nothing stores or logs them. `DAGSTER_HOME` moves the Dagster
-instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file, no message shows its password.
+others. API keys are not settings: they are in environment variables, `OPENAI_API_KEY` (with `OPENAI_BASE_URL`),
+`COHERE_API_KEY`, `JINA_API_KEY` and `RERANK_API_KEY` unless `api_key_env` names another; nothing stores or logs them.
+`DAGSTER_HOME` moves the Dagster instance out of the home. `LIGHTRAG_DATABASE` is a secret too: keep it out of the file,
+no message shows its password.
 
 Most people change some of these ten, which are **bold** in the tables below:
 """

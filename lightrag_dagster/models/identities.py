@@ -16,6 +16,7 @@ _SHAPES_NOTHING = re.compile("service_tier|prompt_cache_.*")
 def openai_chat_identity(settings: LLMSettings) -> str:
     """Name the model and the parameters that shape its answers."""
     name = f"openai/{settings.model}?temperature={settings.temperature}&max_output_tokens={settings.max_output_tokens}"
+    name += f"&reasoning_effort={settings.reasoning_effort}" if settings.reasoning_effort else ""
     shapes = {name: value for name, value in settings.extra_body.items() if not _SHAPES_NOTHING.fullmatch(name)}
     return f"{name}&extra_body={digest(shapes)}" if shapes else name
 
@@ -25,7 +26,9 @@ def reasoning_effort(settings: LLMSettings) -> str | None:
 
     These models take no temperature, and their limit by another name.
     """
-    return str(settings.extra_body.get("reasoning_effort") or "medium") if _REASONING.search(settings.model) else None
+    if not _REASONING.search(settings.model):
+        return None
+    return str(settings.extra_body.get("reasoning_effort") or settings.reasoning_effort or "medium")
 
 
 def openai_embedder_identity(settings: EmbeddingSettings) -> str:

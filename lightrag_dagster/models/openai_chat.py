@@ -1,6 +1,6 @@
 """Language models behind an OpenAI-compatible endpoint: OpenAI itself, Azure, vLLM, Ollama and many others.
 
-`OPENAI_API_KEY` and `OPENAI_BASE_URL` are read from the environment and never stored.
+Keys are read from the environment and never stored.
 """
 
 import logging
@@ -187,6 +187,8 @@ def request_body(settings: LLMSettings, request: ChatRequest, *, marked: bool = 
     }
     if not reasoning:
         body["temperature"] = settings.temperature
+    if settings.reasoning_effort:
+        body["reasoning_effort"] = settings.reasoning_effort
     if request.answer_schema is not None:
         schema = {"name": request.role, "schema": request.answer_schema, "strict": True}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TypeVar
 
-import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import (
@@ -21,10 +19,10 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
+from lightrag_dagster.models.places import OPENAI, Place, place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
-_OPENAI = "https://api.openai.com/v1"
 _JITTER = wait_random(0, 0.5)
 _BACKOFF = wait_exponential(multiplier=0.5, max=30) + _JITTER
 _NO_KEY = "none"  # Servers that need no key still get a header, because the SDK insists on one.
@@ -41,19 +39,21 @@ class Endpoint:
     """The endpoint of one model; its client is made by the first call, so that stored answers need no key."""
 
     def __init__(self, settings: LLMSettings | EmbeddingSettings, reserve_time: ReserveTime | None = None) -> None:
-        """Read OPENAI_BASE_URL; `reserve_time` reserves time in the rate limits of the endpoint.
+        """Find the place; `reserve_time` reserves time in the rate limits of the endpoint.
 
         Raises:
-            ProviderAccessError: OPENAI_BASE_URL is not a URL.
+            ProviderAccessError: the address is not a URL.
         """
         self._settings = settings
-        self._base_url = os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        self._place = place = place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
             settings="LIGHTRAG_LLM__" if isinstance(settings, LLMSettings) else "LIGHTRAG_EMBEDDING__",
             model=settings.model,
-            host=_host(self._base_url),
+            host=place.host,
             timeout=settings.timeout,
+            address=place.setting,
+            key=place.variable or "api_key_env, which names no variable,",
         )
         self._pace = RateLimits(
             settings.max_concurrency,
@@ -139,8 +139,9 @@ class Endpoint:
     def _connected(self) -> AsyncOpenAI:
         if self._client is None:
             self._client = AsyncOpenAI(
-                api_key=_key(self._base_url, self.target),
-                base_url=self._base_url,
+                api_key=_key(self._place, self.target),
+                base_url=self._place.url,
+                default_headers=self._place.sent_headers(),
                 timeout=self._settings.timeout,
                 max_retries=0,
                 # The texts of documents go only to the configured host.
@@ -188,30 +189,13 @@ class _Silence:
             note(self._text.format(attempt))
 
 
-def _key(base_url: str, target: Target) -> str:
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if not key:
-        if base_url == _OPENAI:
-            raise ProviderAccessError(
-                f"OPENAI_API_KEY is not set (model {target.model}); set it, or OPENAI_BASE_URL for another server, "
-                f"or {target.settings}PROVIDER=offline"
-            )
-        return _NO_KEY
-    if not (key.isascii() and key.isprintable()):
-        raise ProviderAccessError("OPENAI_API_KEY holds characters that no key has; copy it again")
-    return key
-
-
-def _host(base_url: str) -> str:
-    """Return host and port of a URL, without the user and password that it may hold."""
-    try:
-        url = httpx2.URL(base_url)
-        usable = url.scheme in ("http", "https") and url.host and (url.port or 0) < 65536
-    except httpx2.InvalidURL:
-        usable = False
-    if not usable:
-        raise ProviderAccessError("OPENAI_BASE_URL is not a usable URL; it looks like http://localhost:8000/v1")
-    return url.netloc.decode("ascii")
+def _key(place: Place, target: Target) -> str:
+    if not (key := place.key()) and place.url == OPENAI:
+        raise ProviderAccessError(
+            f"{place.variable} is not set (model {target.model}); set it, or OPENAI_BASE_URL for another server, "
+            f"or {target.settings}PROVIDER=offline"
+        )
+    return key or _NO_KEY
 
 
 def _is_said_again(said: list[str]) -> bool:

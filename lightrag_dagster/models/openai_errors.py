@@ -27,12 +27,17 @@ _PLAIN = re.compile(r"[a-z][a-z_.]{1,60}")
 
 @dataclass(frozen=True)
 class Target:
-    """The model that a call goes to; `settings` is the prefix of its settings (`LIGHTRAG_LLM__`)."""
+    """The model that a call goes to; `settings` is the prefix of its settings (`LIGHTRAG_LLM__`).
+
+    `address` is what a person changes to send it elsewhere, `key` names the variable with its key.
+    """
 
     settings: str
     model: str
     host: str
     timeout: float
+    address: str = "OPENAI_BASE_URL"
+    key: str = "OPENAI_API_KEY"
 
 
 class FailedCallError(Exception):
@@ -62,10 +67,11 @@ _NO_QUOTES = str.maketrans("", "", "'`")
 _TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
 
 
-def unusable(target: Target, problem: str, said: str = "", remedy: str = "check OPENAI_BASE_URL") -> FailedCallError:
+def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> FailedCallError:
     """Return the failure of an answer that arrived and cannot be used for this problem; `said` by a model."""
     message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
-    return FailedCallError(TransientProviderError(f"{message}; {remedy}, then run again"), retry=True, said=said)
+    told = f"{message}; {remedy or f'check {target.address}'}, then run again"
+    return FailedCallError(TransientProviderError(told), retry=True, said=said)
 
 
 def timed_out(target: Target) -> FailedCallError:
@@ -86,7 +92,7 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
     if isinstance(error.__cause__, (httpx2.ConnectError, httpx2.ConnectTimeout)):
         message = (
             f"{target.host} cannot be reached (model {target.model}); "
-            "check OPENAI_BASE_URL, and that the server runs, then run again"
+            f"check {target.address}, and that the server runs, then run again"
         )
         return FailedCallError(ProviderAccessError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
@@ -160,7 +166,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
         return FailedCallError(ProviderAccessError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
-    told = rule["message"].format(who=who, details=_details(error), settings=target.settings, length=length)
+    told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
     return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)
 
 

@@ -36,7 +36,7 @@ async def open_chat_model(
 
     Raises:
         StoreError: the response store cannot be used.
-        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        ProviderAccessError: the address is not a URL.
     """
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.database.responses import ResponseStore
@@ -60,7 +60,7 @@ async def open_embedder(
 
     Raises:
         StoreError: the vector store cannot be used.
-        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        ProviderAccessError: the address is not a URL.
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":
@@ -104,7 +104,7 @@ async def open_plain_chat_model(
     Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
-        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        ProviderAccessError: the address is not a URL.
     """
     if settings.provider == "offline":
         from lightrag_dagster.models.rules import OfflineChatModel
@@ -133,7 +133,7 @@ async def open_plain_embedder(
     Rate limits are those of this model alone, unless `reserve_time` shares them with others.
 
     Raises:
-        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        ProviderAccessError: the address is not a URL.
         SettingsError: a local model is not on this machine.
     """
     if settings.provider == "offline":

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -13,14 +12,15 @@ from pydantic import BaseModel, ValidationError
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, SettingsError, TransientProviderError
+from lightrag_dagster.models.places import Place
 from lightrag_dagster.settings import RerankSettings
 
 _ENDPOINTS = {
-    "cohere": ("https://api.cohere.com/v2/rerank", "COHERE_API_KEY"),
-    "jina": ("https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
+    "cohere": ("https://api.cohere.com/v2", "COHERE_API_KEY"),
+    "jina": ("https://api.jina.ai/v1", "JINA_API_KEY"),
     "http": ("", "RERANK_API_KEY"),
 }
-"""The URL of each provider, and the environment variable of its key."""
+"""The address of each provider, and the environment variable of its key."""
 
 _SECONDS = 30.0
 _ATTEMPTS = 3
@@ -50,15 +50,16 @@ async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
         yield _CrossEncoder(settings.model)
         return
     url, variable = _ENDPOINTS[settings.provider]
-    url = settings.url or url
+    url = settings.base_url or url
     if not url:
         raise SettingsError(
-            "rerank.provider is http and rerank.url is not set; set it, such as http://localhost:8000/rerank"
+            "rerank.provider is http and rerank.base_url is not set; set it, such as http://localhost:8000/v1"
         )
-    key = os.environ.get(variable, "").strip()
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    async with httpx2.AsyncClient(timeout=_SECONDS, headers=headers) as client:
-        yield _Endpoint(client, url, settings, variable)
+    usual = "" if settings.base_url and settings.provider != "http" else variable
+    place = Place(url, "rerank.base_url", settings.api_key_env or usual, settings.headers)
+    headers = {"authorization": f"Bearer {key}"} if (key := place.key()) else {}
+    async with httpx2.AsyncClient(timeout=_SECONDS, headers=headers | place.sent_headers()) as client:
+        yield _Endpoint(client, f"{url.rstrip('/').removesuffix('/rerank')}/rerank", settings, place.variable)
 
 
 class _Result(BaseModel):
@@ -104,10 +105,10 @@ class _Endpoint:
         try:
             response = await self._client.post(self._url, json=body)
         except httpx2.InvalidURL:
-            raise ProviderAccessError(f"{name}: rerank.url is not a URL; correct it") from None
+            raise ProviderAccessError(f"{name}: rerank.base_url is not a URL; correct it") from None
         except httpx2.HTTPError as error:
             raise TransientProviderError(
-                f"{name} cannot be reached ({type(error).__name__}); check rerank.url and try again"
+                f"{name} cannot be reached ({type(error).__name__}); check rerank.base_url and try again"
             ) from None
         if response.status_code in (401, 403):
             raise ProviderAccessError(f"{name} refuses the key; set {self._variable}")
@@ -117,7 +118,7 @@ class _Endpoint:
             return _Answer.model_validate_json(response.content)
         except ValidationError:
             raise PermanentProviderError(
-                f"{name} gives no results (status {response.status_code}); check rerank.url and rerank.model"
+                f"{name} gives no results (status {response.status_code}); check rerank.base_url and rerank.model"
             ) from None
 
 

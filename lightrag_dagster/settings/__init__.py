@@ -1,6 +1,6 @@
 """All settings, in one class: environment `LIGHTRAG_…` over `lightrag.yaml` over the defaults here.
 
-Secrets are not settings: the openai SDK reads `OPENAI_API_KEY` from the environment, and nothing here repeats it.
+Secrets are not settings: keys are read from the environment when a model is opened, and nothing here repeats them.
 """
 
 import os

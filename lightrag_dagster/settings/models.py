@@ -1,14 +1,27 @@
 """The sections of the settings about models: language models, embedders, rerankers, and their prices."""
 
-from typing import Any, ClassVar, Literal, Self
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, model_validator
+from pydantic import AfterValidator, Field, NonNegativeFloat, model_validator
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
 
 MOST_OUTPUT_TOKENS = 32_768
 """The highest limit of a repeated request after an answer that was cut off."""
+
+_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
+
+
+def _variable(name: str) -> str:
+    """Check the name of an environment variable, in capitals, so that a key in its place is refused."""
+    if name and not _VARIABLE.fullmatch(name):
+        raise ValueError("name an environment variable in capitals, such as GATEWAY_KEY; a key is never a setting")
+    return name
+
+
+VariableName = Annotated[str, AfterValidator(_variable)]
 
 Provider = Literal["offline", "openai"]
 EmbeddingProvider = Literal["offline", "openai", "local"]
@@ -25,7 +38,21 @@ class PriceSettings(Section):
     output: float = Field(default=0.0, ge=0, description="Output tokens.")
 
 
-class EndpointSettings(Section):
+class PlaceSettings(Section):
+    """The place of an endpoint, for all models alike."""
+
+    base_url: str = Field(default="", description="Address of the endpoint; unset, the usual one.")
+    api_key_env: VariableName = Field(
+        default="",
+        description="Name of the environment variable with the key, never the key; unset, the usual one, which for an "
+        "address in `base_url` is none.",
+    )
+    headers: dict[str, str] = Field(
+        default={}, description="Further headers; `$NAME` stands for what an environment variable holds."
+    )
+
+
+class EndpointSettings(PlaceSettings):
     """The requests to an endpoint, for language and embedding models alike."""
 
     max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
@@ -39,6 +66,12 @@ class RoleSettings(Section):
     """Settings of one role of the language model; None means the general setting."""
 
     model: str | None = Field(default=None, description="As `llm.model`.")
+    base_url: str | None = Field(
+        default=None, description="As `llm.base_url`; neither key nor headers of `llm` follow."
+    )
+    api_key_env: VariableName | None = Field(default=None, description="As `llm.api_key_env`.")
+    headers: dict[str, str] | None = Field(default=None, description="As `llm.headers`.")
+    reasoning_effort: str | None = Field(default=None, description="As `llm.reasoning_effort`.")
     max_concurrency: int | None = Field(default=None, gt=0, description="As `llm.max_concurrency`.")
     temperature: float | None = Field(default=None, ge=0, description="As `llm.temperature`.")
     max_output_tokens: int | None = Field(default=None, gt=0, description="As `llm.max_output_tokens`.")
@@ -59,6 +92,9 @@ class LLMSettings(EndpointSettings):
         gt=0,
         description="Per response; an extraction that was cut off is asked for again with 2, then 4 times as many. "
         "Tokens.",
+    )
+    reasoning_effort: str = Field(
+        default="", description="Effort of a model that reasons, in its own words: none, low, high; unset, its usual."
     )
     extra_body: dict[str, Any] = Field(default={}, description="Further parameters, sent with every request.")
     max_cost_usd: float | None = Field(
@@ -117,9 +153,10 @@ class LLMSettings(EndpointSettings):
         return tuple(sorted({min(usual * factor, most) for factor in (2, 4) if most > usual}))
 
     def of(self, role: Role) -> "LLMSettings":
-        """Return the settings of one role."""
+        """Return the settings of one role; at an address of its own, no key and header of another place."""
         own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
-        return self.model_copy(update=own | {"roles": {}})
+        elsewhere = {"api_key_env": "", "headers": {}} if own.get("base_url") else {}
+        return self.model_copy(update={"roles": {}} | elsewhere | own)
 
 
 class EmbeddingSettings(EndpointSettings):
@@ -155,12 +192,14 @@ class EmbeddingSettings(EndpointSettings):
     )
 
 
-class RerankSettings(Section):
-    """The model that reranks chunks. Keys: COHERE_API_KEY, JINA_API_KEY, RERANK_API_KEY (http; may be unset)."""
+class RerankSettings(PlaceSettings):
+    """The model that reranks chunks, by POST to /rerank.
+
+    Usual keys: COHERE_API_KEY, JINA_API_KEY, RERANK_API_KEY (http; may be unset).
+    """
 
     provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
         default="none",
         description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`.",
     )
     model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
-    url: str = Field(default="", description="URL of the endpoint, instead of the provider's own.")

@@ -29,7 +29,8 @@ def offline_provider() -> Iterator[str]:
             monkeypatch.setenv("OPENAI_BASE_URL", address)
             monkeypatch.setenv("OPENAI_API_KEY", "none")
 
-    It answers requests for extraction, summaries, keywords and answers, with the prompts of this package, always in the
+    Settings with a `base_url` need it there instead: `LIGHTRAG_LLM__BASE_URL`, `LIGHTRAG_EMBEDDING__BASE_URL`. It
+    answers requests for extraction, summaries, keywords and answers, with the prompts of this package, always in the
     same way. The bound is what the rules of the provider `offline` can do.
     """
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:

@@ -10,7 +10,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, 
 from lightrag_dagster.errors import PermanentProviderError
 from lightrag_dagster.models import openai_chat
 from lightrag_dagster.models.batch.jsonl import request_line
-from lightrag_dagster.models.identities import openai_chat_identity
+from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.openai_chat import OpenAIChatModel, marked_by_batch, request_body
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.stages.prompts import load_prompts
@@ -119,6 +119,6 @@ def test_what_a_call_costs_is_no_part_of_a_models_name_and_how_much_it_reasons_i
     plain = openai_chat_identity(settings())
     assert openai_chat_identity(settings(service_tier="flex", prompt_cache_options={"mode": "implicit"})) == plain
     assert openai_chat_identity(settings(reasoning_effort="none")) != plain
-    assert openai_chat_identity(settings(reasoning_effort="none", service_tier="flex")) == openai_chat_identity(
-        settings(reasoning_effort="none")
-    )
+    quiet = settings(service_tier="flex").model_copy(update={"reasoning_effort": "none"})
+    assert openai_chat_identity(quiet) == f"{plain}&reasoning_effort=none"
+    assert [reasoning_effort(one) for one in (settings(), quiet, settings("gpt-4o-mini"))] == ["medium", "none", None]

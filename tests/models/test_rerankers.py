@@ -43,7 +43,7 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint(loopback: Loopback) -> Iterator[Endpoint]:
-    made = Endpoint(loopback.url + "/rerank")
+    made = Endpoint(loopback.url)
     route = Route("/v1/rerank", made.rerank, methods=["POST"])
     loopback.application.router.routes.append(route)
     yield made
@@ -59,7 +59,7 @@ def rerank(settings: RerankSettings, limit: int = 2) -> list[tuple[int, float]]:
 
 
 def of(endpoint: Endpoint, provider: str = "http") -> RerankSettings:
-    return RerankSettings.model_validate({"provider": provider, "model": "rerank-1", "url": endpoint.url})
+    return RerankSettings.model_validate({"provider": provider, "model": "rerank-1", "base_url": endpoint.url})
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,9 @@ def of(endpoint: Endpoint, provider: str = "http") -> RerankSettings:
 )
 def test_an_endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, provider: str, variable: str) -> None:
     monkeypatch.setenv(variable, "secret-key")
-    assert rerank(of(endpoint, provider)) == [(1, 0.5), (0, 0.0)]
+    settings = of(endpoint, provider)
+    usual = settings if provider == "http" else settings.model_copy(update={"api_key_env": variable})
+    assert rerank(usual) == [(1, 0.5), (0, 0.0)]
     body, authorization = endpoint.received[0]
     assert body == {
         "model": "rerank-1",
@@ -78,8 +80,10 @@ def test_an_endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, provid
     assert authorization == "Bearer secret-key"
 
 
-def test_no_key_no_header(endpoint: Endpoint) -> None:
-    rerank(of(endpoint))
+@pytest.mark.parametrize("provider", ["cohere", "jina", "http"])
+def test_no_key_no_header(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+    monkeypatch.setenv("COHERE_API_KEY", "a key for the usual address alone")
+    rerank(of(endpoint, provider))
     assert endpoint.received[0][1] is None
 
 
@@ -116,16 +120,16 @@ def test_what_will_not_pass(endpoint: Endpoint, reply: Response, error: type[Exc
 
 def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerankers, "_ATTEMPTS", 1)
-    settings = RerankSettings(provider="http", url=f"http://127.0.0.1:{unused_port()}")
-    with pytest.raises(TransientProviderError, match=r"check rerank\.url"):
+    settings = RerankSettings(provider="http", base_url=f"http://127.0.0.1:{unused_port()}")
+    with pytest.raises(TransientProviderError, match=r"check rerank\.base_url"):
         rerank(settings)
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match=r"rerank\.url is not set"):
+    with pytest.raises(SettingsError, match=r"rerank\.base_url is not set"):
         rerank(RerankSettings(provider="http"))
-    with pytest.raises(ProviderAccessError, match=r"rerank\.url is not a URL"):
-        rerank(RerankSettings(provider="http", url="http://localhost:port"))
+    with pytest.raises(ProviderAccessError, match=r"rerank\.base_url is not a URL"):
+        rerank(RerankSettings(provider="http", base_url="http://localhost:port"))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(SettingsError, match=r"pip install lightrag-dagster\[rerank\]"):
         rerank(RerankSettings(provider="local", model="any"))
@@ -180,3 +184,10 @@ def test_a_failing_reranker_changes_nothing(knowledge: KnowledgeBase, endpoint: 
     found = knowledge.retrieve("What opened in Bergen?", mode="naive")
     assert found == knowledge.retrieve("What opened in Bergen?", mode="naive", rerank=False)
     assert any("error" in step.notes for step in found.steps)
+
+
+def test_a_key_of_another_name_and_a_full_address(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "other-key")
+    values = {"base_url": endpoint.url + "/rerank", "api_key_env": "GATEWAY_KEY"}
+    rerank(of(endpoint).model_copy(update=values))
+    assert endpoint.received[0][1] == "Bearer other-key"

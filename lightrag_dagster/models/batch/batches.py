@@ -44,7 +44,7 @@ class Batches:
         self._provider = provider
 
     def at_this_host(self, *states: str) -> list[Batch]:
-        """Return the batches in some states at the host of OPENAI_BASE_URL, oldest first."""
+        """Return the batches in some states at the host of the settings, oldest first."""
         return [batch for batch in self.ledger.batches(*states) if batch.host == self.host]
 
     def keys(self, batch: Batch) -> Iterator[str]:
@@ -198,7 +198,7 @@ async def open_batches(settings: LLMSettings, home: Home, *, exclusive: bool = T
 
     Raises:
         StoreError: a store cannot be used, or another process has held the lock for an hour.
-        ProviderAccessError: OPENAI_BASE_URL is not a URL.
+        ProviderAccessError: the address is not a URL.
     """
     own = settings.of("extract")
     with (

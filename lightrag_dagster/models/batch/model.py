@@ -79,8 +79,8 @@ class BatchedChatModel:
     def _await(self, batch: Batch) -> None:
         if batch.host != self._batches.host:
             raise ProviderAccessError(
-                f"batch {batch.name} is open at {batch.host}; set OPENAI_BASE_URL to that host again, or give the "
-                f"batch up with `lightrag-dagster batch cancel {batch.name}`"
+                f"batch {batch.name} is open at {batch.host}; set llm.base_url or OPENAI_BASE_URL to that host again, "
+                f"or give the batch up with `lightrag-dagster batch cancel {batch.name}`"
             )
         self.awaited.add(batch.name)
 

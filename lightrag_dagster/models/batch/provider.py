@@ -90,7 +90,7 @@ class BatchProvider:
 
         return self._found(
             await self._call(send),
-            f"batch {batch.batch_id}; check that OPENAI_API_KEY is of the project that submitted it, or give it up "
+            f"batch {batch.batch_id}; check that {self.target.key} is of the project that submitted it, or give it up "
             "with `lightrag-dagster batch cancel`",
         )
 
