@@ -174,7 +174,7 @@ class Loopback:
         if self.marks == "refused" and "prompt_cache_" in json.dumps(body):
             return Reply.error(400, "unknown_parameter", "Unknown parameter: 'prompt_cache_options'").response()
         if body.get("stream"):
-            pieces = _pieces(_head(body), _answer(self.chat(body)), body)
+            pieces = _pieces(_head(body), _answer(self.chat(_without_marks(body))), body)
             return StreamingResponse(pieces, media_type="text/event-stream")
         return Reply(body=self._completion(body)).response()
 
