@@ -37,24 +37,18 @@ class Echoes:
 
     def divide(self, records: Iterable[Record], passage: str) -> tuple[list[Record], list[Rejected]]:
         """Divide records into those about the passage, and echoes; what the passage says itself is none."""
-        kept, rejected, known = [], [], _plain(passage)
-        for record in records:
-            echo = self._echo(record, known)
-            rejected += [echo] if echo else []
-            kept += [] if echo else [record]
-        return kept, rejected
+        judged = [(record, self._echo(record, passage)) for record in records]
+        return [one for one, echo in judged if not echo], [echo for _, echo in judged if echo]
 
     def _echo(self, record: EntityRecord | RelationRecord, passage: str) -> Rejected | None:
-        names = (record.name,) if isinstance(record, EntityRecord) else (record.src, record.tgt)
-        found, described = (one for name in names for one in self.names.findall(name)), _plain(record.description)
-        if any(name.casefold() not in passage for name in found):
-            return OF_EXAMPLE
-        if described in passage:
-            return None
+        names = record.name if isinstance(record, EntityRecord) else f"{record.src}\n{record.tgt}"
+        described = _plain(record.description)
+        found = [(one, OF_EXAMPLE) for one in self.names.findall(names)]
         if described.count(" ") >= _FEWEST_WORDS and described in self.examples:
-            return OF_EXAMPLE
-        repeated = any(one in described and one not in passage for one in self.definitions)
-        return OF_DEFINITION if repeated else None
+            found.append((described, OF_EXAMPLE))
+        found += [(one, OF_DEFINITION) for one in self.definitions if one in described]
+        known = _plain(passage) if found else ""
+        return next((echo for text, echo in found if _plain(text) not in known), None)
 
 
 def _plain(text: str) -> str:
