@@ -147,6 +147,7 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
             "stored_answers": usage.stored,
             "input_tokens": usage.input_tokens,
             "cached_input_tokens": usage.cached_input_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
             "output_tokens": usage.output_tokens,
             "cost_usd": usage.cost_usd,
         }

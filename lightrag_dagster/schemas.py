@@ -142,6 +142,9 @@ RELATION_MENTIONS = pa.schema(
     ]
 )
 
+NO_ROW = "answer without a row"
+"""The reason of a chunk of which a language model says, asked twice, that nothing is in it."""
+
 PARSED = pa.schema(
     [
         _SOURCE,
@@ -150,7 +153,9 @@ PARSED = pa.schema(
         column("entities", pa.int32(), "Entity mentions that the responses yield."),
         column("relations", pa.int32(), "Relation mentions that they yield."),
         column("rejected_rows", pa.int32(), "Rows of all rounds that are meant as a record and yield none."),
-        column("reason", pa.string(), "The most frequent reason, one of few texts; null if none.", nullable=True),
+        column(
+            "reason", pa.string(), "The most frequent reason, or that there is no row; one of few texts.", nullable=True
+        ),
     ]
 )
 

@@ -132,6 +132,9 @@ class Loopback:
     def reset(self) -> None:
         """Forget requests and behaviour."""
         self.batches.reset()
+        self.marks: Literal["taken", "ignored", "refused"] = "ignored"
+        self.count: Callable[[str], int] = lambda text: len(text.split())
+        self.cache: set[str] = set()
         self.requests: list[Received] = []
         self.chat: Callable[[dict[str, Any]], str | Answer] = _complete
         self.embed: Callable[[str, int], list[float]] = _embed
@@ -170,16 +173,38 @@ class Loopback:
         return endpoint
 
     def _chat(self, body: dict[str, Any]) -> Response:
+        if self.marks == "refused" and "prompt_cache_" in json.dumps(body):
+            return Reply.error(400, "unknown_parameter", "Unknown parameter: 'prompt_cache_options'").response()
         if body.get("stream"):
-            pieces = _pieces(_head(body), _answer(self.chat(body)), body)
+            pieces = _pieces(_head(body), _answer(self.chat(_without_marks(body))), body)
             return StreamingResponse(pieces, media_type="text/event-stream")
         return Reply(body=self._completion(body)).response()
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
-        answer = _answer(self.chat(body))
+        answer = _answer(self.chat(_without_marks(body)))
         message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
         choice = {"index": 0, "finish_reason": answer.finish_reason, "message": message, "logprobs": None}
-        return _head(body) | {"object": "chat.completion", "choices": [choice], "usage": answer.usage}
+        usage = {**answer.usage, **self._cached(body)} if self.marks == "taken" else answer.usage
+        return _head(body) | {"object": "chat.completion", "choices": [choice], "usage": usage}
+
+    def _cached(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Count tokens; cache what stands before each mark, or all where marks are not said to be explicit.
+
+        What is known up to a mark is read, and what follows up to the last one is written.
+        """
+        explicit = body.get("prompt_cache_options") == {"mode": "explicit"}
+        seen, marks = "", list[str]()
+        for message in body["messages"]:
+            parts = message["content"] if isinstance(message["content"], list) else [{"text": message["content"]}]
+            for part in parts:
+                seen += f"{message['role']} {part['text']} "
+                marks += [seen] if part.get("prompt_cache_breakpoint") == {"mode": "explicit"} else []
+        marks += [] if explicit else [seen]
+        read = max((self.count(mark) for mark in marks if mark in self.cache), default=0)
+        written = max(map(self.count, marks), default=0) - read
+        self.cache |= set(marks)
+        details = {"cached_tokens": read, "cache_write_tokens": written}
+        return {"prompt_tokens": self.count(seen), "prompt_tokens_details": details}
 
     def _embeddings(self, body: dict[str, Any]) -> Response:
         packed = body.get("encoding_format") == "base64"
@@ -199,6 +224,15 @@ class Loopback:
     def _models(self, body: dict[str, Any]) -> Response:
         model = {"id": "test-model", "object": "model", "created": 1, "owned_by": "tests"}
         return JSONResponse({"object": "list", "data": [model]})
+
+
+def _without_marks(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request with texts in place of lists that hold nothing else, which are there for a mark."""
+    contents = [message["content"] for message in body["messages"]]
+    texts = [
+        one[0]["text"] if isinstance(one, list) and len(one) == 1 and "text" in one[0] else one for one in contents
+    ]
+    return body | {"messages": [one | {"content": text} for one, text in zip(body["messages"], texts, strict=True)]}
 
 
 def _answer(made: str | Answer) -> Answer:

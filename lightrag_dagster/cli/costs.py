@@ -10,7 +10,14 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 
-_COUNTED = ("calls", "stored", "input_tokens", "output_tokens")
+_COUNTED = {
+    "calls": "calls",
+    "stored": "stored answers",
+    "input_tokens": "input tokens",
+    "cached_input_tokens": "of cache",
+    "cache_write_tokens": "to cache",
+    "output_tokens": "output tokens",
+}
 
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
@@ -24,11 +31,12 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     if not costs:
         console.print(f"Nothing was bought in {home.name} yet.")
         return
+    counted = [name for name in _COUNTED if "cache" not in name or any(row[name] for row in costs)]
     rows = [
-        [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in _COUNTED), f"${row['cost_usd']:,.4f}"]
+        [*(row[name] or "" for name in by), *(f"{row[name]:,}" for name in counted), f"${row['cost_usd']:,.4f}"]
         for row in costs
     ]
-    sums = (f"{sum(row[name] for row in costs):,}" for name in _COUNTED)
+    sums = (f"{sum(row[name] for row in costs):,}" for name in counted)
     rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
-    headings = [*by, "calls", "stored answers", "input tokens", "output tokens", "cost"]
+    headings = [*by, *map(_COUNTED.__getitem__, counted), "cost"]
     print_table(console, headings, rows, bold_last=True, keys=len(by))

@@ -36,11 +36,16 @@ class Picture(NamedTuple):
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation, with the images that belong to it."""
+    """One message of a conversation, with the images that belong to it.
+
+    `begins_others` is True if other requests begin with all messages up to this one, so that a provider should cache
+    them; it shapes no answer.
+    """
 
     role: Literal["system", "user", "assistant"]
     content: str
     pictures: tuple[Picture, ...] = ()
+    begins_others: bool = False
 
     @property
     def picture_tokens(self) -> int:
@@ -83,7 +88,10 @@ def question_tokens(request: ChatRequest, count_tokens: Callable[[list[str]], li
 
 @dataclass(frozen=True)
 class ChatResponse:
-    """An answer, with its tokens and its cost in US dollars when it was bought."""
+    """An answer, with its tokens and its cost in US dollars when it was bought.
+
+    Among the input tokens are those that were in the provider's cache, and those that were written to it.
+    """
 
     text: str
     finish_reason: str = "stop"
@@ -91,6 +99,12 @@ class ChatResponse:
     output_tokens: int = 0
     cached_input_tokens: int = 0
     cost_usd: float = 0.0
+    cache_write_tokens: int = 0
+
+    @property
+    def billed(self) -> tuple[int, int, int, int]:
+        """Input, output, cached input and cache write tokens, as a price takes them."""
+        return self.input_tokens, self.output_tokens, self.cached_input_tokens, self.cache_write_tokens
 
 
 def token_count(value: object) -> int:
@@ -164,6 +178,7 @@ class Usage:
     failures: dict[str, int] = field(default_factory=dict)
     cut_texts: int = 0
     refused_texts: int = 0
+    cache_write_tokens: int = 0
 
     def add(self, response: ChatResponse, *, stored: bool) -> None:
         """Count one response."""
@@ -173,6 +188,7 @@ class Usage:
         self.calls += 1
         self.input_tokens += response.input_tokens
         self.cached_input_tokens += response.cached_input_tokens
+        self.cache_write_tokens += response.cache_write_tokens
         self.output_tokens += response.output_tokens
         self.cost_usd += response.cost_usd
 

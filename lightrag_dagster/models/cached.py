@@ -75,7 +75,8 @@ class StoredChatModel:
 
     async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
         limit = request.max_output_tokens or self._max_output_tokens
-        async with self._budget.reserve(self._price.of(rough_tokens(request), limit)) as reservation:
+        tokens = rough_tokens(request)
+        async with self._budget.reserve(self._price.of(tokens, limit, cache_write_tokens=tokens)) as reservation:
             try:
                 response = await self._model.complete(request)
                 if not response.text.strip():
@@ -83,9 +84,8 @@ class StoredChatModel:
             except LightRAGError as error:
                 _count_failure(self.usage, error)
                 raise
-            tokens = (response.input_tokens, response.output_tokens, response.cached_input_tokens)
             # A model with a price of its own, as by batch, sets the cost itself.
-            reservation.cost = response.cost_usd or self._price.of(*tokens)
+            reservation.cost = response.cost_usd or self._price.of(*response.billed)
             response = replace(response, cost_usd=reservation.cost)
             self.usage.add(response, stored=False)
             self._store.put_many({key: response})

@@ -84,7 +84,8 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
     cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
     # Some count what was thought in the total alone.
     given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
-    return ChatResponse(text, reason, taken, given, cached)
+    written = min(taken - cached, _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"))
+    return ChatResponse(text, reason, taken, given, cached, cache_write_tokens=written)
 
 
 class StreamedAnswer:

@@ -18,18 +18,22 @@ from openai.types.chat import ChatCompletionChunk
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
 from lightrag_dagster.core.text import tokens
 from lightrag_dagster.core.tracing import Attributes, span
-from lightrag_dagster.models.identities import openai_chat_identity
+from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, StreamedAnswer, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
 from lightrag_dagster.models.openai_errors import FailedCallError, explain, has_no_room, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
-# OpenAI's reasoning models take no temperature, and their limit by another name.
-_REASONING = re.compile(r"(?:^|[/.])(?:o\d|gpt-[5-9])")
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
 _LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
+
+# From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
+_MARKED = re.compile(r"(?:^|[/.])gpt-(?:5\.[6-9]|[6-9])")
+_BY_MARKS = {"mode": "explicit"}
+_takes_marks: dict[tuple[str, str], bool | None] = {}
+"""Host and model → whether it takes marks of what to cache, as this process found out; None if that is to be tried."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +64,7 @@ class OpenAIChatModel:
                     "gen_ai.response.finish_reasons": [response.finish_reason],
                     "gen_ai.usage.input_tokens": response.input_tokens,
                     "gen_ai.usage.cache_read.input_tokens": response.cached_input_tokens,
+                    "gen_ai.usage.cache_creation.input_tokens": response.cache_write_tokens,
                     "gen_ai.usage.output_tokens": response.output_tokens,
                 }
             )
@@ -111,6 +116,8 @@ class OpenAIChatModel:
     async def _ask(self, client: AsyncOpenAI, request: ChatRequest) -> ChatResponse:
         response = await self._post(client, request, cast_to=httpx2.Response)
         answered = read_completion(response.content, self._endpoint.target)
+        if answered.cache_write_tokens:
+            _takes_marks.setdefault(self._place, None)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
         return replace(
@@ -119,12 +126,36 @@ class OpenAIChatModel:
             output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
         )
 
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self._endpoint.target.host, self._settings.model
+
     async def _post(self, client: AsyncOpenAI, request: ChatRequest, **options: Any) -> Any:
+        """Post a request, with marks of what to cache where they are taken; without, if they may be why it is refused.
+
+        Models that take them are known by name, or since they say what they wrote to their cache.
+        """
+        takes = _takes_marks.get(self._place, None if _MARKED.search(self._settings.model) else False)
+        if takes is False:
+            return await self._post_in_room(client, request, **options)
+        try:
+            answered = await self._post_in_room(client, request, marked=True, **options)
+        except (openai.BadRequestError, openai.UnprocessableEntityError):
+            if takes:
+                raise
+            answered = await self._post_in_room(client, request, **options)  # if it is refused too, for another reason
+            takes = False
+        _takes_marks[self._place] = takes is not False
+        return answered
+
+    async def _post_in_room(
+        self, client: AsyncOpenAI, request: ChatRequest, *, marked: bool = False, **options: Any
+    ) -> Any:
         """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
         A request for more tokens than usual is refused then: there is an answer with the usual number.
         """
-        body, usual = request_body(self._settings, request), request.max_output_tokens is None
+        body, usual = request_body(self._settings, request, marked=marked), request.max_output_tokens is None
         body |= {"stream": True} if "stream" in options else {}
         limits = {name: body[name] // (self._parts if usual else 1) for name in _LIMITS if name in body}
         try:
@@ -140,13 +171,21 @@ class OpenAIChatModel:
         return answered
 
 
-def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
-    """Return the body of a request to `/chat/completions`, for a call and for a line of a batch."""
+def marked_by_batch(host: str, model: str) -> bool:
+    """Return True for OpenAI itself, where no line of a batch is refused for its marks."""
+    return host == "api.openai.com" and _MARKED.search(model) is not None
+
+
+def request_body(settings: LLMSettings, request: ChatRequest, *, marked: bool = False) -> dict[str, Any]:
+    """Return the body of a request to `/chat/completions`, for a call and for a line of a batch.
+
+    In one that is `marked`, the provider caches all up to the messages that begin other requests, and nothing else.
+    """
     limit = request.max_output_tokens or settings.max_output_tokens
-    reasoning = _REASONING.search(settings.model) is not None
+    reasoning = reasoning_effort(settings) is not None
     body: dict[str, Any] = {
         "model": settings.model,
-        "messages": [{"role": message.role, "content": _content(message)} for message in request.messages],
+        "messages": [{"role": message.role, "content": _content(message, marked)} for message in request.messages],
         "max_completion_tokens" if reasoning else "max_tokens": limit,
     }
     if not reasoning:
@@ -158,11 +197,12 @@ def request_body(settings: LLMSettings, request: ChatRequest) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif request.json_answer:
         body["response_format"] = {"type": "json_object"}
-    return body | settings.extra_body
+    return body | ({"prompt_cache_options": _BY_MARKS} if marked else {}) | settings.extra_body
 
 
-def _content(message: Message) -> str | list[dict[str, Any]]:
-    if not message.pictures:
+def _content(message: Message, marked: bool) -> str | list[dict[str, Any]]:
+    mark = {"prompt_cache_breakpoint": _BY_MARKS} if marked and message.begins_others else {}
+    if not (message.pictures or mark):
         return message.content
     shown = [{"type": "image_url", "image_url": {"url": picture.url}} for picture in message.pictures]
-    return [{"type": "text", "text": message.content}, *shown]
+    return [{"type": "text", "text": message.content} | mark, *shown]

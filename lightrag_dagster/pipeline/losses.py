@@ -7,6 +7,7 @@ from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.readers import UNSUPPORTED
+from lightrag_dagster.schemas import NO_ROW
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -58,6 +59,8 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
         rows = AnswerRows.of(parsed.sums)
         query = "select source, chunk_id, rejected_rows, reason from parsed where rejected_rows > 0"
         found.append(_loss(source, "rows of answers", {"rejected": rows.rejected}, rows.rows, query))
+        query = f"select source, chunk_id from parsed where reason = '{NO_ROW}'"
+        found.append(_loss(source, "answers", {"without a row": parsed.count("reason", NO_ROW)}, parsed.rows, query))
     return found
 
 

@@ -22,6 +22,7 @@ from lightrag_dagster.pipeline.shards import (
     report,
 )
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, PARSED_TABLES, SOURCE_TABLES
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept, accepted
@@ -79,7 +80,8 @@ def _parse_shard(
     if parsed.versions:
         earlier = parsed.first(step, "extractions", shard, PARSED_COLUMNS)
         *kept, left = keep_mentions(rows, earlier, [parsed.first(step, name, shard) for name in PARSED_TABLES])
-    made = [pa.concat_tables(both) for both in zip(kept, parse_extractions(left, passages), strict=True)]
+    read = parse_extractions(left, passages, Echoes.of(step.recipes.prompts))
+    made = [pa.concat_tables(both) for both in zip(kept, read, strict=True)]
     with ThreadPoolExecutor(len(made)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, PARSED_TABLES, made))
     counted = made[-1]

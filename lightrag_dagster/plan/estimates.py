@@ -2,22 +2,28 @@
 
 A home that has extracted before is asked for its own ratios. Without a past, ratios of real extractions are taken: the
 593 passages of MuSiQue with the entities and triples that a model found in them, written as rows in the format of our
-prompts and counted with o200k_base (a question had 1,118 tokens on average, 1,010 of them instructions).
+prompts and counted with o200k_base (a question has 1,450 tokens on average, 1,342 of them instructions).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from lightrag_dagster.core.protocols import question_tokens
+from lightrag_dagster.core.protocols import ChatRequest, question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.models.identities import reasoning_effort
 from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.prompts.requests import extraction_request
+
+CACHED_FROM = 1024
+"""Tokens of the shortest prefix that OpenAI and most others cache."""
 
 # Standard deviations between a mean and the ends of the range in which 8 of 10 cases lie.
 DEVIATIONS = 1.2816
@@ -51,7 +57,7 @@ class Estimate(NamedTuple):
 
 
 # Tokens of the first answer for a token of the question: total, 10% and 90% quantile of the passages above.
-_FIRST_ANSWER = Estimate(0.69, 0.38, 1.01)
+_FIRST_ANSWER = Estimate(0.53, 0.29, 0.78)
 # Tokens of an answer to a gleaning question for a token of the first answer. Not measured: the data has one round.
 _GLEANED = Estimate(0.4, 0.0, 1.0)
 # Tokens that are embedded for entities and relations, for a token of all answers: measured on the same rows, merged.
@@ -62,6 +68,16 @@ _EMBEDDED = Estimate(0.5, 0.3, 0.8)
 _SUMMARIES = Estimate(0.02, 0.0, 0.3)
 # Length of a summary as a share of merging.summary_max_tokens. Not measured.
 _SUMMARY_LENGTH = Estimate(0.4, 0.1, 1.0)
+# Of what could be read from the provider's cache, the share that is. Not measured.
+_FOUND = Estimate(0.8, 0.0, 1.0)
+# Tokens put out for a token of the answer, by effort of reasoning; any other is taken for the highest. Not measured.
+_REASONED = {
+    "none": Estimate.exactly(1),
+    "minimal": Estimate(1.1, 1, 1.5),
+    "low": Estimate(1.3, 1, 2),
+    "medium": Estimate(2, 1.2, 4),
+    "high": Estimate(4, 2, 9),
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,9 @@ class CallRatios:
     """Ratios of later calls and tokens to first questions. `known` is True if they are this home's own.
 
     Calls of a question; input and output tokens of all rounds for a token of the question; US dollars of summaries for
-    a dollar of extraction; embedded tokens for a token of output; length of a summary as a share of its limit.
+    a dollar of extraction; embedded tokens for a token of answers; length of a summary as a share of its limit; input
+    tokens that the provider has in its cache and that it writes there, for one of input; tokens put out for a token of
+    `output`, which has the reasoning already where it is `known`.
     """
 
     known: bool
@@ -79,6 +97,9 @@ class CallRatios:
     summaries: Estimate
     embedded: Estimate
     summary_length: Estimate
+    cached: Estimate
+    written: Estimate
+    reasoned: Estimate
 
 
 def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
@@ -94,7 +115,24 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
     text = max(0.0, 1 - instruction_tokens(recipes) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
     calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
-    return CallRatios(False, calls, inputs, outputs, _SUMMARIES, embedded, _SUMMARY_LENGTH)
+    llm = recipes.settings.llm.of("extract")
+    # Every question begins with the same instructions, and each round with the question; of this a model that asks
+    # money for it writes what it has not found, and the passage, if rounds follow.
+    system = system_tokens(recipes)
+    begins = (system * share if system >= CACHED_FROM else 0.0, float(min(settings.gleaning, 1)))
+    cached = _FOUND.times((begins[0] + settings.gleaning) / inputs.expected)
+    written = Estimate.exactly(0)
+    if price_of(llm).cache_write is not None:
+        passage = begins[1] * (1 - begins[0]) / inputs.expected
+        written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
+    others = (_SUMMARIES, embedded, _SUMMARY_LENGTH)
+    return CallRatios(False, calls, inputs, outputs, *others, cached, written, reasoned(llm))
+
+
+def reasoned(settings: LLMSettings) -> Estimate:
+    """Return the tokens that a model puts out for a token of its answer; the others are its reasoning."""
+    effort = reasoning_effort(settings) if settings.provider == "openai" else "none"
+    return _REASONED.get(effort or "none", _REASONED["high"])
 
 
 def own_ratios(
@@ -120,7 +158,8 @@ def own_ratios(
     limit = recipes.settings.merging.summary_max_tokens
     # At the price in real time, since some of it may have been bought by batch.
     price = price_of(recipes.settings.llm.of("extract"))
-    cost = price.of(extracted.input_tokens, extracted.output_tokens, extracted.cached_input_tokens)
+    read, written = extracted.cached_input_tokens, extracted.cache_write_tokens
+    cost = price.of(extracted.input_tokens, extracted.output_tokens, read, written)
     return CallRatios(
         True,
         calls,
@@ -129,19 +168,30 @@ def own_ratios(
         _near(summaries.cost_usd / cost if summaries and cost else 0.0),
         _near(embedded.input_tokens / extracted.output_tokens) if embedded else _EMBEDDED,  # none was paid for yet
         _near(min(1.0, length / limit)) if length else _SUMMARY_LENGTH,
+        _near(read / max(1, extracted.input_tokens), 1.0),
+        _near(written / max(1, extracted.input_tokens), 1.0),
+        Estimate.exactly(1),
     )
 
 
 def instruction_tokens(recipes: Recipes) -> int:
     """Return the tokens of a question about an empty text."""
-    empty = extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
-    return question_tokens(empty, load_tokenizer(recipes.settings.chunking.encoding).counts)
+    return question_tokens(_empty_question(recipes), load_tokenizer(recipes.settings.chunking.encoding).counts)
+
+
+def system_tokens(recipes: Recipes) -> int:
+    """Return the tokens with which all questions about chunks begin."""
+    return load_tokenizer(recipes.settings.chunking.encoding).count(_empty_question(recipes).messages[0].content)
+
+
+def _empty_question(recipes: Recipes) -> ChatRequest:
+    return extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
 
 
 def _around(value: float, distance: float) -> Estimate:
     return Estimate(value, max(0.0, value - distance), value + distance)
 
 
-def _near(value: float) -> Estimate:
+def _near(value: float, most: float = inf) -> Estimate:
     """Return a ratio of totals, of which no rows are known, with a wide range."""
-    return Estimate(value, value * 0.7, value * 1.4)
+    return Estimate(value, value * 0.7, min(most, value * 1.4))

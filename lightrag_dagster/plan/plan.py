@@ -21,7 +21,7 @@ from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan import steps
-from lightrag_dagster.plan.estimates import CallRatios, Estimate, default_ratios, own_ratios
+from lightrag_dagster.plan.estimates import CACHED_FROM, CallRatios, Estimate, default_ratios, own_ratios, system_tokens
 from lightrag_dagster.plan.overlay import overlay
 from lightrag_dagster.plan.sources import Asked, DocumentChanges, Planning, SourcePlan, plan_source
 from lightrag_dagster.plan.steps import PlannedStep
@@ -45,7 +45,7 @@ class Plan:
     """The work and cost of a run.
 
     `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
-    `warnings` are about models.
+    `warnings` are about models and prompts.
     """
 
     sources: list[SourcePlan]
@@ -121,7 +121,19 @@ def make_plan(
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
     warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
+    warnings += _uncached(now.recipes) if unknown else []
     return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, warnings)
+
+
+def _uncached(today: Recipes) -> list[str]:
+    """Return a line on instructions that no provider caches, since the user's own are too short."""
+    tokens = system_tokens(today)
+    if today.settings.llm.of("extract").provider == "offline" or tokens >= CACHED_FROM:
+        return []
+    return [
+        f"the instructions of extraction have {tokens:,} tokens, and OpenAI caches none of fewer than {CACHED_FROM:,}; "
+        "add examples to your extraction_system.md, or every question pays for all of them (docs/cost.md)"
+    ]
 
 
 def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:

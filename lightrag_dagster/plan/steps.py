@@ -10,11 +10,11 @@ from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.plan.estimates import CallRatios, Estimate
+from lightrag_dagster.plan.estimates import CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.spending.prices import BATCH_SHARE, Price, price_of
+from lightrag_dagster.spending.prices import Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
@@ -45,24 +45,27 @@ class PlannedStep:
 
 def descriptions(asked: Asked, settings: Settings) -> PlannedStep:
     """Return the calls about images, and their tokens: images at the most that they may be billed as."""
-    outputs = asked.described.times(_DESCRIPTION)
-    return priced(price_of(settings.llm.of("describe")), asked.described, asked.described_tokens, outputs)
+    llm = settings.llm.of("describe")
+    outputs = asked.described.times(_DESCRIPTION).times(reasoned(llm))
+    return priced(price_of(llm), asked.described, asked.described_tokens, outputs)
 
 
 def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Settings) -> PlannedStep:
     """Return the questions about chunks, `later` ones after stored answers, and the estimated rounds that follow."""
     calls, tokens = (Estimate.exactly(one) for one in (len(later.first), sum(later.first.values())))
     calls, inputs = calls.plus(ratios.calls.times(asked.first)), tokens.plus(ratios.input.times(asked.first_tokens))
-    outputs = ratios.output.times(tokens.plus(asked.first_tokens))
-    step = priced(price_of(settings.llm.of("extract")), calls, inputs, outputs)
-    step.cost_by_batch = step.cost.times(BATCH_SHARE)
+    outputs = ratios.output.times(tokens.plus(asked.first_tokens)).times(ratios.reasoned)
+    llm, cache = settings.llm.of("extract"), (ratios.cached, ratios.written)
+    step = priced(price_of(llm), calls, inputs, outputs, *cache)
+    step.cost_by_batch = priced(price_of(llm, batch=True), calls, inputs, outputs, *cache).cost
     return step
 
 
 def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
     """Estimate summaries and vectors that follow from answers that are not known."""
     assert extracting.output_tokens is not None
-    cost, tokens = extracting.cost.times(ratios.summaries), extracting.output_tokens.times(ratios.embedded)
+    answers = Estimate(*(all_ / own for all_, own in zip(extracting.output_tokens, ratios.reasoned, strict=True)))
+    cost, tokens = extracting.cost.times(ratios.summaries), answers.times(ratios.embedded)
     embeddings = priced(price_of(settings.embedding), None, tokens)
     return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
 
@@ -89,19 +92,20 @@ def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool)
         generation = merge_sources(trial, model.open, backfill=backfill).generation
     published, length = Generation(home, newest.snapshot_id) if newest else None, ratios.summary_length.times(limit)
     return {
-        "summaries": _summaries(asked, length, settings),
+        "summaries": _summaries(asked, length, settings, known=ratios.known),
         "embeddings": _embeddings(generation, published, settings, length),
     }
 
 
-def _summaries(asked: Unanswered, length: Estimate, settings: Settings) -> PlannedStep:
+def _summaries(asked: Unanswered, length: Estimate, settings: Settings, *, known: bool) -> PlannedStep:
     """Return the questions about descriptions, and the estimated answers; later ones are made of answers. Tokens."""
     first, later = len(asked.first), len(asked.later)
     calls = Estimate(first + later, first, first + later)
     share = length.times(1 / settings.merging.summary_max_tokens)
     # The length of the summaries from which others are made is not known.
     inputs = Estimate.exactly(sum(asked.first.values())).plus(share.times(sum(asked.later.values())))
-    return priced(price_of(settings.llm.of("summarise")), calls, inputs, calls.times(length))
+    llm, outputs = settings.llm.of("summarise"), calls.times(length)
+    return priced(price_of(llm), calls, inputs, outputs if known else outputs.times(reasoned(llm)))
 
 
 def _embeddings(
@@ -123,7 +127,16 @@ def _embeddings(
     return priced(price_of(settings.embedding), Estimate.exactly(requests), tokens)
 
 
-def priced(price: Price, calls: Estimate | None, inputs: Estimate, outputs: Estimate | None = None) -> PlannedStep:
-    """Return a step with its cost in real time."""
-    cost = Estimate(*(price.of(taken, given) for taken, given in zip(inputs, outputs or _NONE, strict=True)))
+def priced(
+    price: Price,
+    calls: Estimate | None,
+    inputs: Estimate,
+    outputs: Estimate | None = None,
+    cached: Estimate = _NONE,
+    written: Estimate = _NONE,
+) -> PlannedStep:
+    """Return a step with its cost, given the shares of the input that are read from a cache and written to one."""
+    reads = Estimate(cached.expected, cached.high, cached.low)  # it costs least where most is found
+    parts = zip(inputs, outputs or _NONE, reads, written, strict=True)
+    cost = Estimate(*(price.of(taken, given, taken * read, taken * wrote) for taken, given, read, wrote in parts))
     return PlannedStep(cost, cost, calls, inputs, outputs)

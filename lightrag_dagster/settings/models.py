@@ -32,6 +32,9 @@ class PriceSettings(Section):
 
     input: float = Field(ge=0, description="Input tokens.")
     cached_input: float | None = Field(default=None, ge=0, description="Cached input tokens; as `input` where unset.")
+    cache_write: float | None = Field(
+        default=None, ge=0, description="Input tokens written to the cache; as `input` where unset."
+    )
     output: float = Field(default=0.0, ge=0, description="Output tokens.")
 
 

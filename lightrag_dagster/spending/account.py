@@ -30,6 +30,7 @@ class Entry:
     cached_input_tokens: int
     output_tokens: int
     cost_usd: float
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Account:
             cached_input_tokens=usage.cached_input_tokens,
             output_tokens=usage.output_tokens,
             cost_usd=usage.cost_usd,
+            cache_write_tokens=usage.cache_write_tokens,
         )
 
 

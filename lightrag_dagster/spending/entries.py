@@ -17,6 +17,7 @@ ENTRIES = pa.schema(
         column("cached_input_tokens", pa.int64(), "What of it the provider had in its cache. Tokens."),
         column("output_tokens", pa.int64(), "What they put out. Tokens."),
         column("cost_usd", pa.float64(), "What they cost. US dollars."),
+        column("cache_write_tokens", pa.int64(), "What of the input the provider wrote to its cache. Tokens."),
     ]
 )
 """One row a step's calls for a purpose, in the order in which they were added."""

@@ -90,8 +90,8 @@ class Ledger:
     def costs(self, by: Sequence[str]) -> list[dict[str, Any]]:
         """Return the totals of all entries for each combination of some of month, source, purpose and model.
 
-        A row has these; `calls`, `stored` answers, `input_tokens`, `cached_input_tokens` and `output_tokens`; and
-        `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
+        A row has these; `calls`, `stored` answers, `input_tokens`, of these `cached_input_tokens` and
+        `cache_write_tokens`, `output_tokens`; and `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
         """
         counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
         # Postgres gives the sum of integers another type.

@@ -2,16 +2,17 @@
 
 They come from the package `genai-prices`, as of the installed version and without the network. Prices change: the
 settings `llm.prices` and `embedding.prices` win. A price is not a part of any key; it only decides the recorded cost of
-a call.
+a call. Some models ask money for writing to their cache too. A service tier (`flex`) and batches have prices of their
+own.
 """
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
-BATCH_SHARE = 0.5
-"""Cost of a call by the provider's Batch API, as a share of the same call in real time."""
+_BATCH_SHARE = 0.5  # of the price in real time, where no other is known
 
 _MILLION = 1_000_000
 _VENDORS = {"bedrock": "aws", "vertex": "google"}
@@ -19,27 +20,40 @@ _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 class Price(NamedTuple):
-    """Price of one model; the cost of a model whose price is not `known` counts as 0."""
+    """Price of one model; the cost of a model whose price is not `known` counts as 0.
+
+    A `cache_write` is what a token costs that goes into the provider's cache; None is the price of any other.
+    """
 
     input: float
     cached_input: float
     output: float
     known: bool = True
+    cache_write: float | None = None
 
-    def of(self, input_tokens: float, output_tokens: float, cached_input_tokens: float = 0) -> float:
-        """Return the cost of a call, or of many. US dollars; cached tokens are among the input tokens."""
-        uncached = input_tokens - cached_input_tokens
-        dollars = uncached * self.input + cached_input_tokens * self.cached_input + output_tokens * self.output
-        return dollars / _MILLION
+    def of(
+        self, input_tokens: float, output_tokens: float, cached_input_tokens: float = 0, cache_write_tokens: float = 0
+    ) -> float:
+        """Return the cost of a call, or of many. US dollars; cached and written tokens are among the input tokens."""
+        write = self.input if self.cache_write is None else self.cache_write
+        dollars = (input_tokens - cached_input_tokens - cache_write_tokens) * self.input + output_tokens * self.output
+        return (dollars + cached_input_tokens * self.cached_input + cache_write_tokens * write) / _MILLION
+
+    @property
+    def by_batch(self) -> "Price":
+        """The usual price by a Batch API."""
+        each = {name: share and share * _BATCH_SHARE for name, share in self._asdict().items() if name != "known"}
+        return self._replace(**each)
 
 
 FREE = Price(0.0, 0.0, 0.0)
 UNKNOWN = Price(0.0, 0.0, 0.0, known=False)
 
 
-def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
+def price_of(settings: LLMSettings | EmbeddingSettings, *, batch: bool = False) -> Price:
     """Return the price of the model of some settings: the user's own, else the published one; local models are free.
 
+    A published price is that of the service tier which `extra_body` asks for, or by the Batch API with `batch`.
     A dated name (`gpt-4o-2024-08-06`) without a price of its own counts as its family (`gpt-4o`), and the name of a
     vendor before a slash does not count.
     """
@@ -53,9 +67,12 @@ def price_of(settings: LLMSettings | EmbeddingSettings) -> Price:
             if isinstance(price, float):
                 return Price(price, price, 0.0)
             cached = price.input if price.cached_input is None else price.cached_input
-            return Price(price.input, cached, price.output)
+            mine = Price(price.input, cached, price.output, cache_write=price.cache_write)
+            return mine.by_batch if batch else mine
+    tier = settings.extra_body.get("service_tier") if isinstance(settings, LLMSettings) else None
+    context = {"processing": "batch"} if batch else {"service_tier": str(tier)} if tier else {}
     vendor = _VENDORS.get(settings.provider, "openai")
-    return _published(bare, vendor) or _published(family(model), vendor) or UNKNOWN
+    return _published(bare, vendor, context) or _published(family(model), vendor, context) or UNKNOWN
 
 
 def family(model: str) -> str:
@@ -63,15 +80,19 @@ def family(model: str) -> str:
     return _DATED.sub("", model.rpartition("/")[2])
 
 
-def _published(model: str, vendor: str) -> Price | None:
-    """Return a vendor's price of a model; the first tier's if it depends on the length of the prompt."""
+def _published(model: str, vendor: str, context: Mapping[str, str]) -> Price | None:
+    """Return a vendor's price of a model for such calls; the first tier's if it depends on the length of the prompt."""
     from genai_prices import Usage, calc_price
     from genai_prices.types import TieredPrices
 
     try:
-        listed = calc_price(Usage(), model, provider_id=vendor).model_price
+        found = calc_price(Usage(), model, provider_id=vendor, price_context=dict(context))
     except LookupError:
         return None
-    tiers = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok)
-    uncached, cached, output = (each.base if isinstance(each, TieredPrices) else each for each in tiers)
-    return Price(float(uncached or 0), float((uncached if cached is None else cached) or 0), float(output or 0))
+    listed = found.model_price
+    tiers = (listed.input_mtok, listed.cache_read_mtok, listed.output_mtok, listed.cache_write_mtok)
+    bases = (each.base if isinstance(each, TieredPrices) else each for each in tiers)
+    uncached, cached, output, write = (None if one is None else float(one) for one in bases)
+    price = Price(uncached or 0.0, (uncached if cached is None else cached) or 0.0, output or 0.0, cache_write=write)
+    known = "processing" not in context or any(one.when == context for one in found.model.price_variants or ())
+    return price if known else price.by_batch

@@ -43,6 +43,7 @@ LEDGER = Table(
     Column("output_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
     Column("day", BigInteger, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False, server_default="0"),
     Index("ledger_run", "run"),
     Index("ledger_source", "source"),
     Index("ledger_day", "day"),

@@ -244,7 +244,7 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert len(runs) == 2  # what was gleaned was a batch of its own
     assert requested(instance, by_batch) == []
     (materialised,) = runs[-1].asset_materializations_for_node("extractions")
-    assert materialised.metadata["answers_cost_usd"].value == pytest.approx(2 * 0.0000111)
+    assert materialised.metadata["answers_cost_usd"].value == pytest.approx(2 * 0.0000135)
     assert accepted(Home(by_batch.home), "notes") is not None
     assert len(loopback.batches.asked()) == 2
 

@@ -35,3 +35,7 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         ("embed", "small", 0.5),
         ("extract", "gpt", 1.25),
     ]
+    ledger.add(Entry("run", "extract", "more", "gpt", 1, 0, 900, 600, 20, 0.1, cache_write_tokens=250))
+    code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
+    (total,) = [line for line in output.splitlines() if "total" in line]
+    assert [cell.strip() for cell in total.split("│")[2:-2]] == ["6", "1", "2,400", "600", "250", "40"]

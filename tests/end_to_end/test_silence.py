@@ -75,6 +75,7 @@ LOSSES: Mapping[str, Files] = {
     "answer cut off": files(", CUT-OFF"),
     "round failed": files(", NO-ROUND"),
     "row of an answer unusable": files(", BAD-ROW"),
+    "answer without a row": files(alder="the coil is heated until it melts, and the wood burns"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "text refused by the embedder": files(alder="UNEMBEDDED: Marta Lindqvist repaired the gauge at Station Alder."),

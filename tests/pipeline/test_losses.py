@@ -48,6 +48,10 @@ WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 15
             ["chunks: 2 failed, 1 truncated, 1 without the last round of 8 (wiki)"],
         ),
         ([PARSED], ["rows of answers: 312 rejected of 5,204 (wiki)"]),
+        (
+            [version("parsed", 20, reason={"answer without a row": 3, "name of more than 256 characters": 1})],
+            ["answers: 3 without a row of 20 (wiki)"],
+        ),
         ([WORDS], ["words of files: 31 lost words of 1,500 (wiki)"]),
     ],
 )

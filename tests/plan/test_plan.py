@@ -1,6 +1,7 @@
 """The plan, compared with what a loopback server then bills."""
 
 import io
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.plan.sources import DocumentChanges, SourcePlan, compare
 from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -71,6 +74,47 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     again = make_plan(paid)
     assert (again.sources[0].chunks_new, again.sources[0].chunks_stored, again.total.high) == (0, 8, 0.0)
     assert again.sources[0].documents == DocumentChanges(unchanged=8)
+
+
+def test_reads_and_writes_of_the_cache_are_in_the_price_and_reasoning_is_in_the_first_estimate(
+    paid: Settings, loopback: Loopback
+) -> None:
+    loopback.marks, loopback.count = "taken", load_tokenizer("o200k_base").count
+    quiet, loud = (
+        paid.changed(llm=llm | {"model": "gpt-6-luna", "extra_body": {"reasoning_effort": effort}})
+        for llm in [paid.llm.model_dump(exclude_none=True)]
+        for effort in ("none", "medium")
+    )
+    write_source(quiet, "notes", texts(0, 8))
+    plan, reasoning = make_plan(quiet), make_plan(loud)
+    outputs = [one.steps["extraction"].output_tokens for one in (plan, reasoning)]
+    assert outputs[0] is not None
+    assert outputs[1] == outputs[0].times(Estimate(2, 1.2, 4))
+
+    build(quiet)
+
+    spent = Ledger(Home(paid.home).ledger).by_purpose()["extract"]
+    assert 0.4 < spent.cached_input_tokens / spent.input_tokens < 0.9
+    assert spent.cost_usd == pytest.approx(price_of(quiet.llm).of(*billed(spent)))
+    extraction = plan.steps["extraction"]
+    assert extraction.cost.low <= spent.cost_usd <= extraction.cost.high
+    assert extraction.cost_by_batch == pytest.approx(extraction.cost.times(0.5))
+    write_source(quiet, "notes", texts(0, 16))
+    again = make_plan(quiet)
+    assert again.history
+    assert again.steps["extraction"].cost.expected == pytest.approx(spent.cost_usd, rel=0.15)
+
+
+def billed(entry: Entry) -> tuple[int, ...]:
+    return entry.input_tokens, entry.output_tokens, entry.cached_input_tokens, entry.cache_write_tokens
+
+
+def test_instructions_that_are_too_short_for_any_cache_are_told(paid: Settings, tmp_path: Path) -> None:
+    write_source(paid, "notes", texts(0, 1))
+    assert not [line for line in make_plan(paid).warnings if "instructions" in line]
+    short = edited(paid, tmp_path / "prompts", extraction_system="Find $entity_types, in $language.")
+    (told,) = [line for line in make_plan(short).warnings if "instructions" in line]
+    assert re.search(r"have 210 tokens, and OpenAI caches none of fewer than 1,024; add examples", told)
 
 
 @pytest.mark.long  # a whole run

@@ -20,6 +20,7 @@ from lightrag_dagster.spending.prices import FREE, Price, price_of
         ("text-embedding-3-small", Price(0.02, 0.02, 0.0)),
         ("gpt-4o", Price(2.5, 1.25, 10.0)),
         ("llama3.3", Price(0, 0, 0, known=False)),
+        ("gpt-6-luna", Price(0.1, 0.01, 0.5, cache_write=0.125)),
         ("mine", Price(1.0, 1.0, 2.0)),
         ("vendor/mine-2025-01-02", Price(1.0, 1.0, 2.0)),
     ],
@@ -47,6 +48,28 @@ def test_the_users_price_wins_and_offline_is_free() -> None:
     assert price_of(LLMSettings(provider="offline", model="gpt-4o", prices=own)) == FREE
 
 
+@pytest.mark.parametrize(
+    ("model", "tier", "batch", "wanted"),
+    [
+        ("gpt-6-luna", "flex", False, Price(0.05, 0.005, 0.25, cache_write=0.0625)),
+        ("gpt-6-luna", "priority", False, Price(0.2, 0.02, 1.0, cache_write=0.25)),
+        ("gpt-6-luna", None, True, Price(0.05, 0.005, 0.25, cache_write=0.0625)),
+        ("gpt-6-luna", "priority", True, Price(0.05, 0.005, 0.25, cache_write=0.0625)),
+        ("gpt-4o-mini", None, True, Price(0.075, 0.075, 0.3)),  # batches of which get no discount for the cache
+        ("o1-mini", None, True, Price(0.55, 0.275, 2.2)),  # of which no price by batch is published
+        ("mine", "flex", False, Price(1.0, 0.5, 2.0, cache_write=1.5)),
+        ("mine", None, True, Price(0.5, 0.25, 1.0, cache_write=0.75)),
+    ],
+)
+def test_a_service_tier_and_a_batch_have_their_own_price(
+    model: str, tier: str | None, batch: bool, wanted: Price
+) -> None:
+    own = {"mine": PriceSettings(input=1.0, cached_input=0.5, cache_write=1.5, output=2.0)}
+    body = {"service_tier": tier} if tier else {}
+    settings = LLMSettings(provider="openai", model=model, prices=own, extra_body=body)
+    assert price_of(settings, batch=batch) == wanted
+
+
 def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that fetches newer prices would open a socket."""
 
@@ -59,5 +82,7 @@ def test_no_price_is_looked_up_in_the_network(monkeypatch: pytest.MonkeyPatch) -
     assert threading.active_count() == threads
 
 
-def test_cached_tokens_are_among_the_input_tokens() -> None:
+def test_cached_and_written_tokens_are_among_the_input_tokens() -> None:
+    with_writes = Price(2.0, 0.5, 8.0, cache_write=2.5)
+    assert with_writes.of(1_000_000, 500_000, 400_000, 200_000) == pytest.approx(0.8 + 0.2 + 0.5 + 4.0)
     assert Price(2.0, 0.5, 8.0).of(1_000_000, 500_000, 400_000) == pytest.approx(1.2 + 0.2 + 4.0)

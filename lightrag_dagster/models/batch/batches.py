@@ -18,7 +18,7 @@ from lightrag_dagster.models.openai_errors import FailedCallError
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.spending.prices import BATCH_SHARE, price_of
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import using_batches
@@ -40,7 +40,7 @@ class Batches:
         self.responses = responses
         self.host = provider.target.host
         self.path = provider.path
-        self.price = price_of(settings)
+        self.price = price_of(settings, batch=True)
         self._provider = provider
 
     def at_this_host(self, *states: str) -> list[Batch]:
@@ -142,8 +142,7 @@ class Batches:
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    tokens = (outcome.input_tokens, outcome.output_tokens, outcome.cached_input_tokens)
-                    answers[key] = replace(outcome, cost_usd=BATCH_SHARE * self.price.of(*tokens))
+                    answers[key] = replace(outcome, cost_usd=self.price.of(*outcome.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.

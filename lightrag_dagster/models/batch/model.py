@@ -10,11 +10,10 @@ from lightrag_dagster.models.batch.jsonl import request_line
 from lightrag_dagster.models.batch.ledger import OPEN, Batch, WaitingExtraction
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.identities import openai_chat_identity
-from lightrag_dagster.models.openai_chat import request_body
+from lightrag_dagster.models.openai_chat import marked_by_batch, request_body
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.spending.prices import BATCH_SHARE
 from lightrag_dagster.storage.files.atomic import replacing
 from lightrag_dagster.storage.home import Home
 
@@ -89,13 +88,14 @@ class BatchedChatModel:
         """Add a request to the new batch, unless it may exceed the budget."""
         tokens, settings = rough_tokens(request), self._batches.settings
         limit = request.max_output_tokens or settings.max_output_tokens
-        worst = BATCH_SHARE * self._batches.price.of(tokens, limit)
+        worst = self._batches.price.of(tokens, limit, cache_write_tokens=tokens)
         exceeded = [limit for limit in self._limits if limit.spent + worst > limit.usd]
         if exceeded:
             self._refused = exceeded[0].exceeded(worst)
             return
         self._limits = [limit._replace(spent=limit.spent + worst) for limit in self._limits]
-        line = request_line(key, self._batches.path, request_body(settings, request))
+        marked = marked_by_batch(self._batches.host, settings.model)
+        line = request_line(key, self._batches.path, request_body(settings, request, marked=marked))
         quota = settings.enqueued_tokens
         if (
             self._new.requests == MAX_REQUESTS

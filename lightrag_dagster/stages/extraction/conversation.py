@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
 from lightrag_dagster.readers import language_name
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.loops import repeats_itself
 from lightrag_dagster.stages.extraction.parsing import MOST_ROWS, Records, merge_rounds, parse_response
 from lightrag_dagster.stages.prompts import Prompts
@@ -38,6 +40,11 @@ class Extractor:
     longer_outputs: Sequence[int] = ()
     by_rules: bool = False
 
+    @cached_property
+    def echoes(self) -> Echoes | None:
+        """Texts of the prompts that answers may repeat; rules read none."""
+        return None if self.by_rules else Echoes.of(self.prompts)
+
     def prompts_in(self, language: str | None) -> Prompts:
         """Return the prompts for answers in a language, given by its code; for None those of the settings."""
         return self.prompts.in_language(language_name(language))
@@ -46,8 +53,9 @@ class Extractor:
         self, content: str, heading: str | None, context: str | None, language: str | None
     ) -> ChatRequest:
         """Return the first question about a chunk, given the code of the language in which it is to be answered."""
-        prompts, answer_format = self.prompts_in(language), self.settings.answer_format
-        request = extraction_request(prompts, content, heading, context, answer_format)
+        prompts, settings = self.prompts_in(language), self.settings
+        gleans = settings.gleaning > 0
+        request = extraction_request(prompts, content, heading, context, settings.answer_format, gleans=gleans)
         return replace(request, language=language) if self.by_rules else request
 
 
@@ -98,7 +106,9 @@ class Conversation:
         if not found[0].usable:
             raise PermanentProviderError(self._unusable(found[0]))
         self.answered = True
-        for number in range(self.extractor.settings.gleaning):
+        # Some models say at first of a chunk full of names that nothing is there.
+        empty = found[0].is_empty and len(self.bought) == 1 and any(map(str.isalpha, self.passage))
+        for number in range(max(self.extractor.settings.gleaning, empty and not self.extractor.by_rules)):
             if self.ended:
                 break
             request = gleaning_request(request, self.rounds[-1].text, self.extractor.prompts_in(self.language))
@@ -133,9 +143,10 @@ class Conversation:
                 break  # a model refuses a limit above its own; keep its answer below that
             self.bought.append(answer)
             cut, before = answer.finish_reason == "length", found[1] if found else None
-            rules = self.extractor.by_rules
+            rules, echoes = self.extractor.by_rules, self.extractor.echoes
             most = None if rules else MOST_ROWS
-            found = answer, parse_response(answer.text, truncated=cut, passage=self.passage, most_rows=most)
+            read = partial(parse_response, truncated=cut, most_rows=most, echoes=echoes)
+            found = answer, read(answer.text, passage=self.passage)
             if not (rules or found[1].complete) and repeats_itself(answer.text):
                 self.ended = "repeats itself"
             elif cut and before and found[1].adds_nothing_to(before):

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import name_key
-from lightrag_dagster.schemas import ENTITY_MENTIONS, PARSED, RELATION_MENTIONS
+from lightrag_dagster.schemas import ENTITY_MENTIONS, NO_ROW, PARSED, RELATION_MENTIONS
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.parsing import (
-    MOST_ROWS,
     EntityRecord,
     Records,
     RelationRecord,
@@ -37,9 +37,12 @@ class Mentions(NamedTuple):
     parsed: pa.Table
 
 
-def parse_extractions(extractions: pa.Table, passages: pa.Table | None = None) -> Mentions:
+def parse_extractions(
+    extractions: pa.Table, passages: pa.Table | None = None, echoes: Echoes | None = None
+) -> Mentions:
     """Parse every extraction that did not fail (EXTRACTIONS); `passages` has `chunk_id` and `content` of their chunks.
 
+    Answers of a language model are also compared with the `echoes` of its prompt.
     `mention_index` is the position among the chunk's entities, or among its relations, after all its rounds have been
     merged; both count from 0. Rows keep the order of the extractions. In a truncated extraction, an answer without a
     completion marker keeps only its complete lines.
@@ -47,7 +50,7 @@ def parse_extractions(extractions: pa.Table, passages: pa.Table | None = None) -
     texts = dict(zip(*passages.to_pydict().values(), strict=True)) if passages else {}
     made = [[schema.empty_table()] for schema in (ENTITY_MENTIONS, RELATION_MENTIONS, PARSED)]
     for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
-        merged = _merged(batch, texts)
+        merged = _merged(batch, texts, echoes)
         made[0].append(_mentions(batch, [records.entities for records in merged], ENTITY_MENTIONS))
         made[1].append(_mentions(batch, [records.relations for records in merged], RELATION_MENTIONS))
         made[2].append(_parsed(batch, merged))
@@ -70,13 +73,13 @@ def _is_parsed(extractions: pa.Table) -> pa.ChunkedArray:
     return pc.is_in(extractions["status"], pa.array(["ok", "truncated"]))
 
 
-def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str]) -> list[Records]:
+def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str], echoes: Echoes | None = None) -> list[Records]:
     """Return the records of each extraction; `texts` are those of chunks by their ids, where they are known."""
     found = []
     columns = (extractions[name].to_pylist() for name in ("chunk_id", "model", "status", "responses"))
     for chunk, model, status, answers in zip(*columns, strict=True):
-        most = None if model.startswith(_OF_RULES) else MOST_ROWS
-        read = partial(parse_response, truncated=status == "truncated", passage=texts.get(chunk, ""), most_rows=most)
+        rules = {"most_rows": None} if model.startswith(_OF_RULES) else {"echoes": echoes}
+        read = partial(parse_response, truncated=status == "truncated", passage=texts.get(chunk, ""), **rules)
         found.append(_without_loops(merge_rounds(list(map(read, answers)))))
     return found
 
@@ -95,7 +98,10 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
     columns["rejected_rows"] = [len(records.rejected) for records in merged]
     # The first in the answers among equally frequent reasons.
     most = [Counter(records.rejected).most_common(1) for records in merged]
-    columns["reason"] = [one[0][0] if one else None for one in most]
+    columns["reason"] = [
+        one[0][0] if one else NO_ROW if records.is_empty and not model.startswith(_OF_RULES) else None
+        for one, records, model in zip(most, merged, extractions["model"].to_pylist(), strict=True)
+    ]
     return pa.table(columns, schema=PARSED)
 
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
 
 from lightrag_dagster.core.text.names import unescaped
 from lightrag_dagster.stages.extraction import rejections
 from lightrag_dagster.stages.extraction.delimiters import END, FIELD, TAG, mark
+from lightrag_dagster.stages.extraction.echoes import Echoes, Record
 from lightrag_dagster.stages.extraction.foreign_tags import with_our_tags
 from lightrag_dagster.stages.extraction.json_answers import read_json
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
@@ -15,8 +15,6 @@ from lightrag_dagster.stages.extraction.rejections import Rejected
 from lightrag_dagster.stages.extraction.tuple_rows import Row, read_rows
 
 __all__ = ["MOST_ROWS", "EntityRecord", "Records", "RelationRecord", "merge_rounds", "parse_response"]
-
-Record = TypeVar("Record", EntityRecord, RelationRecord)
 
 MOST_ROWS = 400
 """Records that one answer of a language model may have: four times as many as the prompt allows."""
@@ -36,7 +34,12 @@ _STEM = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]{2}|[^\W\d_]{4}")
 
 
 def parse_response(
-    text: str, *, truncated: bool = False, passage: str = "", most_rows: int | None = MOST_ROWS
+    text: str,
+    *,
+    truncated: bool = False,
+    passage: str = "",
+    echoes: Echoes | None = None,
+    most_rows: int | None = MOST_ROWS,
 ) -> Records:
     """Return the records of one answer; none for other text. Never raises.
 
@@ -45,7 +48,8 @@ def parse_response(
     section. `complete` is set if there was a marker, or complete JSON. In a `truncated` answer without a marker the
     last row or item is left out, unless a line break ends it. Equal records count once, and those beyond `most_rows`
     are rejected. `rejected` has the reason of each row that is meant as a record and yields none; see
-    `rejections`. `passage` is the text of the chunk, empty if it is not known.
+    `rejections`. `passage` is the text of the chunk, empty if it is not known; where it is, `echoes` of the prompt are
+    rejected too.
     """
     long, text = len(text) > _MOST_CHARACTERS, text[:_MOST_CHARACTERS]
     truncated |= long
@@ -67,6 +71,9 @@ def parse_response(
             entities, relations, rejected = found.entities, found.relations, list(found.rejected)
             complete |= found.whole
     entities, relations = list(dict.fromkeys(entities)), list(dict.fromkeys(relations))
+    if echoes and passage:
+        (entities, repeated), (relations, others) = echoes.divide(entities, passage), echoes.divide(relations, passage)
+        rejected += repeated + others
     kept = len(entities) + len(relations) if most_rows is None else most_rows
     rejected += [rejections.TOO_MANY] * (len(entities) + len(relations) - kept) + [rejections.TOO_LONG] * long
     kept_entities, kept_relations = entities[:kept], relations[: max(0, kept - len(entities))]

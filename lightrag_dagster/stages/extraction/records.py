@@ -81,9 +81,14 @@ class Records:
         return bool(known) and known >= {*self.entities, *self.relations}
 
     @property
+    def is_empty(self) -> bool:
+        """True for an answer that says, without any row, that there is nothing."""
+        return self.complete and not (self.entities or self.relations or self.rejected)
+
+    @property
     def usable(self) -> bool:
         """True for an answer with a record, and for a complete one without rejected rows."""
-        return bool(self.entities or self.relations or (self.complete and not self.rejected))
+        return bool(self.entities or self.relations or self.is_empty)
 
 
 def make_entity(name: str, kind: str, description: str) -> EntityRecord | Rejected | None:

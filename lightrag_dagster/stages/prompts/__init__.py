@@ -2,9 +2,11 @@
 
 A file holds only instructions; `requests` adds the data (passage, descriptions, question, context) after them, so
 that a replaced file cannot break the frame that fences data off. Values that settings give are `$name` placeholders
-of `string.Template`; a literal dollar sign is written `$$`.
+of `string.Template`; a literal dollar sign is written `$$`. Front matter, a line `echoes:` between two lines `---`,
+names what its examples speak of, so that a row which repeats them can be told from one about the passage.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +23,7 @@ Group = Literal[
     "extraction", "summary", "keywords", "relevance", "hops", "answer", "judge", "description", "resolve", "draft"
 ]
 
+_FRONT_MATTER = re.compile(r"\A---\s*\nechoes:(?P<echoes>.*)\n---\s*\n")
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
         "extraction_system": frozenset({"entity_types", "language"}),
@@ -43,10 +46,14 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
 
 @dataclass(frozen=True)
 class Prompts:
-    """The prompts in force, by name (that of the file, without `.md`), and the language of a model's texts."""
+    """The prompts in force, by name (that of the file, without `.md`), and the language of a model's texts.
+
+    `echoes` are the names, or words of them, in the examples of the prompts.
+    """
 
     texts: Mapping[str, str]
     language: str
+    echoes: tuple[str, ...] = ()
 
     def render(self, name: str, **values: object) -> str:
         """Return a prompt with its placeholders filled in; `language` always is."""
@@ -73,7 +80,9 @@ def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
     files = {name: package / f"{name}.md" for name in expected}
     if folder is not None:
         files |= _replacements(folder, expected)
-    return Prompts({name: _read(file, expected[name]) for name, file in files.items()}, language)
+    read = {name: _read(file, expected[name]) for name, file in files.items()}
+    echoes = {name: None for _, names in read.values() for name in names}
+    return Prompts({name: text for name, (text, _) in read.items()}, language, tuple(echoes))
 
 
 def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Path]:
@@ -92,13 +101,17 @@ def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Pat
     return found
 
 
-def _read(file: Path, expected: frozenset[str]) -> str:
+def _read(file: Path, expected: frozenset[str]) -> tuple[str, list[str]]:
+    """Return the text of a prompt, and the names in its front matter."""
     try:
         text = file.read_text(encoding="utf-8-sig").strip()
     except OSError as error:
         raise SettingsError(f"prompt {file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"prompt {file} is not UTF-8; save it as UTF-8") from error
+    head = _FRONT_MATTER.match(text)
+    echoes = list(filter(None, map(str.strip, head["echoes"].split(",")))) if head else []
+    text = text[head.end() :].strip() if head else text
     template = Template(text)
     if not template.is_valid():
         raise SettingsError(f"prompt {file} has a lone $; write $$ for a dollar sign")
@@ -108,4 +121,4 @@ def _read(file: Path, expected: frozenset[str]) -> str:
         raise SettingsError(f"prompt {file} uses ${unknown[0]}, which nothing fills in; placeholders here: {allowed}")
     if missing := sorted(expected - used):
         raise SettingsError(f"prompt {file} lacks the placeholder ${missing[0]}; add it")
-    return text
+    return text, echoes

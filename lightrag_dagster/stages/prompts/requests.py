@@ -51,10 +51,13 @@ def extraction_request(
     heading: str | None,
     context: str | None = None,
     answer_format: AnswerFormat = "rows",
+    *,
+    gleans: bool = False,
 ) -> ChatRequest:
     """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`).
 
-    `context`, if there is one, is given instead: it has the headings, and the header of the chunk's table.
+    `context`, if there is one, is given instead: it has the headings, and the header of the chunk's table. With
+    `gleans`, further questions about the chunk begin with this one.
     """
     system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
     if answer_format != "rows":
@@ -67,7 +70,7 @@ def extraction_request(
     parts.append(fence(content))
     return ChatRequest(
         "extract",
-        (Message("system", system), Message("user", "\n\n".join(parts))),
+        (Message("system", system, begins_others=True), Message("user", "\n\n".join(parts), begins_others=gleans)),
         json_answer=answer_format != "rows",
         answer_schema=_ANSWER_SCHEMA if answer_format == "json_schema" else None,
     )

@@ -38,6 +38,7 @@ RESPONSES = keyed_table(
     Column("output_tokens", BigInteger, nullable=False),
     Column("cached_input_tokens", BigInteger, nullable=False),
     Column("cost_usd", Double, nullable=False),
+    Column("cache_write_tokens", BigInteger, nullable=False, server_default="0"),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
-from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
@@ -159,7 +159,7 @@ def _rejected_too_many(tables: SourceTables, parsed: TableVersion, most: float) 
     whole, new = AnswerRows.of(parsed.sums), AnswerRows() if has_answers else AnswerRows.of(parsed.new_sums)
     if whole.share <= most or new.share <= most:
         return None
-    reasons = parsed.counts["reason"]
+    reasons = {reason: rows for reason, rows in parsed.counts["reason"].items() if reason != NO_ROW}
     since = f", {new.rejected:,} of {new.rows:,} since it was last accepted" if new != whole else ""
     return (
         f"{whole.rejected:,} of {whole.rows:,} rows of the answers about source {source!r} could not be used "

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lightrag_dagster.offline.extractor import find_names
 from lightrag_dagster.offline.recognised import NameSpan
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
 from lightrag_dagster.settings import ExtractionSettings
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
 from lightrag_dagster.stages.prompts import Prompts
@@ -154,6 +156,14 @@ def mentions() -> dict[str, Any]:
         answer = {"source": "notes", "chunk_id": "chunk-1", "responses": responses, "status": status}
         parsed = parse_extractions(rows(EXTRACTIONS, [answer]))
         found[name] = {table: one.to_pylist() for table, one in parsed._asdict().items()}
+    example = "relation<|#|>Zorbel<|#|>Levels<|#|>reading<|#|>Zorbel reads levels.\n"
+    definition = "entity<|#|>Oslo<|#|>place<|#|>Oslo is a place where people live together.\n"
+    answer = {"source": "notes", "chunk_id": "chunk-1", "responses": [example + definition + ROWS], "status": "ok"}
+    texts = dict(_PROMPTS.texts) | {"entity_types": "- place: a place where people live together"}
+    passages = pa.table({"chunk_id": ["chunk-1"], "content": ["Levels of Oslo."]})
+    echoes = Echoes.of(replace(_PROMPTS, texts=texts, echoes=("Zorbel",)))
+    parsed = parse_extractions(rows(EXTRACTIONS, [answer | {"model": "m"}]), passages, echoes)
+    found["echoes of the prompt"] = {table: one.to_pylist() for table, one in parsed._asdict().items()}
     return found
 
 

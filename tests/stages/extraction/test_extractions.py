@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from lightrag_dagster.errors import (
     ProviderAccessError,
     TransientProviderError,
 )
-from lightrag_dagster.models.cached import StoredChatModel
+from lightrag_dagster.models.cached import StoredChatModel, response_key
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction import conversation
@@ -149,7 +150,7 @@ def test_the_language_of_a_chunk_is_named_in_every_round_and_in_its_key(code: st
 
 
 def test_each_distinct_chunk_is_asked_once_in_canonical_order_and_rows_are_sorted() -> None:
-    model = ScriptedChatModel(lambda request: DONE)
+    model = ScriptedChatModel(lambda request: entity("A"))
     table = chunks("b", "a", "b", "c", "a")
     rows = run(table.take([4, 3, 2, 1, 0]), model, concurrency=1, gleaning=0)
     assert [asked_for(request) for request in model.requests] == ["b", "a", "c"]
@@ -273,6 +274,46 @@ def test_an_unusable_answer_is_asked_for_once_more(answers: list[str], status: s
     assert model.requests[0].messages == model.requests[1].messages
     assert row["input_tokens"] == 20
     assert (row["error"] is not None) is (status == "failed")
+
+
+@pytest.mark.parametrize(
+    ("passage", "answers", "gleaning", "responses"),
+    [
+        ("Ants.", [DONE, entity("Ants")], 0, [DONE, entity("Ants")]),
+        ("Ants.", [DONE, DONE], 0, [DONE, DONE]),
+        ("Ants.", [DONE, DONE], 1, [DONE, DONE]),
+        ("Ants.", [entity("Ants")], 0, [entity("Ants")]),
+        ("- 12 -", [DONE], 0, [DONE]),
+    ],
+)
+def test_a_chunk_of_which_nothing_is_said_is_asked_about_once_more(
+    passage: str, answers: list[str], gleaning: int, responses: list[str]
+) -> None:
+    model = ScriptedChatModel(by_round(*answers))
+    row = run(chunks(passage), model, gleaning=gleaning).to_pylist()[0]
+    assert (row["status"], row["error"], row["responses"]) == ("ok", None, responses)
+    assert len(model.requests) == len(responses)
+
+
+def test_an_answer_that_is_an_echo_of_the_prompt_is_asked_for_once_more() -> None:
+    echo = entity("Ida Vashbrake", "Ida Vashbrake chairs the Pelmarrow Water Board.") + DONE
+    model = ScriptedChatModel(lambda request: entity("Ants") if request.attempt else echo)
+    row = run(chunks("Ants."), model, gleaning=0).to_pylist()[0]
+    assert (row["status"], row["responses"]) == ("ok", [entity("Ants")])
+    row = run(chunks("Ants."), ScriptedChatModel(lambda request: echo), gleaning=0).to_pylist()[0]
+    assert (row["status"], "repeats an example of the prompt" in row["error"]) == ("failed", True)
+
+
+@pytest.mark.parametrize(("gleaning", "marked"), [(0, ["system"]), (1, ["system", "user"])])
+def test_what_other_questions_begin_with_is_told_the_provider_and_is_no_part_of_the_key(
+    gleaning: int, marked: list[str]
+) -> None:
+    model = ScriptedChatModel(lambda request: entity("A"))
+    run(chunks("Text."), model, gleaning=gleaning)
+    for request in model.requests:
+        assert [one.role for one in request.messages if one.begins_others] == marked
+        plain = replace(request, messages=tuple(replace(one, begins_others=False) for one in request.messages))
+        assert response_key("m", request) == response_key("m", plain)
 
 
 def test_an_answer_whose_rows_are_all_rejected_fails_for_good_and_says_why() -> None:

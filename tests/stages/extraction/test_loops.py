@@ -9,7 +9,7 @@ from lightrag_dagster.stages.extraction.loops import repeats_itself
 from tests.models.models import ScriptedChatModel
 from tests.stages.extraction.test_extractions import DONE, chunks, entity, run
 
-ROW = "relation<|#|>Person A<|#|>Company B<|#|>leadership<|#|>Person A leads Company B.\n"
+ROW = "relation<|#|>Alice<|#|>Acme<|#|>leadership<|#|>Alice leads Acme.\n"
 ITEM = '{"name": "Ida Wren", "type": "Person", "description": "She leads the crew of the bridge."}'
 ROWS = "".join(entity(f"Name {number * 7919}", f"It is number {number} of all.") for number in range(12))
 
@@ -88,7 +88,7 @@ def test_more_tokens_that_bring_rows_are_asked_for() -> None:
 
 
 def test_a_loop_without_a_row_fails_after_one_call() -> None:
-    model = ScriptedChatModel(lambda request: ChatResponse("entity<|#|>Person A leads.\n" * 200, "length"))
+    model = ScriptedChatModel(lambda request: ChatResponse("entity<|#|>Alice leads.\n" * 200, "length"))
     (row,) = run(chunks("Text."), model, longer_outputs=(200, 400)).to_pylist()
     assert (row["status"], len(model.requests)) == ("failed", 1)
     assert row["error"] == (

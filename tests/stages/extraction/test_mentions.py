@@ -4,7 +4,9 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.schemas import ENTITY_MENTIONS, EXTRACTIONS, PARSED, RELATION_MENTIONS
+from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.mentions import parse_extractions, unreadable_chunks
+from lightrag_dagster.stages.prompts import load_prompts
 
 FIRST = """\
 entity<|#|>Alice<|#|>Person<|#|>An engineer.
@@ -81,6 +83,7 @@ def test_nothing_yields_empty_tables() -> None:
         assert relations.equals(RELATION_MENTIONS.empty_table())
 
 
+ECHO = "entity<|#|>Person A<|#|>Person<|#|>Person A leads Company B.\n"
 GARBAGE = "entity<|#|>\nrelation<|#|>A<|#|>\nrelation<|#|>B<|#|>\n<|COMPLETE"
 
 
@@ -109,6 +112,26 @@ def test_a_row_counts_what_became_of_each_extraction() -> None:
         assert sum(made.parsed[counted].to_pylist()) == mentions.num_rows
     assert unreadable_chunks(table).to_pylist() == ["c3", "c7"]
     assert unreadable_chunks(table.slice(0, 0)).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("model", "answers", "passage", "found"),
+    [
+        ("m", [ECHO + FIRST], "Acme makes anvils.", (2, 1, "row that repeats an example of the prompt")),
+        ("m", [ECHO], "Acme makes anvils.", (0, 1, "row that repeats an example of the prompt")),
+        ("m", [ECHO], "Person A leads Company B.", (1, 0, None)),
+        ("m", ["<|COMPLETE|>", '{"entities": [], "relationships": []}'], "Acme.", (0, 0, "answer without a row")),
+        ("offline/rules-8", ["<|COMPLETE|>"], "Acme.", (0, 0, None)),
+        ("offline/rules-8", [ECHO], "Acme.", (1, 0, None)),
+    ],
+)
+def test_answers_of_a_model_that_repeat_the_prompt_or_say_nothing_are_counted(
+    model: str, answers: list[str], passage: str, found: tuple[int, int, str | None]
+) -> None:
+    rows, passages = extractions(("c1", "ok", answers)), pa.table({"chunk_id": ["c1"], "content": [passage]})
+    rows = rows.set_column(rows.schema.get_field_index("model"), rows.schema.field("model"), [[model]])
+    parsed = parse_extractions(rows, passages, Echoes.of(load_prompts(None))).parsed.to_pylist()[0]
+    assert (parsed["entities"], parsed["rejected_rows"], parsed["reason"]) == found
 
 
 def test_many_chunks_keep_their_order() -> None:

@@ -48,6 +48,16 @@ def test_line_ends_byte_order_mark_and_outer_blanks_do_not_matter(tmp_path: Path
     assert load_prompts(tmp_path).texts["entity_types"] == "- Ship\n- Port"
 
 
+def test_front_matter_names_the_examples_and_is_no_part_of_a_prompt(tmp_path: Path) -> None:
+    assert "Vashbrake" in load_prompts(None).echoes
+    text = "$entity_types in $language"
+    (tmp_path / "extraction_system.md").write_text(f"---\nechoes: Zorbel Works, Vint\n---\n{text}\n")
+    found = load_prompts(tmp_path)
+    assert (found.texts["extraction_system"], found.echoes) == (text, ("Zorbel Works", "Vint"))
+    (tmp_path / "extraction_system.md").write_text(f"---\n{text}\n")
+    assert load_prompts(tmp_path).texts["extraction_system"] == f"---\n{text}"
+
+
 def test_two_dollars_are_one(tmp_path: Path) -> None:
     (tmp_path / "entity_types.md").write_text("- Price: more than $$5")
     assert load_prompts(tmp_path).render("entity_types") == "- Price: more than $5"

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.core.protocols import Message
+from lightrag_dagster.core.text.tokens import load_tokenizer
+from lightrag_dagster.settings.sections import AnswerFormat
 from lightrag_dagster.stages.prompts import load_prompts
 from lightrag_dagster.stages.prompts.fencing import fence, last_fenced
 from lightrag_dagster.stages.prompts.requests import (
@@ -26,6 +28,12 @@ def test_the_chunk_is_fenced_and_last(text: str) -> None:
     assert user.role == "user"
     assert user.content.endswith(fence(text))
     assert "\nSection: Part > Section\n" in user.content
+
+
+@pytest.mark.parametrize("answer_format", ["rows", "json_object"])
+def test_the_instructions_alone_are_long_enough_for_a_providers_cache(answer_format: AnswerFormat) -> None:
+    system = extraction_request(PROMPTS, "text", None, answer_format=answer_format).messages[0].content
+    assert load_tokenizer("o200k_base").count(system) >= 1_100
 
 
 def test_a_chunk_that_closes_its_fence_stays_inside() -> None:
