@@ -45,6 +45,7 @@ _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 _SENTENCE = re.compile(r"[^\W\d_]\S*\s+\S.*[.!?…:。！？؟।]|[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
+_ADDRESS = re.compile(r"\s*(?:https?://|www\.)")  # a reference, not the title of another page
 _ITEMS = {"li", "td", "dd"}
 _LEAST_OF_ITEM = 12  # letters
 _LEAST = 40  # letters of prose; CJK has more in each
@@ -54,8 +55,8 @@ _LEAST = 40  # letters of prose; CJK has more in each
 class PageLine:
     """The text between two line ends of a page.
 
-    `element` is the one whose line it begins, `linked` the number of letters in links. It is `apart` in a part that is
-    no content by its kind or role, and `named` in one that is none by its name.
+    `element` is the one whose line it begins, `linked` the number of letters in links, except addresses. It is `apart`
+    in a part that is no content by its kind or role, and `named` in one that is none by its name.
     """
 
     text: str
@@ -119,7 +120,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[PageLine]:
             text = element.tail
         if text and not invisible:
             texts.append(text)
-            linked += sum(map(str.isalnum, text)) if links else 0
+            linked += sum(map(str.isalnum, text)) if links and not _ADDRESS.match(text) else 0
     _set_apart(found, parts)
     return found
 
