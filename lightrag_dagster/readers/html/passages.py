@@ -56,7 +56,7 @@ class PageLine:
     """The text between two line ends of a page.
 
     `element` is the one whose line it begins, `linked` the number of letters in links, except addresses. It is `apart`
-    in a part that is no content by its kind or role, and `named` in one that is none by its name.
+    in a part beside the content by its kind or role, and `named` in one that is beside it by its name.
     """
 
     text: str
