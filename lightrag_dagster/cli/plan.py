@@ -13,18 +13,27 @@ from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
+from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.plan.sources import SourcePlan
 from lightrag_dagster.plan.steps import PlannedStep
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 
 
 def show_plan(console: Console, names: Sequence[str], *, backfill: bool, as_json: bool) -> None:
     """Print the work of a run, or a backfill, of some sources or of all; raises as `make_plan`."""
-    settings = load_settings()
-    refresh_upstream(settings)
+    refresh_upstream(configured := load_settings())
+    with as_todays(configured) as (settings, lost):
+        _show(console, settings, names, lost, backfill=backfill, as_json=as_json)
+
+
+def _show(
+    console: Console, settings: Settings, names: Sequence[str], lost: list[str], *, backfill: bool, as_json: bool
+) -> None:
+    """Print the plan of a home of today's layout, and what is `lost` when the run takes it over."""
     knowledge_base = backfill and not names
     plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
+    plan.warnings[:0] = [f"the run takes over this home: {one}" for one in lost]
     if as_json:
         print_json(plan.to_dict())
         return
@@ -79,9 +88,8 @@ def number(value: float) -> str:
 
 def _source_row(one: SourcePlan) -> tuple[str, ...]:
     documents = one.documents
-    changes = [f"{number(count)} {name}" for name, count in vars(documents).items() if count]
-    if not (documents.added or documents.changed or documents.removed):
-        changes = []
+    counts = {name.replace("_", " "): count for name, count in vars(documents).items() if count}
+    changes = [f"{number(count)} {name}" for name, count in counts.items()] if counts.keys() != {"unchanged"} else []
     chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
     what = "would be withheld" if one.problem else "\n".join(changes) or "unchanged"
     return (one.source, what, *map(number, chunks))

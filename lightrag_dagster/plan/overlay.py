@@ -6,15 +6,43 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.curation.rules import copy_decisions
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.home_format import is_todays, read, refresh
+from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
+from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.take_over import take_over
 from lightrag_dagster.storage.versions import TableVersion
+
+
+@contextmanager
+def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
+    """Give the settings of a home of this version's layout, and what is lost to people as it becomes one.
+
+    A home of another layout is taken over in a copy, as the next run does it; its databases stay where they are.
+
+    Raises:
+        StoreError: the home has a newer format or is damaged, or the disk refuses.
+    """
+    home = Home.of(settings)
+    home.files.take_over()
+    if is_todays(read(home)):
+        yield settings, []
+        return
+    with temporary_folder("lightrag-taken-over-") as folder:
+        copy = Home(folder)
+        _copy(home, copy, home.pins)
+        for path in home.root.glob("*.sqlite*"):
+            (folder / path.name).symlink_to(path)
+        yield settings.model_copy(update={"home": folder}), take_over(copy, COMMAND_SECONDS)
 
 
 @contextmanager
@@ -31,29 +59,36 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
     home = Home.of(recipes.settings)
     with temporary_folder("lightrag-plan-") as folder:
         copy = Home(folder)
-        _fetch(home)
-        try:
-            for pointer in (home.format, home.published, home.newest, home.held):
-                if pointer.exists():
-                    shutil.copy(pointer, copy.root)
-            for part in (home.root / "tables", home.root / "accepted", home.generations):
-                _link(part, copy.root / part.name)
-        except OSError as error:
-            raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
+        refresh(home)
+        _copy(home, copy)
         copy_decisions(home, copy)
         settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
         yield Recipes(settings, recipes.prompts)
 
 
+def _copy(home: Home, copy: Home, *more: Path) -> None:
+    """Give a new home the records, tables and generations of another; raises StoreError as `overlay`."""
+    _fetch(home)
+    try:
+        for pointer in (home.format, home.published, home.newest, home.held, *more):
+            if pointer.exists():
+                shutil.copy(pointer, copy.root)
+        for part in (home.root / "tables", home.root / "accepted", home.generations):
+            _link(part, copy.root / part.name)
+    except OSError as error:
+        raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
+
+
 def _fetch(home: Home) -> None:
     """Fetch what a build reads where it is missing: the current tables of every source, and the newest generation."""
-    refresh(home)
-    pointers = (path for name in ("current", "candidate") for path in home.root.glob(f"tables/*/*/{name}.json"))
-    records = [TableVersion.model_validate_json(path.read_bytes()) for path in pointers]
     tables = SourceTables(home)
-    home.files.open(path for one in records for path in tables.paths(one.table, one.source, one.version))
+    for path in (path for name in ("current", "candidate") for path in home.root.glob(f"tables/*/*/{name}.json")):
+        with suppress(ValidationError):  # of another layout; then the table is made again
+            one = TableVersion.model_validate_json(path.read_bytes())
+            tables.open(one.table, one.source, one.version)
     with suppress(StoreError):
-        generations.newest_generation(home)
+        if pointer := read_record(home.newest, Pointer, "ignore"):
+            generations.fetched(home, pointer.id)
 
 
 def _link(folder: Path, target: Path) -> None:

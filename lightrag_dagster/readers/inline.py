@@ -18,6 +18,7 @@ _CODE_OR_MARKED = re.compile(
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 _LETTERS_BEFORE = re.compile(r"[^\W\d_]+\Z")
 _LETTERS_AFTER = re.compile(r"[^\W\d_]+")
+_GENDERS = re.compile(r"innen|in\b")  # behind the star of `Leser*innen`, which is no mark
 
 
 def raised(before: str, text: str) -> str:
@@ -61,8 +62,11 @@ def _unmarked(found: re.Match[str]) -> str:
     text = found["text"]
     before = _LETTERS_BEFORE.search(found.string[max(0, found.start() - 64) : found.start()])
     after = _LETTERS_AFTER.match(found.string, found.end())
-    joined = _is_word(before, _LETTERS_AFTER.match(text)) or _is_word(_LETTERS_BEFORE.search(text), after)
-    return text if joined else found[0]
+    first, last = _LETTERS_AFTER.match(text), _LETTERS_BEFORE.search(text)
+    opens, ends = before and _GENDERS.match(text), last and _GENDERS.match(found.string, found.end())
+    if found["mark"] == "*" and (opens or ends) and not _LETTERS_AFTER.fullmatch(text):
+        return found[0]
+    return text if _is_word(before, first) or _is_word(last, after) else found[0]
 
 
 def _is_word(first: re.Match[str] | None, second: re.Match[str] | None) -> bool:

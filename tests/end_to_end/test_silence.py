@@ -46,7 +46,8 @@ class Row(NamedTuple):
 
 def rows(code: int) -> list[Row]:
     """Return the rows of faults that end with an exit code."""
-    table = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")][1:]
+    first, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## ")
+    table = [line for line in first.splitlines() if line.startswith("| ")][1:]
     found = [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in table]
     return [row for row in found if row.exit == str(code)]
 

@@ -3,6 +3,7 @@
 import io
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from rich.console import Console
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import BudgetExceededError
-from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.recipes import _REVISIONS, Recipes
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.plan import Plan, make_plan
 from lightrag_dagster.plan.sources import DocumentChanges, SourcePlan, compare
 from lightrag_dagster.plan.steps import PlannedStep
+from lightrag_dagster.readers.formats import FORMATS
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
@@ -198,6 +200,12 @@ def known(paid: Settings, loopback: Loopback) -> Settings:
     )
 
 
+def printed(plan: Plan) -> str:
+    shown = io.StringIO()
+    print_plan(Console(file=shown, width=80), plan)
+    return shown.getvalue()
+
+
 def edited(settings: Settings, folder: Path, **prompts: str) -> Settings:
     folder.mkdir(exist_ok=True)
     for name, text in prompts.items():
@@ -371,10 +379,31 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
 
 
 def test_documents_are_compared_by_path_and_content() -> None:
-    before = pa.table({"path": ["a", "b", "c"], "content_hash": ["1", "2", "3"]})
-    after = pa.table({"path": ["b", "c", "d"], "content_hash": ["2", "9", "1"]})
-    assert compare(before, after) == DocumentChanges(added=1, changed=1, removed=1, unchanged=1)
-    assert compare(None, after) == DocumentChanges(added=3, changed=0, removed=0)
+    before = pa.table({"path": ["a", "b", "c", "e"], "content_hash": [*"1234"], "digest": ["f", "g", "h", "i"]})
+    after = pa.table({"path": ["b", "c", "d", "e"], "content_hash": [*"2915"], "digest": ["g", "k", None, "i"]})
+    assert compare(before, after) == DocumentChanges(added=1, changed=1, read_otherwise=1, removed=1, unchanged=1)
+    assert compare(None, after) == DocumentChanges(added=4, changed=0, removed=0)
+
+
+def test_what_another_revision_reads_otherwise_is_told_and_all_that_is_paid_for(
+    known: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_source(known, "notes", {**texts(0, 3), "river.md": RIVER, "edited.md": OFFICE})
+    with monkeypatch.context() as older:
+        older.setitem(_REVISIONS, "raw_documents", 0)
+        read = FORMATS[".md"].read
+        older.setitem(FORMATS, ".md", replace(FORMATS[".md"], read=lambda data: read(data + b" As it was read once.")))
+        build(known)
+    asked(loopback)
+    (known.sources / "notes" / "edited.md").write_text(f"{OFFICE} Now.")
+    plan = make_plan(known)
+    (notes,) = plan.sources
+    assert notes.documents == DocumentChanges(changed=1, read_otherwise=1, unchanged=3)
+    assert (notes.chunks_new, notes.chunks_stored) == (2, 3)
+    assert "1 changed" in (shown := printed(plan))
+    assert "1 read otherwise" in shown
+    build(known)
+    assert plan.steps["extraction"].calls == Estimate.exactly(asked(loopback)["extract"]) == Estimate.exactly(2)
 
 
 @pytest.mark.long

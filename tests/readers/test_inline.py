@@ -37,6 +37,10 @@ def test_a_raised_number_stays_a_number(before: str, text: str, written: str) ->
         ("`**x**y` and ``**K**essing``", "`**x**y` and ``**K**essing``"),
         ("```\n**K**essing\n```\n**K**essing", "```\n**K**essing\n```\nKessing"),
         (r"\*\*K\*\*essing", r"\*\*K\*\*essing"),
+        ("Die Leser*innen und 450 Gäst*innen", "Die Leser*innen und 450 Gäst*innen"),
+        ("Kolleg*innen/Freund*innen von **Hydro**tec", "Kolleg*innen/Freund*innen von Hydrotec"),
+        ("*Für Leser*innen, *außen und Gäst*in", "*Für Leser*innen, *außen und Gäst*in"),
+        ("Berl*in* und *Wasser*innenraum", "Berlin und Wasserinnenraum"),
     ],
 )
 def test_a_word_has_no_marks_inside(markdown: str, written: str) -> None:

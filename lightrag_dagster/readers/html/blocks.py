@@ -27,6 +27,9 @@ def make_paragraphs(tree: lxml_html.HtmlElement) -> None:
     for inline in tree.iter("span", "font"):
         if any(block.tag in BLOCKS for block in inline.iterdescendants()):
             inline.tag = "div"
+    for item in tree.iter("li"):
+        if next(item.iterancestors("ul", "ol"), None) is None:  # else its text is glued to that of the next
+            item.tag = "div"
     _move_captions(tree)
     for block in list(tree.iter("div", *_FRAMES)):
         make_paragraph(block)

@@ -3,6 +3,7 @@
 from lxml import html as lxml_html
 
 from lightrag_dagster.readers.html.blocks import BLOCKS
+from lightrag_dagster.readers.html.sections import letters
 from lightrag_dagster.readers.inline import alternative_text, check_box, raised
 
 _LINES = ("p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "figcaption", "summary")
@@ -68,6 +69,9 @@ def _write_image(image: lxml_html.HtmlElement) -> None:
     text = alternative_text(image.get("alt") or "")
     if not text or (image.get("src") or "").startswith(("data:", "cid:")):
         return
+    around = (next(image.iterancestors(*tags), None) for tags in (_LINES, ("figure",)))
+    if any(letters(text) in letters(one.text_content()) for one in around if one is not None):
+        return  # it is the link or the caption beside it
     if _is_in_line(image) or (_is_alone(image) and " " in text):
         image.clear(keep_tail=True)
         image.tag, image.text = "span", f" {text} "

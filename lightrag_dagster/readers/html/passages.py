@@ -46,6 +46,7 @@ _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # From the first word on, possessive: a search would begin again at each letter of a line without an end.
 _SENTENCE = re.compile(r"[\W\d_]*+[^\W\d_]\S*+\s++\S.*[.!?…:。！？؟।]|.*[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
+_ADDRESS = re.compile(r"\s*(?:https?://|www\.)")  # a reference, not the title of another page
 _ITEMS = {"li", "td", "dd"}
 _LEAST_OF_ITEM = 12  # letters
 _LEAST = 40  # letters of prose; CJK has more in each
@@ -55,8 +56,8 @@ _LEAST = 40  # letters of prose; CJK has more in each
 class PageLine:
     """The text between two line ends of a page.
 
-    `element` is the one whose line it begins, `linked` the number of letters in links. It is `apart` in a part that is
-    no content by its kind or role, and `named` in one that is none by its name.
+    `element` is the one whose line it begins, `linked` the number of letters in links, except addresses. It is `apart`
+    in a part beside the content by its kind or role, and `named` in one that is beside it by its name.
     """
 
     text: str
@@ -120,7 +121,7 @@ def passages(tree: lxml_html.HtmlElement) -> list[PageLine]:
             text = element.tail
         if text and not invisible:
             texts.append(text)
-            linked += sum(map(str.isalnum, text)) if links else 0
+            linked += sum(map(str.isalnum, text)) if links and not _ADDRESS.match(text) else 0
     _set_apart(found, parts)
     return found
 

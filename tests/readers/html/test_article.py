@@ -105,6 +105,19 @@ def text_of(body: str) -> str:
             f"{WEIR}\n\n## Comments\n\n{KEEPER}",
             id="D7 a chapter",
         ),
+        pytest.param(
+            f"<p>{WEIR}</p><p>The rules of the weirs: <a href='https://weirs.org/rules-of-halden'>"
+            f"https://weirs.org/rules-of-halden</a></p><p>{KEEPER}</p><p>{GATE}</p><p>Tickets for the tour: "
+            "<a href='https://weirs.org/tour'>www.weirs.org/tour-of-all-weirs</a></p>",
+            f"{WEIR}\n\nThe rules of the weirs: https://weirs.org/rules-of-halden\n\n{KEEPER}\n\n{GATE}\n\n"
+            "Tickets for the tour: www.weirs.org/tour-of-all-weirs",
+            id="an address that is shown",
+        ),
+        pytest.param(
+            f"<p>{WEIR}</p><div><li>Name: <b>Hamm</b></li><li>Level: <b>70</b></li></div><p>{KEEPER}</p>",
+            f"{WEIR}\n\nName: **Hamm**\n\nLevel: **70**\n\n{KEEPER}",
+            id="items outside of a list",
+        ),
     ],
 )
 def test_what_is_in_the_text_is_kept(body: str, expected: str) -> None:

@@ -95,6 +95,12 @@ TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
         ),
         pytest.param("<p><img src=a.png alt='A map of weirs'></p>", "A map of weirs", id="alternative text alone"),
         pytest.param(
+            "<figure><p><img src=a.png alt='A map of weirs'></p><figcaption>A map of weirs</figcaption></figure><p>"
+            "<img src=b.png alt='The weirs'><span>The weirs of Halden are old.</span></p>",
+            "A map of weirs\n\nThe weirs of Halden are old.",
+            id="alternative text that is said beside it",
+        ),
+        pytest.param(
             "<p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>を読む。</p>", "漢字を読む。", id="ruby"
         ),
         pytest.param(
