@@ -10,7 +10,7 @@ from tenacity import RetryCallState
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import EmbeddingError, ProviderError
-from lightrag_dagster.models import openai_client, openai_embeddings
+from lightrag_dagster.models import openai_chat, openai_client, openai_embeddings
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
@@ -41,6 +41,8 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(openai_client, "_wait", wait)
     monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    monkeypatch.setattr(openai_chat._schemas, "known", {})
+    monkeypatch.setattr(openai_chat, "_probed", set())
     monkeypatch.setattr(EmbeddingSettings, "max_retries", 1)
     return asked
 
@@ -58,12 +60,15 @@ def test_a_provider_is_asked_and_understood(
     for reply in replies(exchange["reply"]):
         loopback.requests.clear()
         loopback.fault = lambda received, reply=reply: reply  # type: ignore[misc]
+        others = exchange.get("then", [])
+        loopback.script.extend([reply] * bool(others) + [one for other in others for one in replies(other["reply"])])
         heard: dict[str, Any] = {}
         error = asyncio.run(ask(body, heard))
         assert loopback.requests[0].path == recorded["base"] + (
             "/embeddings" if "input" in body else "/chat/completions"
         )
-        assert loopback.requests[0].body == body
+        asked = [body, *(request_of(recorded, other["request"]) for other in others)]
+        assert [received.body for received in loopback.requests[: len(asked)]] == asked
         assert set(body) <= set(recorded["takes"])
         understood = {name: means[name] for name in means if name not in ABOUT_ERRORS}
         assert {name: heard.get(name) for name in understood} == understood
