@@ -41,6 +41,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(openai_client, "_wait", wait)
     monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    monkeypatch.setattr(openai_chat._marks, "known", {})
     monkeypatch.setattr(openai_chat._schemas, "known", {})
     monkeypatch.setattr(openai_chat, "_probed", set())
     monkeypatch.setattr(EmbeddingSettings, "max_retries", 1)
