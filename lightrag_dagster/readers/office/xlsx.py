@@ -4,7 +4,7 @@ from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import open_archive, read_properties
 from lightrag_dagster.readers.office.sheets.beside import drawn, put_comments
-from lightrag_dagster.readers.office.sheets.cells import Sheet, read_cells
+from lightrag_dagster.readers.office.sheets.cells import read_cells
 from lightrag_dagster.readers.office.sheets.tables import to_markdown
 from lightrag_dagster.readers.office.sheets.workbook import WORKBOOK, Workbook, related
 
