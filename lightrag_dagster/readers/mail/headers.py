@@ -6,7 +6,7 @@ import re
 from email.message import EmailMessage, Message
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
 from lightrag_dagster.readers.mail.payloads import decode_base64
@@ -26,7 +26,7 @@ class _Policy(email.policy.EmailPolicy):
         return _parsed(name, value)
 
 
-_POLICY = _Policy()
+_POLICY: Any = _Policy()
 
 
 @lru_cache(maxsize=500)
@@ -36,7 +36,7 @@ def _parsed(name: str, value: str) -> Any:
 
 def parse_mail(data: bytes) -> EmailMessage:
     """Return a mail with its parts."""
-    return email.message_from_bytes(in_ascii(data), policy=_POLICY)
+    return cast(EmailMessage, email.message_from_bytes(in_ascii(data), policy=_POLICY))
 
 
 def header(message: Message, name: str) -> str:
