@@ -1,11 +1,10 @@
 """Documents that are ZIP archives of XML: the common parts of Office, OpenDocument and EPUB files."""
 
 import io
-import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 
 from lxml import etree
@@ -25,35 +24,12 @@ _NAMES = {
 }
 """Elements of Dublin Core, as Office, OpenDocument and EPUB use them."""
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
 _PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
 
 
-class _Archive(zipfile.ZipFile):
-    """An archive in memory, which unpacks its parts at once: the library's files of each part take thrice the time."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(io.BytesIO(data))
-        self._data = data
-
-    def read(self, name: str | zipfile.ZipInfo, pwd: bytes | None = None) -> bytes:
-        """Return a part; what is damaged or of another kind is left to the library."""
-        part = name if isinstance(name, zipfile.ZipInfo) else self.getinfo(name)
-        start = part.header_offset + _LOCAL_HEADER.size
-        if part.compress_type == zipfile.ZIP_DEFLATED and not part.flag_bits & 1 and part.header_offset >= 0:
-            with suppress(zlib.error, struct.error):
-                mark, *lengths = _LOCAL_HEADER.unpack_from(self._data, part.header_offset)
-                start += sum(lengths)
-                packed = self._data[start : start + part.compress_size]
-                found = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, part.file_size or 1)
-                if mark == b"PK\3\4" and len(found) == part.file_size and zlib.crc32(found) == part.CRC:
-                    return found
-        return super().read(name, pwd)
-
-
 @lru_cache(maxsize=1)  # the reader of a file and the check of what it lost open the same one
-def _opened(data: bytes) -> _Archive:
-    return _Archive(data)
+def _opened(data: bytes) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(data))
 
 
 @contextmanager
