@@ -131,7 +131,7 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
 
 def reasoned(settings: LLMSettings) -> Estimate:
     """Return the tokens that a model puts out for a token of its answer; the others are its reasoning."""
-    effort = reasoning_effort(settings) if settings.provider == "openai" else "none"
+    effort = None if settings.provider == "offline" else reasoning_effort(settings)
     return _REASONED.get(effort or "none", _REASONED["high"])
 
 
