@@ -10,7 +10,7 @@ from tenacity import RetryCallState
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import EmbeddingError, ProviderError
-from lightrag_dagster.models import openai_client, openai_embeddings
+from lightrag_dagster.models import openai_chat, openai_client, openai_embeddings
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
@@ -41,6 +41,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(openai_client, "_wait", wait)
     monkeypatch.setattr(openai_embeddings, "_encodings", {})
+    monkeypatch.setattr(openai_chat, "_takes_marks", {})
     monkeypatch.setattr(EmbeddingSettings, "max_retries", 1)
     return asked
 

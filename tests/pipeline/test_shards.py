@@ -36,7 +36,7 @@ FILES: dict[str, str | bytes] = {
     "river.md": RIVER,
     "office.txt": OFFICE,
     "empty.txt": "",
-    "broken.txt": b"\xff\xfe\x00",
+    "broken.txt": b"\x7fELF\x02\x01\x01\x00\x00\x03",
     "picture.png": b"png",
 }
 
