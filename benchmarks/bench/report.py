@@ -144,10 +144,10 @@ def _dollars(rows: Rows) -> str:
         (
             [
                 f"{operation}, {prices.name}",
-                *(cell(side, cents(prices)) for side in (theirs, ours)),
-                ratio(theirs, ours, cents(prices)),
+                *(cell(side, cents(prices)) for side in (warm or theirs, ours)),
+                ratio(warm or theirs, ours, cents(prices)),
             ]
-            for operation, theirs, _, ours in by_operation(rows)
+            for operation, theirs, warm, ours in by_operation(rows)
             for prices in TABLES
         ),
     )
