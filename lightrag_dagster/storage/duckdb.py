@@ -118,6 +118,11 @@ def quoted(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def quoted_name(name: str) -> str:
+    """Return the name of a column or table in SQL, in its quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _from_files(paths: Iterable[Path]) -> str:
     return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
 
