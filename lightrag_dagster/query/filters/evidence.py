@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.rules import WrittenText
-from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
+from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.query.statements import Statements
@@ -50,15 +50,11 @@ class Evidence:
         bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(read_sql(__package__, "view"))
-        tables: dict[str, MappedTable] = {
-            "entity": graph.entities,
-            "relation": graph.relations,
-            "chunk": graph.chunks,
-        }
         self._written = _visible(connection, written, settings) if written else ()
         self.statements = Statements(connection, {one.id: one.text for one in self._written if one.column == "name"})
         keeps_first = settings.chunk_limit_method == "KEEP"
-        ids = {kind: table.rows.column(0) for kind, table in tables.items()}
+        tables = (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks))
+        ids = {kind: table.rows.column(0) for kind, table in tables}
         place_chunks(connection, ids, keeps_first=keeps_first)
         self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
         self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
