@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.storage.files.atomic import disk_errors
 
 _SUFFIX = ".zst"
 _PACKED = (".kuzu", ".arrow", ".npy")
@@ -115,7 +116,7 @@ def unpack(name: str, path: Path, target: Path) -> None:
     Raises:
         StoreError: the file is damaged, or the disk refuses.
     """
-    with _explained(target.parent), target.open("wb") as file:
+    with disk_errors(target), target.open("wb") as file:
         file.writelines(_unpacked(name, path))
 
 
@@ -133,15 +134,5 @@ def _unpacked(name: str, path: Path) -> Iterator[bytes]:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """Give a temporary file; a folder of it would end other threads that look for files while it goes."""
-    with _explained(path.parent), NamedTemporaryFile(dir=path.parent, prefix=".packed.") as file:
+    with disk_errors(path), NamedTemporaryFile(dir=path.parent, prefix=".packed.") as file:
         yield Path(file.name)
-
-
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"cannot write in {folder}: {error.strerror or one_line(error)}; nothing was changed"
-        ) from error

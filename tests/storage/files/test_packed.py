@@ -110,5 +110,5 @@ def test_no_place_for_a_temporary_file_is_no_damage(
 def test_a_full_disk(objects: Objects, tmp_path: Path) -> None:
     packed.upload(objects, GRAPH, write(tmp_path / "graph", CONTENT), create=False)
     assert objects.download(PACKED, tmp_path / "packed")
-    with pytest.raises(StoreError, match=r"cannot write in /dev: No space left on device; nothing was changed"):
+    with pytest.raises(StoreError, match=r"cannot write /dev/full: No space left on device; nothing was changed"):
         packed.unpack(GRAPH, tmp_path / "packed", Path("/dev/full"))
