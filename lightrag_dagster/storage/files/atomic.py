@@ -4,8 +4,9 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,6 +43,21 @@ def replacing(path: Path) -> Iterator[Path]:
             sync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def link(path: Path, target: Path) -> OSError | None:
+    """Let a path be a link to another, at once; return the reason where a disk has no links, and so none is there."""
+    if path.is_symlink() and path.readlink() == target:
+        return None
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    try:
+        temporary.symlink_to(target)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        return error
+    return None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -5,14 +5,14 @@ On disks, and so in the cache, they are as they are written.
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import pyarrow as pa
 
-from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.files.atomic import disk_errors
 
@@ -27,11 +27,6 @@ def is_packed(name: str) -> bool:
     return name.startswith("generations/") and name.endswith(_PACKED)
 
 
-def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:
-    """Return name → object of everything below a folder; raises StoreError."""
-    return {name_of(key): one for key, one in objects.list(folder).items()}
-
-
 def name_of(key: str) -> str:
     """Return the name of a file on a disk."""
     name = key.removesuffix(_SUFFIX)
@@ -41,11 +36,6 @@ def name_of(key: str) -> str:
 def key_of(name: str) -> str:
     """Return the name of a file in a bucket."""
     return f"{name}{_SUFFIX}" if is_packed(name) else name
-
-
-def exists(objects: Objects, name: str) -> bool:
-    """Say whether there is the file; raises StoreError."""
-    return objects.head(key_of(name)) is not None
 
 
 def hash_of(objects: Objects, name: str) -> str | None:
@@ -97,11 +87,6 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
         pack(path, content)
         objects.upload(key_of(name), content, create=create)
         return content.stat().st_size
-
-
-def delete(objects: Objects, names: Sequence[str]) -> None:
-    """Remove files; those that are not there are no error. Raises StoreError."""
-    objects.delete([key_of(name) for name in names])
 
 
 def pack(path: Path, target: Path) -> None:
