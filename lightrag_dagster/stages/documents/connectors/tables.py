@@ -15,7 +15,7 @@ from lightrag_dagster.stages.documents.connectors.bucket import Bucket
 from lightrag_dagster.stages.documents.connectors.csv_faults import has_columns, require_even
 from lightrag_dagster.stages.documents.connectors.folder import opened, walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -252,8 +252,7 @@ def _rows(
     import duckdb
 
     if part and part.value is not None:
-        column = '"' + part.column.replace('"', '""') + '"'
-        query, values = part.of(query, column, "$least"), {**values, "least": part.value}
+        query, values = part.of(query, quoted_name(part.column), "$least"), {**values, "least": part.value}
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
