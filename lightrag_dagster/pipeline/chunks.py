@@ -181,16 +181,9 @@ def partition_moved(
 
 def _register_rules(connection: "duckdb.DuckDBPyConnection", chunking: ChunkingSettings) -> None:
     """Register `rule`: doc_id and number of the rule of each document that has one, now or earlier."""
-    ids: list[str] = []
-    numbers: list[int] = []
-    if chunking.rules:
-        places = "SELECT DISTINCT doc_id, source, path FROM (FROM (SELECT doc_id, source, path FROM now) UNION ALL "
-        places += "SELECT doc_id, source, path FROM earlier)"
-        for doc_id, source, path in connection.execute(places).fetchall():
-            if (number := chunking.rule_of(f"{source}/{path}")) is not None:
-                ids.append(doc_id)
-                numbers.append(number)
-    rows = pa.table({"doc_id": pa.array(ids, pa.string()), "number": pa.array(numbers, pa.int64())})
+    places = "SELECT doc_id, source, path FROM now UNION SELECT doc_id, source, path FROM earlier"
+    rows = _with_rules(connection.sql(f"{places}{'' if chunking.rules else ' LIMIT 0'}").to_arrow_table(), chunking)
+    rows = rows.filter(pc.field("rule") >= 0).select(["doc_id", "rule"]).rename_columns(["doc_id", "number"])
     connection.register("rule", rows)
 
 

@@ -11,10 +11,8 @@ from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph
 from lightrag_dagster.assets.knowledge_base import knowledge_base
-from lightrag_dagster.assets.merged import column_lineage
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.resources import LightRAG
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
@@ -92,22 +90,9 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
         assert result.success
         metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
         found.append({name: value.value for name, value in metadata.items()})
-        lineage = result.asset_materializations_for_node("merge")[0].metadata["dagster/column_lineage"].value
-        assert isinstance(lineage, dg.TableColumnLineage)
     first, second = found
     assert (first["cost_usd"], first["rows/raw_documents"]) == (0.0, 1)
     assert "change/raw_documents" not in first
     assert (second["rows/raw_documents"], second["change/raw_documents"]) == (2, 1)
     assert second["change/entities"] == second["rows/entities"] - first["rows/entities"] > 0
     assert second["previous_snapshot_id"] == first["snapshot_id"]
-
-
-@pytest.mark.parametrize("table", ["entities", "relations"])
-def test_column_lineage_names_real_columns(table: str) -> None:
-    lineage = column_lineage(table, Namespace("finance"))["dagster/column_lineage"]
-    assert set(lineage.deps_by_column) <= set(MERGED_TABLES[table].names)
-    for origins in lineage.deps_by_column.values():
-        for one in origins:
-            prefix, name = one.asset_key.path
-            assert prefix == "finance"
-            assert one.column_name in SOURCE_TABLES[name].names
