@@ -9,7 +9,6 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
-from lightrag_dagster.pipeline.extractions import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
@@ -50,11 +49,4 @@ def run_backfill(
         return 0
     with display(console) as shown:
         outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
-    situation = Situation.looking(settings)
-    for source in [one for one in sources if one not in absent]:
-        for other, chunks in outdated_elsewhere(situation, source).items():
-            outcome.notes.setdefault(source, []).append(
-                f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
-                f"`lightrag-dagster backfill --source {other}` makes these again."
-            )
     return print_outcome(console, outcome)

@@ -19,7 +19,7 @@ from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.captions import describing
-from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.listings import earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
@@ -278,12 +278,12 @@ def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) ->
         yield parts[0], read_parquet(listing.path).cast(LISTED)
         return
     with open_sql(scratch, len(parts)) as connection:
-        listed_in = partition_listing(connection, listing, scratch / "files").of
+        listed_in = partition_listing(connection, listing, scratch / "files")
     for shard in parts:
         yield shard, listed_in(shard)
 
 
-def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
+def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> RowsOf:
     """Partition the files of a source by the shards of their documents."""
     view_files(connection, "listed", [listing.path], LISTED)
     return partition(connection, sql("listed"), folder, LISTED)

@@ -1,8 +1,7 @@
 """The table `extractions` of a source: the responses of a model about its chunks, asked for where there are none."""
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -29,11 +28,10 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, view_files
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -109,7 +107,7 @@ def _ask(
     earlier: Reusable,
     open_model: OpenModel,
     parts: Sequence[Shard],
-    places: Callable[[Shard], pa.Table],
+    places: RowsOf,
 ) -> tuple[list[ShardResult], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.settings
@@ -240,7 +238,7 @@ def _places_of(
     earlier: Reusable,
     parts: Sequence[Shard],
     scratch: Path,
-) -> Callable[[Shard], pa.Table]:
+) -> RowsOf:
     """Return a function that reads the places of a shard's chunks, with the text of those that are to be asked about.
 
     `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
@@ -256,7 +254,7 @@ def _places_of(
     before = [] if retry else earlier.open(step, "extractions")
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:
-        return partition_places(connection, (now, spoken, before), counts, scratch / "places").of
+        return partition_places(connection, (now, spoken, before), counts, scratch / "places")
 
 
 def answering(again: Sequence[str], recipe: str | None) -> str:
@@ -275,7 +273,7 @@ def partition_places(
     files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
     answers: str,
     folder: Path,
-) -> PartitionedRows:
+) -> RowsOf:
     """Partition the places of chunks (PLACES) by the shards of their extractions; those of known chunks without text.
 
     `files` are those of the chunks, of the documents whose languages the answers follow (none if they do not), and of
@@ -302,30 +300,3 @@ def view_known(
         "CREATE OR REPLACE TEMP VIEW known AS "
         f"SELECT chunk_id, status FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
     )
-
-
-def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
-    """Count the chunks of a source for which the merge takes an outdated row of another source, by that source.
-
-    A chunk follows the first source by name that has a row for it that did not fail.
-
-    Raises:
-        SourceError: the folder of sources cannot be listed.
-        StoreError: the home is damaged.
-    """
-    recipes, tables = situation.recipes, SourceTables(situation.home)
-    records = {
-        name: record.tables["extractions"]
-        for name, record in situation.accepted.items()
-        if name in situation.sources and name <= source
-    }
-    if source not in records:
-        return {}
-    paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]
-    with open_duckdb() as connection:
-        connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
-        followed = Counter[str]()
-        for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
-            if recipe != recipes.of_source(other).extractions:
-                followed[other] += chunks
-    return dict(followed)
