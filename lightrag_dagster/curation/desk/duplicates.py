@@ -45,8 +45,8 @@ def duplicate_candidates(situation: Situation) -> Compared:
     is_same = known and known.recipe == recipe and inputs.items() <= known.inputs.items()
     if not known or not is_same or tables.has_lost(known):
         return find_duplicates(situation)
-    rows, counts = tables.read(TABLE, ALL_SOURCES, known.version), (int(known.inputs[name]) for name in _COUNTS)
-    return Compared(rows, *counts, known.version)
+    counts = {name: int(known.inputs[name]) for name in _COUNTS}
+    return Compared(tables.read(TABLE, ALL_SOURCES, known.version), **counts, version=known.version)
 
 
 def find_duplicates(situation: Situation) -> Compared:
