@@ -194,7 +194,7 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
     assert listing.signature == listing_signature(list_files(source))
     assert listing.count == len(FILES)
     with open_sql(tmp_path, MOST) as connection:
-        rows_of = partition_listing(connection, listing, tmp_path / "dealt").of
+        rows_of = partition_listing(connection, listing, tmp_path / "dealt")
         dealt = [files_of(rows_of(Shard(number, MOST))) for number in range(MOST)]
     assert sum(map(len, dealt)) == len(FILES)
     assert sorted(file.path for files in dealt for file in files) == sorted(FILES)
