@@ -163,17 +163,13 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
 
 def _about_documents(reading: Reading) -> dict[str, Any]:
     """Return metadata of documents that were read."""
-    metadata = {
+    return {
         **reading.losses._asdict(),
         "media_types": reading.media_types,
         "slowest": dg.MetadataValue.md(_slowest(reading.slowest) if reading.slowest else "none"),
         "largest": dg.MetadataValue.md(_shown(reading.largest)),
         "failures": dg.MetadataValue.md(_shown(reading.failures) if len(reading.failures) else "none"),
     }
-    if reading.similar is not None:
-        similar = _shown(reading.similar) if reading.similar_count else "none"
-        metadata |= {"similar_documents": reading.similar_count, "similar": dg.MetadataValue.md(similar)}
-    return metadata
 
 
 def column_schema(schema: pa.Schema) -> dg.TableSchema:

@@ -13,7 +13,6 @@ STAMPS = pa.schema(
         column("doc_id", pa.string(), "A document that was read."),
         column("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
         column("digest", pa.string(), "Hash of what was read."),
-        column("sketch", pa.list_(pa.uint32()), "MinHash of its text, where that is asked for.", nullable=True),
     ]
 )
 """The state of documents when they were read."""

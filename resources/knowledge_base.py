@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from lightrag_dagster.query.question import QueryOptions, takes_options
+from lightrag_dagster.query.question import QueryOptions, shows_options
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.spending.account import Account
 
 
+@shows_options
 class KnowledgeBaseResource(dg.ConfigurableResource):
     """The published knowledge base of a home, for questions.
 
@@ -47,27 +48,22 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         settings = load_settings(home=self.home, **self.options)
         return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=settings, account=account)
 
-    @takes_options
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found in the run's snapshot; see `KnowledgeBase.retrieve`."""
         return self._knowledge().retrieve(query, **options)
 
-    @takes_options
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer from the run's snapshot; see `KnowledgeBase.query`."""
         return self._knowledge().query(query, **options)
 
-    @takes_options
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
         return self._knowledge().query_batch(queries, **options)
 
-    @takes_options
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Retrieve in a thread, for an event loop; see `retrieve`."""
         return await (await asyncio.to_thread(self._knowledge)).aretrieve(query, **options)
 
-    @takes_options
     async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Query in a thread, for an event loop; see `query`."""
         return await (await asyncio.to_thread(self._knowledge)).aquery(query, **options)

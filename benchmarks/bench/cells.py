@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.bench.prices import dollars
+from benchmarks.bench.prices import TABLES, PriceTable
 from benchmarks.bench.results import CHAT_CALLS
 
 Row = Mapping[str, Any]
@@ -77,7 +77,12 @@ def written(row: Row) -> float:
 
 
 def price(row: Row) -> float:
-    return dollars(row["counts"])
+    """Return the dollars by the newest rule."""
+    return TABLES[-1].dollars(row["counts"])
+
+
+def cents(prices: PriceTable) -> Value:
+    return lambda row: prices.dollars(row["counts"]) * 100
 
 
 def recall(row: Row) -> float:
@@ -106,7 +111,8 @@ BYTES: tuple[Value, ...] = (
 COUNTS: tuple[Value, ...] = (
     lambda row: sum(row["counts"][kind] for kind in CHAT_CALLS),
     lambda row: row["counts"]["input_tokens"],
-    lambda row: row["counts"]["cached_tokens"],
+    lambda row: row["counts"]["cached_explicit"],
+    lambda row: row["counts"]["written_explicit"],
     lambda row: row["counts"]["output_tokens"],
     lambda row: row["counts"]["embed"],
     lambda row: row["counts"]["texts"],

@@ -23,7 +23,7 @@ def settings_of(dimensions: int, concurrency: int) -> dict[str, str]:
     """Return the settings that are not the defaults, as variables."""
     return {
         "LIGHTRAG_LLM__PROVIDER": "openai",
-        "LIGHTRAG_LLM__MODEL": "gpt-4o-mini",
+        "LIGHTRAG_LLM__MODEL": "gpt-6-luna",
         "LIGHTRAG_LLM__MAX_CONCURRENCY": str(concurrency),
         "LIGHTRAG_EMBEDDING__PROVIDER": "openai",
         "LIGHTRAG_EMBEDDING__DIMENSIONS": str(dimensions),

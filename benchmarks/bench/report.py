@@ -10,23 +10,22 @@ from typing import Any
 from benchmarks.bench.cells import (
     BYTES,
     COUNTS,
-    Row,
     Rows,
     beyond,
     by_operation,
     cell,
+    cents,
     client,
     cpu,
     p50,
     p95,
-    price,
     ratio,
     recall,
     seconds,
     table,
     where,
 )
-from benchmarks.bench.prices import PRICES
+from benchmarks.bench.prices import EMBEDDED, TABLES
 from benchmarks.bench.summary import growth, slow, summary
 
 _TEMPLATE = Path(__file__).parent / "report.md"
@@ -40,7 +39,8 @@ def report(stored: Mapping[str, Any]) -> str:
         lightrag=stored["versions"]["LightRAG"],
         ours=stored["versions"]["ours"],
         rounds=max(row["round"] for row in stored["operations"]),
-        prices=", ".join(f"{name} ${price:g}" for name, price in PRICES.items()),
+        prices="; ".join(map(str, TABLES)),
+        embedded=f"${EMBEDDED:g}",
         summary=summary(stored),
         plots=_plots(stored),
         **{name.lower() + "_settings": _settings(given) for name, given in stored["settings"].items()},
@@ -129,8 +129,8 @@ def _bytes(rows: Rows) -> str:
 
 def _calls(rows: Rows) -> str:
     return table(
-        "operation | LightRAG: calls | tokens in | cached | out | to embed: calls | texts | tokens"
-        " | ours: calls | tokens in | cached | out | to embed: calls | texts | tokens",
+        "operation | LightRAG: calls | tokens in | cached | written | out | to embed: calls | texts | tokens"
+        " | ours: calls | tokens in | cached | written | out | to embed: calls | texts | tokens",
         (
             [operation, *(cell(side, value) for side in (theirs, ours) for value in COUNTS)]
             for operation, theirs, _, ours in by_operation(rows)
@@ -140,16 +140,17 @@ def _calls(rows: Rows) -> str:
 
 def _dollars(rows: Rows) -> str:
     return table(
-        "operation | LightRAG | ours | ratio",
+        "operation, prices and rule | LightRAG | ours | ratio",
         (
-            [operation, cell(theirs, _cents), cell(ours, _cents), ratio(theirs, ours, price)]
-            for operation, theirs, _, ours in by_operation(rows)
+            [
+                f"{operation}, {prices.name}",
+                *(cell(side, cents(prices)) for side in (warm or theirs, ours)),
+                ratio(warm or theirs, ours, cents(prices)),
+            ]
+            for operation, theirs, warm, ours in by_operation(rows)
+            for prices in TABLES
         ),
     )
-
-
-def _cents(row: Row) -> float:
-    return price(row) * 100
 
 
 def _questions(rows: Rows) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from benchmarks.bench.corpus import Passage
+from benchmarks.bench.prefixes import text_of
 
 Kind = Literal["extract", "glean", "summarise"]
 Messages = Sequence[Mapping[str, Any]]
@@ -40,7 +41,7 @@ class Responses:
         Raises:
             UnknownRequestError: it is about no passage that is known, nor anything else.
         """
-        asked = messages[-1]["content"]
+        asked = text_of(messages[-1])
         if any(message["role"] == "assistant" for message in messages):
             return "glean", COMPLETE
         if descriptions := _DESCRIPTION.findall(asked):

@@ -6,11 +6,16 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from benchmarks.bench.measuring import Cost
+from benchmarks.bench.prefixes import RULES
 
 SystemName = Literal["LightRAG", "ours"]
 CHAT_CALLS = ("extract", "glean", "summarise")
-COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", "cached_tokens", "output_tokens", "embedded_tokens")
-"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base; the input has the cached ones."""
+CACHED = tuple(f"{what}_{rule}" for rule in RULES for what in ("cached", "written"))
+COUNTS = (*CHAT_CALLS, "embed", "texts", "input_tokens", *CACHED, "output_tokens", "embedded_tokens")
+"""What the server counts: calls by kind, texts embedded, and tokens by o200k_base; the input has the cached ones.
+
+Which of them are cached, and written to the cache, is counted by each rule.
+"""
 Way = Literal["command", "warm"]
 """A command starts a process and ends it; warm is a process that has the knowledge base open already."""
 

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from benchmarks.bench import ROOT
 from benchmarks.bench.corpus import Passage, edited, passage
 from benchmarks.bench.embedding import embed
-from benchmarks.bench.prefixes import Prefixes
+from benchmarks.bench.prefixes import Prefixes, parts_of
 from benchmarks.bench.responses import Responses, UnknownRequestError
 from benchmarks.bench.results import COUNTS
 from lightrag_dagster.core.text.encodings import load_encoding
@@ -97,10 +97,12 @@ class _Application:
             kind, text = self._responses.answer(body["messages"])
         except UnknownRequestError as error:
             return JSONResponse({"error": {"message": str(error)}}, 400)
-        prompt = [token for message in body["messages"] for token in self._tokens(message["content"])]
-        read, written = len(prompt), len(self._tokens(text))
-        cached = self._prefixes.add(prompt)
-        self._counted.update({kind: 1, "input_tokens": read, "cached_tokens": cached, "output_tokens": written})
+        parts = list(parts_of(body["messages"], self._tokens))
+        read, written = sum(len(part.tokens) for part in parts), len(self._tokens(text))
+        self._counted.update({kind: 1, "input_tokens": read, "output_tokens": written})
+        explicit = body.get("prompt_cache_options", {}).get("mode") == "explicit"
+        for rule, counted in self._prefixes.add(parts, explicit=explicit).items():
+            self._counted.update({f"cached_{rule}": counted.read, f"written_{rule}": counted.written})
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         message = {"role": "assistant", "content": text}
         choices = [{"index": 0, "finish_reason": "stop", "message": message}]

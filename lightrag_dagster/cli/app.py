@@ -187,7 +187,6 @@ def query(
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
     stream: Annotated[bool, typer.Option(help="Print the answer as it arrives.")] = False,
     explain: Annotated[bool, typer.Option(help="Then print the rows found, kept and cut by each step.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw the names and passages used into this SVG file.")] = None,
 ) -> None:
     """Ask the published knowledge base."""
     from lightrag_dagster.cli.query import ask, output_of
@@ -205,7 +204,7 @@ def query(
         "explain": explain,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
-    ask(console(quotes=True), question, options, output, picture, snapshot)
+    ask(console(quotes=True), question, options, output, snapshot)
 
 
 for command in graph.COMMANDS:

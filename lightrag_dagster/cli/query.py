@@ -1,8 +1,6 @@
 """`query`: ask the published knowledge base."""
 
-import os
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -46,7 +44,6 @@ def ask(
     question: str,
     options: QueryOptions,
     output: Output,
-    picture: Path | None = None,
     snapshot: str | None = None,
 ) -> None:
     """Ask and print; with the option `explain`, the steps follow, except in JSON, which has them.
@@ -58,24 +55,17 @@ def ask(
         question: The question.
         options: Its options.
         output: The part of the result to print.
-        picture: An SVG file to draw the entities and passages into.
         snapshot: Id or name of a snapshot; the published one unless given.
 
     Raises:
         NoSnapshotError: nothing is published yet.
-        QueryError: the question cannot be asked as given, or the picture cannot be written.
+        QueryError: the question cannot be asked as given.
         StoreError: there is no such snapshot.
     """
-    if picture is not None:
-        _require_writable(picture)
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         retrieval = _answer(console, knowledge, knowledge.prepare(question, **options), output)
         if options.get("explain") and output is not Output.json:
             console.print(explanation(retrieval.steps))
-        if picture is not None:
-            from lightrag_dagster.query.explain.picture import draw
-
-            _write(picture, draw(retrieval, knowledge.snapshot.graph))
     for note in retrieval.notes:
         terminal.console(stderr=True).print(f"note: {note}")
 
@@ -95,22 +85,6 @@ def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, outp
         print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
         return answer.retrieval
     return prepared.retrieval
-
-
-def _require_writable(picture: Path) -> None:
-    """Refuse a picture that cannot be written, before a model is asked; raises QueryError."""
-    folder = picture.parent
-    if not folder.is_dir():
-        raise QueryError(f"--picture {picture}: there is no folder {folder}; make it first")
-    if picture.is_dir() or not os.access(picture if picture.exists() else folder, os.W_OK):
-        raise QueryError(f"--picture {picture} cannot be written; name a file in a folder that you may write to")
-
-
-def _write(picture: Path, drawn: str) -> None:
-    try:
-        picture.write_text(drawn, encoding="utf-8")
-    except OSError as error:
-        raise QueryError(f"--picture {picture} cannot be written: {error.strerror}") from error
 
 
 def explanation(steps: tuple[Step, ...]) -> str:

@@ -15,7 +15,7 @@ from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.rows import write_csv
 from lightrag_dagster.curation.desk import (
     COLUMNS,
-    Candidates,
+    Compared,
     Opinion,
     Pair,
     Reviewed,
@@ -186,7 +186,7 @@ def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], a
     return [one for one in pairs if (one.row["name"], one.row["other"]) not in taken]
 
 
-def _left_out(found: Candidates, unlikely: int) -> str:
+def _left_out(found: Compared, unlikely: int) -> str:
     counts = {
         f"{unlikely:,} that are unlikely": unlikely,
         f"{found.outdone:,} that better partners of a name kept from being compared": found.outdone,

@@ -98,10 +98,11 @@ _Reason = Annotated[str | None, typer.Option(help="The reason, for those who rea
 _Author = Annotated[str | None, typer.Option(help="Who decides; the user of this machine unless given.")]
 
 
-def _decide(**values: object) -> None:
+def _decide(*, names: list[str | None], **values: object) -> None:
+    """Take a decision about the names that are given."""
     from lightrag_dagster.cli.curate import decide
 
-    decide(console(quotes=False), **values)
+    decide(console(quotes=False), names=list(filter(None, names)), **values)
 
 
 @curate_app.command("merge")
@@ -113,13 +114,13 @@ def curate_merge(
     author: _Author = None,
 ) -> None:
     """Let several names be one entity."""
-    _decide(action="merge", names=tuple(name), into=into, sources=tuple(source or ()), reason=reason, author=author)
+    _decide(action="merge", names=[*name], into=into, sources=source, reason=reason, author=author)
 
 
 @curate_app.command("apart")
 def curate_apart(name: _Names, reason: _Reason = None, author: _Author = None) -> None:
     """Keep names apart: a decision that joins them is refused, and they are not proposed again."""
-    _decide(action="apart", names=tuple(name), reason=reason, author=author)
+    _decide(action="apart", names=[*name], reason=reason, author=author)
 
 
 @curate_app.command("rename")
@@ -131,7 +132,7 @@ def curate_rename(
     author: _Author = None,
 ) -> None:
     """Give an entity another name; one that exists already is merged with it."""
-    _decide(action="rename", names=(name,), into=into, sources=tuple(source or ()), reason=reason, author=author)
+    _decide(action="rename", names=[name], into=into, sources=source, reason=reason, author=author)
 
 
 @curate_app.command("retype")
@@ -143,7 +144,7 @@ def curate_retype(
     author: _Author = None,
 ) -> None:
     """Give an entity a type."""
-    _decide(action="retype", names=(name,), type=kind, sources=tuple(source or ()), reason=reason, author=author)
+    _decide(action="retype", names=[name], type=kind, sources=source, reason=reason, author=author)
 
 
 @curate_app.command("describe")
@@ -156,14 +157,13 @@ def curate_describe(
     author: _Author = None,
 ) -> None:
     """Write the description of an entity or relation."""
-    names, sources = tuple(filter(None, (name, other))), tuple(source or ())
-    _decide(action="describe", names=names, text=text, sources=sources, reason=reason, author=author)
+    _decide(action="describe", names=[name, other], text=text, sources=source, reason=reason, author=author)
 
 
 @curate_app.command("remove")
 def curate_remove(name: _Name, other: _With = None, reason: _Reason = None, author: _Author = None) -> None:
     """Remove an entity with its relations, or one relation; the text stays findable, and `purge` removes documents."""
-    _decide(action="remove", names=tuple(filter(None, (name, other))), reason=reason, author=author)
+    _decide(action="remove", names=[name, other], reason=reason, author=author)
 
 
 @curate_app.command("split")
@@ -177,8 +177,8 @@ def curate_split(
     author: _Author = None,
 ) -> None:
     """Let some mentions of a name be another entity: those that meet all conditions."""
-    conditions = {"sources": tuple(source or ()), "paths": tuple(path or ()), "types": tuple(kind or ())}
-    _decide(action="split", names=(name,), into=into, **conditions, reason=reason, author=author)
+    conditions = {"sources": source, "paths": path, "types": kind}
+    _decide(action="split", names=[name], into=into, **conditions, reason=reason, author=author)
 
 
 @curate_app.command("add")
@@ -192,8 +192,7 @@ def curate_add(
     author: _Author = None,
 ) -> None:
     """Add an entity or relation that no document has, as a document of the source `curation`."""
-    names = tuple(filter(None, (name, other)))
-    _decide(action="add", names=names, type=kind, text=text, keywords=keywords, reason=reason, author=author)
+    _decide(action="add", names=[name, other], type=kind, text=text, keywords=keywords, reason=reason, author=author)
 
 
 @curate_app.command("review")

@@ -45,8 +45,10 @@ class Objects:
     """
 
     def __init__(self, name: str, store: "ObjectStore") -> None:
+        import obstore  # of the extra `cloud`
+
         self.name = name
-        self._store = store
+        self._store, self._api = store, obstore
 
     @classmethod
     def open(cls, uri: str) -> Self:
@@ -78,42 +80,30 @@ class Objects:
 
     def walk(self, folder: str = "") -> Iterator[tuple[str, Stored]]:
         """Yield key and object of everything below a folder, a page at a time."""
-        import obstore
-
         with self._explained(f"{folder}/"):
-            for block in obstore.list(self._store, folder, chunk_size=1000):
+            for block in self._api.list(self._store, folder, chunk_size=1000):
                 for meta in block:
                     yield meta["path"], _stored(meta)
 
     def head(self, key: str) -> Stored | None:
         """Return an object as a listing shows it, or None when there is none."""
-        import obstore
-
-        try:
-            with self._explained(key):
-                return _stored(obstore.head(self._store, key))
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError), self._explained(key):
+            return _stored(self._api.head(self._store, key))
+        return None
 
     def get(self, key: str) -> tuple[bytes, Tag] | None:
         """Return an object, or None when there is none."""
-        import obstore
-
-        try:
-            with self._explained(key):
-                found = obstore.get(self._store, key)
-                return bytes(found.bytes()), _tag(found.meta)
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError), self._explained(key):
+            found = self._api.get(self._store, key)
+            return bytes(found.bytes()), _tag(found.meta)
+        return None
 
     def first(self, key: str, size: int) -> bytes | None:
         """Return the first bytes of an object, all of a smaller one, or None when there is none."""
-        import obstore
-
         found = bytearray()
         try:
             with self._explained(key):
-                answer = obstore.get(self._store, key)
+                answer = self._api.get(self._store, key)
                 for block in answer.stream():
                     found += block
                     if len(found) >= size:
@@ -127,22 +117,16 @@ class Objects:
 
     def tail(self, key: str, size: int) -> bytes | None:
         """Return the last bytes of an object, all of a smaller one, or None when there is none."""
-        import obstore
-
-        try:
-            with self._explained(key):
-                whole = obstore.head(self._store, key)["size"]
-                return bytes(obstore.get_range(self._store, key, start=max(0, whole - size), end=whole))
-        except FileNotFoundError:
-            return None
+        with suppress(FileNotFoundError), self._explained(key):
+            whole = self._api.head(self._store, key)["size"]
+            return bytes(self._api.get_range(self._store, key, start=max(0, whole - size), end=whole))
+        return None
 
     def download(self, key: str, path: Path) -> bool:
         """Write an object to a file; return False when there is none."""
-        import obstore
-
         try:
             with self._explained(key):
-                found = obstore.get(self._store, key)
+                found = self._api.get(self._store, key)
         except FileNotFoundError:
             return False
         with self._explained(key), path.open("wb") as file:
@@ -154,31 +138,26 @@ class Objects:
 
     def upload(self, key: str, content: Path | bytes, *, create: bool) -> None:
         """Store a file or bytes; with `create`, an existing object is left as it is."""
-        import obstore
         from obstore.exceptions import AlreadyExistsError
 
         large = isinstance(content, Path) and content.stat().st_size > _MULTIPART_BYTES
-        try:
-            with self._explained(key):
-                if create and large and self.head(key):
-                    return
-                mode: Any = "create" if create and not large else "overwrite"
-                obstore.put(self._store, key, content, mode=mode, use_multipart=large)
-        except AlreadyExistsError:
+        if create and large and self.head(key):
             return
+        mode: Any = "create" if create and not large else "overwrite"
+        with suppress(AlreadyExistsError), self._explained(key):
+            self._api.put(self._store, key, content, mode=mode, use_multipart=large)
 
     def replace(self, key: str, content: bytes, before: Tag | None) -> Tag | None:
         """Store an object if the present one still has the tag, or if there is none and `before` is None.
 
         Returns the new tag, or None when another process was faster.
         """
-        import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         mode: Any = before or "create"
         try:
             with self._explained(key):
-                return _tag(obstore.put(self._store, key, content, mode=mode))
+                return _tag(self._api.put(self._store, key, content, mode=mode))
         except (AlreadyExistsError, PreconditionError):
             # The answer to a first attempt may have been lost, and the second one meets its own object.
             found = self.get(key)
@@ -186,17 +165,16 @@ class Objects:
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects; missing ones are not an error."""
-        import obstore
 
         def delete(key: str) -> None:
             with suppress(FileNotFoundError), self._explained(key):
-                obstore.delete(self._store, key)
+                self._api.delete(self._store, key)
 
         if not keys:
             return
         try:
             with self._explained(keys[0]):
-                obstore.delete(self._store, list(keys))
+                self._api.delete(self._store, list(keys))
         except FileNotFoundError:  # Where each object takes a request, obstore stops at one that is missing.
             with ThreadPoolExecutor(_AT_ONCE) as threads:
                 list(threads.map(delete, keys))

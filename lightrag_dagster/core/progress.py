@@ -59,19 +59,18 @@ def note(text: str) -> None:
 @contextmanager
 def listening(listener: Listener, on_note: NoteListener | None = None) -> Iterator[None]:
     """Send reports and notes made inside the block, in this thread and its asyncio tasks, to further listeners."""
-    before, noted_before = _listener.get(), _note_listener.get()
-
-    def tell(stage: str, done: int, total: int) -> None:
-        for one in filter(None, (before, listener)):
-            one(stage, done, total)
-
-    def note_to(text: str) -> None:
-        for one in filter(None, (noted_before, on_note)):
-            one(text)
-
-    token, note_token = _listener.set(tell), _note_listener.set(note_to)
+    token = _listener.set(_both(_listener.get(), listener))
+    note_token = _note_listener.set(_both(_note_listener.get(), on_note))
     try:
         yield
     finally:
         _listener.reset(token)
         _note_listener.reset(note_token)
+
+
+def _both(*listeners: Callable[..., None] | None) -> Callable[..., None]:
+    def tell(*said: object) -> None:
+        for one in filter(None, listeners):
+            one(*said)
+
+    return tell

@@ -1,7 +1,7 @@
 """The engine that the settings name."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import pyarrow as pa
 
@@ -11,14 +11,11 @@ from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.settings.sections import EngineName
 
 
-@contextmanager
-def open_engine(name: EngineName) -> Iterator[Engine]:
+def open_engine(name: EngineName) -> AbstractContextManager[Engine]:
     """Open an engine; its workers start when there is work for several, and end with the block."""
     if name == "local":
-        yield LocalEngine()
-    else:
-        with ProcessEngine() if name == "processes" else RayEngine() as engine:
-            yield engine
+        return nullcontext(LocalEngine())
+    return ProcessEngine() if name == "processes" else RayEngine()
 
 
 def shares_disk(name: EngineName) -> bool:

@@ -4,11 +4,10 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, nullcontext
 from os.path import lexists
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import duckdb
 
@@ -116,8 +115,9 @@ def export_published(home: Home, formats: Sequence[str], writers: Writers = WRIT
         exports = Exports(snapshot_id=generation.id, formats=known)
         atomic.write_text(home.exported, exports.model_dump_json(indent=2))
         home.files.push()
-        if not home.bucket:
-            _link_latest(home, generation.id)
+        latest = home.exports / LATEST
+        if not home.bucket and (error := atomic.link(latest, Path(generation.id))):
+            _log.warning("%s is not linked to the exports of %s: %s", latest, generation.id, error)
         others = exported_snapshots(home) - {generation.id}
         forget_exports(home, others)
         for other in others:
@@ -143,18 +143,3 @@ def _remove_leftovers(home: Home, folder: Path) -> None:
             leftover.unlink()
         else:
             shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _link_latest(home: Home, snapshot_id: str) -> None:
-    """Let `exports/latest` be the exports of a snapshot, at once; where a disk has no links, there is none."""
-    latest = home.exports / LATEST
-    if latest.is_symlink() and latest.readlink() == Path(snapshot_id):
-        return
-    temporary = latest.with_name(f".{LATEST}.{uuid4().hex}")
-    try:
-        temporary.symlink_to(snapshot_id)
-        temporary.replace(latest)
-    except OSError as error:
-        _log.warning("%s is not linked to the exports of %s: %s", latest, snapshot_id, error)
-        with suppress(OSError):
-            temporary.unlink()

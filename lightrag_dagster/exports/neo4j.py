@@ -11,6 +11,7 @@ from lightrag_dagster.errors import one_line
 from lightrag_dagster.exports.written import GRAPH_ALONE, Written
 from lightrag_dagster.indexes.views import open_tables
 from lightrag_dagster.pipeline.cross_shard import sql
+from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 SCRIPT = "import.sh"
@@ -43,9 +44,10 @@ def write_neo4j(generation: Generation, folder: Path) -> Written:
 
 def _copy(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> int:
     """Write the rows of a query, and return their number."""
-    place = str(path).replace("'", "''")
     try:
-        copied = connection.execute(f"COPY ({query}) TO '{place}' (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)")
+        copied = connection.execute(
+            f"COPY ({query}) TO {quoted(path)} (FORMAT csv, HEADER, DELIMITER ',', FORCE_QUOTE *)"
+        )
     except duckdb.IOException as error:
         raise OSError(one_line(error)) from error
     return int(copied.fetchall()[0][0])

@@ -7,7 +7,7 @@ import duckdb
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.indexes.views_file import comments
-from lightrag_dagster.storage.duckdb import spilling
+from lightrag_dagster.storage.duckdb import quoted, spilling
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.view_schemas import VIEWS
 
@@ -38,13 +38,13 @@ def write_tables(generation: Generation, folder: Path) -> Written:
         group = _group_rows(connection)
         # The oldest format; 1.0 itself fails on columns of lists that are null in every row.
         connection.execute(
-            f"ATTACH '{_quoted(folder / DATABASE)}' AS exported (STORAGE_VERSION 'v1.0.0', ROW_GROUP_SIZE {group})"
+            f"ATTACH {quoted(folder / DATABASE)} AS exported (STORAGE_VERSION 'v1.0.0', ROW_GROUP_SIZE {group})"
         )
         for table in VIEWS:
             connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
-            path = _quoted(folder / f"{table}.parquet")
+            path = quoted(folder / f"{table}.parquet")
             [(rows[f"{table}.parquet"],)] = connection.execute(
-                f"COPY exported.\"{table}\" TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})"
+                f'COPY exported."{table}" TO {path} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})'
             ).fetchall()
         connection.execute("USE exported")
         for comment in comments("TABLE"):
@@ -59,7 +59,3 @@ def _group_rows(connection: duckdb.DuckDBPyConnection) -> int:
     [(length,)] = connection.sql("SELECT coalesce(avg(strlen(content)), 0) FROM raw_documents").fetchall()
     rows = int(_GROUP_BYTES / max(length, 1))
     return max(_VECTOR, min(_MOST_ROWS, rows // _VECTOR * _VECTOR))
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

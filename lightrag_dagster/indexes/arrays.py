@@ -22,9 +22,27 @@ class Lists:
         """Return the list of one row, in its order."""
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
-    def of_any(self, rows: Rows) -> Rows:
-        """Return the union of the lists of some rows, ascending."""
-        return np.unique(np.concatenate([self.values[:0], *(self.of(row) for row in rows.tolist())]))
+    def of_each(self, rows: npt.NDArray[Any]) -> tuple[Rows, Rows]:
+        """Return the values of the lists of some rows, and before it for each the position of its row among them."""
+        first, lengths = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        owners = np.repeat(np.arange(len(rows), dtype=np.int32), lengths)
+        places = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(owners))
+        return owners, self.values[places]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of values in each list."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The row of each value."""
+        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+
+
+def lists_of(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
+    """Return the lists of a number of rows from pairs of row and value, which are sorted by row."""
+    return Lists(offsets_of(np.bincount(owners, minlength=number)), values)
 
 
 def offsets_of(lengths: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

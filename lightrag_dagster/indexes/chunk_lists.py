@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import IntegrityError
-from lightrag_dagster.indexes.arrays import Lists, offsets_of
+from lightrag_dagster.indexes.arrays import Lists, lists_of
 from lightrag_dagster.stages.merging.database import run
 
 
@@ -50,4 +50,4 @@ def chunk_lists(connection: duckdb.DuckDBPyConnection, kind: str, support: str) 
         ((chunk,),) = connection.execute(missing).fetchall()
         raise IntegrityError(f"evidence of an {kind} names {chunk}, which does not exist; nothing was published")
     ((number,),) = connection.execute("SELECT count(*) FROM owner").fetchall()
-    return Lists(offsets_of(np.bincount(found["owner"], minlength=number)), found["chunk"])
+    return lists_of(found["owner"], found["chunk"], number)

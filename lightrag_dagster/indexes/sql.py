@@ -6,8 +6,9 @@ DuckDB gets the tables as Arrow datasets, not as paths. A path in `allowed_paths
 Memory, temporary files and, optionally, time are bounded. Rows are not: they are read a batch at a time.
 """
 
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -17,12 +18,11 @@ from threading import TIMEOUT_MAX, Event, Thread
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
-from duckdb.sqltypes import DuckDBPyType
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
-from lightrag_dagster.storage.duckdb import open_duckdb, quoted
+from lightrag_dagster.storage.duckdb import open_duckdb, quoted, quoted_name
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -39,10 +39,8 @@ _DISK_SHARE = 0.5
 _BATCH = 2048
 _CHUNK = 65_536
 
-_IN_WORDS = {"BIGNUM", "BIT", "BLOB", "INTERVAL", "TIME", "TIME WITH TIME ZONE", "TIME_NS", "TIMESTAMP_NS", "UHUGEINT"}
+_IN_WORDS = re.compile(r"\b(?:BIGNUM|BIT|BLOB|INTERVAL|TIME(?! ZONE)|TIME_NS|TIMESTAMP_NS|UHUGEINT)\b")
 """Types whose values Arrow or Python writes otherwise than DuckDB: 24:00:00 as midnight, or without its zone."""
-
-_NESTED = {"array", "list", "map", "struct"}
 
 _UNREADABLE = "reading the Arrow source failed: "
 """Words of DuckDB before the reason why a file of `open_tables` cannot be read; it reads others by itself."""
@@ -132,7 +130,7 @@ def results(
         statements: SQL of DuckDB.
         timeout: Time that they may take, all together and with reading the rows; unlimited unless given. Seconds.
         batch: Number of rows that are read at a time.
-        in_words: Give columns and lists of times, bits, bytes, intervals and the largest numbers as DuckDB writes them.
+        in_words: Give columns with times, bits, bytes, intervals or the largest numbers as the text that DuckDB writes.
 
     Raises:
         QueryError: a statement is wrong, not allowed, fails, or needs too much memory or time, here or while its rows
@@ -172,30 +170,14 @@ def last_result(connection: duckdb.DuckDBPyConnection, statements: str, *, timeo
 
 
 def _in_words(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    """Have DuckDB write the values of some types; a statement may give two columns one name."""
-    columns, is_changed = [], False
+    """Have DuckDB write columns with values of some types, also in lists; a statement may give two one name."""
+    if not any(_IN_WORDS.search(str(kind)) for kind in relation.types):
+        return relation
+    columns = []
     for number, (name, kind) in enumerate(zip(relation.columns, relation.types, strict=True), 1):
-        value, named = f"#{number}", _type_in_words(kind)
-        if named != _type_in_words(kind, frozenset()):
-            value, is_changed = f"CAST({value} AS {named})", True
-        columns.append(f"{value} AS {_quoted(name)}")
-    return relation.project(", ".join(columns)) if is_changed else relation
-
-
-def _type_in_words(kind: DuckDBPyType, in_words: Set[str] = _IN_WORDS) -> str:
-    """Return the name of a type, with text in place of some types, also where it has parts of them."""
-    if kind.id not in _NESTED or "TUPLE(" in str(kind):  # a part without a name, which no type can be given
-        return "VARCHAR" if str(kind) in in_words else str(kind)
-    parts = {name: _type_in_words(one, in_words) for name, one in kind.children if isinstance(one, DuckDBPyType)}
-    if kind.id == "struct":
-        return f"STRUCT({', '.join(f'{_quoted(name)} {one}' for name, one in parts.items())})"
-    if kind.id == "map":
-        return f"MAP({parts['key']}, {parts['value']})"
-    return f"{parts['child']}[{dict(kind.children)['size'] if kind.id == 'array' else ''}]"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        value = f"CAST(#{number} AS VARCHAR)" if _IN_WORDS.search(str(kind)) else f"#{number}"
+        columns.append(f"{value} AS {quoted_name(name)}")
+    return relation.project(", ".join(columns))
 
 
 class _Statements:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.protocols import Embedder
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.indexes.embedding_batches import Embedding
-from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -60,7 +60,7 @@ def chunk_source(
         parts = [Shard(number, documents.shards) for number in range(documents.shards)]
         earlier = Reusable.of("chunks", source, tables, recipes.chunks)
         moved = _moved_chunks(step, documents, earlier, scratch)
-        tasks = ((shard, [rows.of(shard) for rows in moved]) for shard in parts)
+        tasks = ((shard, [rows_of(shard) for rows_of in moved]) for shard in parts)
         with open_engine(recipes.settings.engine) as engine:
             threads = 1 if len(parts) > 1 and engine.workers > 1 else THREADS
             cut = partial(_chunk_shard, step, documents.version, earlier, open_embedder, threads)
@@ -146,9 +146,7 @@ def _with_rules(rows: pa.Table, chunking: ChunkingSettings) -> pa.Table:
     return rows.append_column("rule", numbers.take(pc.index_in(places, known)))
 
 
-def _moved_chunks(
-    step: IngestionStep, documents: TableVersion, earlier: Reusable, scratch: Path
-) -> list[PartitionedRows]:
+def _moved_chunks(step: IngestionStep, documents: TableVersion, earlier: Reusable, scratch: Path) -> list[RowsOf]:
     """Partition the chunks whose text is in a document of another shard now, of each earlier version."""
     if documents.shards == 1:
         return []
@@ -167,7 +165,7 @@ def partition_moved(
     files: tuple[Sequence[Path], Sequence[Path]],
     chunking: ChunkingSettings,
     folder: Path,
-) -> PartitionedRows:
+) -> RowsOf:
     """Partition chunks of an earlier version whose text documents of other shards have now, under the same rule.
 
     `files` are those of the documents now and of the earlier chunks.
@@ -181,16 +179,9 @@ def partition_moved(
 
 def _register_rules(connection: "duckdb.DuckDBPyConnection", chunking: ChunkingSettings) -> None:
     """Register `rule`: doc_id and number of the rule of each document that has one, now or earlier."""
-    ids: list[str] = []
-    numbers: list[int] = []
-    if chunking.rules:
-        places = "SELECT DISTINCT doc_id, source, path FROM (FROM (SELECT doc_id, source, path FROM now) UNION ALL "
-        places += "SELECT doc_id, source, path FROM earlier)"
-        for doc_id, source, path in connection.execute(places).fetchall():
-            if (number := chunking.rule_of(f"{source}/{path}")) is not None:
-                ids.append(doc_id)
-                numbers.append(number)
-    rows = pa.table({"doc_id": pa.array(ids, pa.string()), "number": pa.array(numbers, pa.int64())})
+    places = "SELECT doc_id, source, path FROM now UNION SELECT doc_id, source, path FROM earlier"
+    rows = _with_rules(connection.sql(f"{places}{'' if chunking.rules else ' LIMIT 0'}").to_arrow_table(), chunking)
+    rows = rows.filter(pc.field("rule") >= 0).select(["doc_id", "rule"]).rename_columns(["doc_id", "number"])
     connection.register("rule", rows)
 
 

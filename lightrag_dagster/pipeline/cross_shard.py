@@ -1,6 +1,6 @@
 """Statements across the shards of a source: they read the files of all, and spill, so memory does not grow with it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,19 +16,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class PartitionedRows:
-    """Rows in a folder, partitioned by the shards that need them."""
-
-    def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        self._folder = folder
-        self._schema = schema
-
-    def of(self, shard: Shard) -> pa.Table:
-        """Return the rows of a shard."""
-        paths = sorted((self._folder / f"shard={shard.number}").glob("*.parquet"))
-        return pa.concat_tables(
-            [self._schema.empty_table(), *(read_parquet(path).cast(self._schema) for path in paths)]
-        )
+RowsOf = Callable[[Shard], pa.Table]
+"""A function that returns the rows of a shard."""
 
 
 @contextmanager
@@ -40,17 +29,20 @@ def open_sql(scratch: Path, shards: int) -> Iterator["duckdb.DuckDBPyConnection"
         yield connection
 
 
-def partition(
-    connection: "duckdb.DuckDBPyConnection", statement: str, folder: Path, schema: pa.Schema
-) -> PartitionedRows:
-    """Write the rows of a statement into a new folder, partitioned by its column `shard`."""
+def partition(connection: "duckdb.DuckDBPyConnection", statement: str, folder: Path, schema: pa.Schema) -> RowsOf:
+    """Write the rows of a statement into a new folder, by its column `shard`; return a function that reads them."""
     folder.mkdir()
     connection.execute("SET partitioned_write_flush_threshold = 2048")  # rows are held back for each file
     connection.execute(
         f"COPY ({statement}) TO {quoted(folder)} "
         "(FORMAT parquet, COMPRESSION lz4, PARTITION_BY (shard), OVERWRITE_OR_IGNORE)"
     )
-    return PartitionedRows(folder, schema)
+
+    def rows_of(shard: Shard) -> pa.Table:
+        paths = sorted((folder / f"shard={shard.number}").glob("*.parquet"))
+        return pa.concat_tables([schema.empty_table(), *(read_parquet(path).cast(schema) for path in paths)])
+
+    return rows_of
 
 
 def sql(name: str, package: str = __package__) -> str:

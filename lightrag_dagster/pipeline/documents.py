@@ -19,7 +19,7 @@ from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.captions import describing
-from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.listings import earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
@@ -34,7 +34,7 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.reading_schemas import LISTED, READING_STATE, STAMPS
+from lightrag_dagster.reading_schemas import LISTED, READING_STATE
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing
@@ -67,15 +67,12 @@ _BY_SIZE = [("bytes", "descending"), ("path", "ascending")]
 class Reading(NamedTuple):
     """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
 
-    `slowest` took longest to read this time; `losses` are no longer there. `similar` are the first whose text is nearly
-    that of another (path, like, similarity), if these were looked for, and `similar_count` is their number.
+    `slowest` took longest to read this time; `losses` are no longer there.
     """
 
     media_types: dict[str, int]
     largest: pa.Table
     failures: pa.Table
-    similar: pa.Table | None = None
-    similar_count: int = 0
     slowest: Sequence[Slow] = ()
     losses: Losses = Losses(0, 0, 0)
 
@@ -112,20 +109,18 @@ def read_source(
         read = partial(_read_shard, step, source, known, (open_describer, at_once))
         each = each_shard(engine, read, tasks, ("documents", parts, listing.count))
         made = [one for one, _ in each]
-        stored, stamps = [one.files[0] for one in made], [one.files[1] for one in made]
+        stored = [one.files[0] for one in made]
         before = step.open("raw_documents", judge.version) if judge.version else []
         now = tables.open_stored("raw_documents", name, stored)
-        read_now = tables.open_stored("stamps", name, stamps)
         settings, about = recipes.settings.documents, _joined([reading for _, reading in each])
-        if before or settings.similar is not None or len(parts) > 1:
+        if before or len(parts) > 1:
             with open_sql(scratch, len(parts)) as connection:
                 try:
-                    about = _judge_reading(name, connection, (before, now, read_now), settings, about)
+                    about = about._replace(losses=_losses(name, connection, (before, now), settings))
                 except SourceError as error:
                     tables.refuse(name, listing.signature, str(error))
                     raise
                 if len(parts) > 1:
-                    view_files(connection, "now", now, RAW_DOCUMENTS)
                     originals = connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
                     stored = _mark_duplicates(step, stored, originals, engine)
         about = about._replace(slowest=heapq.nlargest(MAX_REPORTED, (slow for one in made for slow in one.slowest)))
@@ -283,41 +278,30 @@ def _listed_by_shard(listing: Listing, parts: Sequence[Shard], scratch: Path) ->
         yield parts[0], read_parquet(listing.path).cast(LISTED)
         return
     with open_sql(scratch, len(parts)) as connection:
-        listed_in = partition_listing(connection, listing, scratch / "files").of
+        listed_in = partition_listing(connection, listing, scratch / "files")
     for shard in parts:
         yield shard, listed_in(shard)
 
 
-def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> PartitionedRows:
+def partition_listing(connection: "duckdb.DuckDBPyConnection", listing: Listing, folder: Path) -> RowsOf:
     """Partition the files of a source by the shards of their documents."""
     view_files(connection, "listed", [listing.path], LISTED)
     return partition(connection, sql("listed"), folder, LISTED)
 
 
-def _judge_reading(
+def _losses(
     source: str,
     connection: "duckdb.DuckDBPyConnection",
-    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
+    files: tuple[Sequence[Path], Sequence[Path]],
     settings: DocumentSettings,
-    reading: Reading,
-) -> Reading:
-    """Add losses and similar documents to a description of documents that were read, unless too much is lost.
+) -> Losses:
+    """Return what was lost from the version to compare with, `files` of which and of the new one are given.
 
-    `files` are those of the version to compare with, of the new one and of the new stamps, with sketches where similar
-    documents are looked for. Raises SourceError as `check_deletions`.
+    They become the views `before` and `now`. Raises SourceError as `check_deletions`.
     """
-    for view, paths in zip(("before", "now"), files, strict=False):
+    for view, paths in zip(("before", "now"), files, strict=True):
         view_files(connection, view, paths, RAW_DOCUMENTS)
-    reading = reading._replace(losses=check_deletions(source, connection, settings))
-    if settings.similar is None:
-        return reading
-    view_files(connection, "stamps", files[2], STAMPS)
-    candidates, similar = (sql(name, _STAGE) for name in ("candidates", "similar"))
-    # As a table, since DuckDB takes pairs that are still to be found for millions, and would compare all with all.
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE candidate AS {candidates}")
-    connection.execute("SET VARIABLE least_similarity = ?", [settings.similar])
-    found = connection.sql(similar).to_arrow_table()
-    return reading._replace(similar=found.slice(0, MAX_REPORTED), similar_count=found.num_rows)
+    return check_deletions(source, connection, settings)
 
 
 def _mark_duplicates(

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.pipeline.cross_shard import PartitionedRows, open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -109,7 +109,7 @@ def _ask(
     earlier: Reusable,
     open_model: OpenModel,
     parts: Sequence[Shard],
-    places: Callable[[Shard], pa.Table],
+    places: RowsOf,
 ) -> tuple[list[ShardResult], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.settings
@@ -240,7 +240,7 @@ def _places_of(
     earlier: Reusable,
     parts: Sequence[Shard],
     scratch: Path,
-) -> Callable[[Shard], pa.Table]:
+) -> RowsOf:
     """Return a function that reads the places of a shard's chunks, with the text of those that are to be asked about.
 
     `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
@@ -256,7 +256,7 @@ def _places_of(
     before = [] if retry else earlier.open(step, "extractions")
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:
-        return partition_places(connection, (now, spoken, before), counts, scratch / "places").of
+        return partition_places(connection, (now, spoken, before), counts, scratch / "places")
 
 
 def answering(again: Sequence[str], recipe: str | None) -> str:
@@ -275,7 +275,7 @@ def partition_places(
     files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
     answers: str,
     folder: Path,
-) -> PartitionedRows:
+) -> RowsOf:
     """Partition the places of chunks (PLACES) by the shards of their extractions; those of known chunks without text.
 
     `files` are those of the chunks, of the documents whose languages the answers follow (none if they do not), and of

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_file import derived_sql
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import in_memory, unreadable, view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -53,16 +54,8 @@ def _counted(
         versions = {source: tables.require(table, source).version for source in sources}
         files = [path for source, version in versions.items() for path in tables.open(table, source, version)]
         view_files(connection, view, files, schema)
-    connection.execute(
-        "CREATE TEMP TABLE sample AS SELECT source, chunk_id FROM extractions SEMI JOIN mention "
-        "USING (source, chunk_id) "
-        f"QUALIFY row_number() OVER (PARTITION BY source, recipe ORDER BY chunk_id) <= {SAMPLED_CHUNKS}"
-    )
-    connection.execute("CREATE TEMP VIEW chunks AS FROM all_chunk SEMI JOIN sample USING (chunk_id)")
-    connection.execute(
-        "CREATE TEMP VIEW entity_evidence AS "
-        "SELECT *, '' AS entity_id FROM mention SEMI JOIN sample USING (source, chunk_id)"
-    )
+    connection.execute(f"SET VARIABLE most = {SAMPLED_CHUNKS}")
+    connection.execute(sql("sampled_names"))
     connection.execute(derived_sql()["grounding"].replace("CREATE VIEW", "CREATE TEMP VIEW"))
     counted = connection.execute(
         "SELECT source, recipe, count(grounded), count(*) FILTER (grounded) FROM grounding GROUP BY ALL ORDER BY recipe"

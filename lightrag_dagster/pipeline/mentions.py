@@ -1,7 +1,7 @@
 """The tables `entity_mentions`, `relation_mentions` and `parsed` of a source, and its acceptance."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
+from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -91,9 +91,7 @@ def _parse_shard(
     return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
 
 
-def _passages_of(
-    step: IngestionStep, extractions: TableVersion, parsed: Reusable, scratch: Path
-) -> Callable[[Shard], pa.Table]:
+def _passages_of(step: IngestionStep, extractions: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
     """Return a function that reads the texts of a shard's chunks, of several shards only where an answer is new."""
     chunks = extractions.inputs["chunks"]
     if extractions.shards == 1:
@@ -103,7 +101,7 @@ def _passages_of(
         view_files(connection, "answer", step.open("extractions", extractions.version), EXTRACTIONS)
         earlier = parsed.open(step, "extractions") if parsed.versions else []
         view_files(connection, "earlier", earlier, EXTRACTIONS)
-        return partition(connection, sql("passages"), scratch / "passages", PASSAGES).of
+        return partition(connection, sql("passages"), scratch / "passages", PASSAGES)
 
 
 def _parsed_before(tables: SourceTables, source: str, recipe: str) -> Reusable:

@@ -17,12 +17,12 @@ from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
-from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES, columns_of
+from lightrag_dagster.schemas import MERGED_TABLES, PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import function_version
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
-from lightrag_dagster.storage.manifests import EmbedderRecord, GenerationInputs
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
     from lightrag_dagster.models.rules import NameFinder
@@ -227,16 +227,8 @@ class Recipes:
             **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
-            "entities": self.generation,
-            "relations": self.generation,
-            "entity_evidence": self.generation,
-            "relation_evidence": self.generation,
-            "chunk_vectors": self.embedder,
-            "entity_vectors": self.embedder,
-            "relation_vectors": self.embedder,
-            "knowledge_graph": self.generation,
-            "knowledge_base": self.generation,
-            "published_graph": self.generation,
+            **dict.fromkeys((*MERGED_TABLES, "knowledge_graph", "knowledge_base", "published_graph"), self.generation),
+            **dict.fromkeys(VECTOR_TABLES, self.embedder),
             "answers": self.answers,
             "communities": digest(COMMUNITIES),
             "duplicate_candidates": self.duplicate_candidates,

@@ -119,19 +119,17 @@ def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
     # Every question begins with the same instructions, and each round with the question; of this a model that asks
     # money for it writes what it has not found, and the passage, if rounds follow.
     system = system_tokens(recipes)
-    begins = (system * share if system >= CACHED_FROM else 0.0, float(min(settings.gleaning, 1)))
-    cached = _FOUND.times((begins[0] + settings.gleaning) / inputs.expected)
-    written = Estimate.exactly(0)
-    if price_of(llm).cache_write is not None:
-        passage = begins[1] * (1 - begins[0]) / inputs.expected
-        written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
+    begin, rounds = min(1.0, system * share) if system >= CACHED_FROM else 0.0, min(settings.gleaning, 1)
+    cached = _FOUND.times((begin + settings.gleaning) / inputs.expected)
+    passage = rounds * (1 - begin) / inputs.expected
+    written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
     others = (_SUMMARIES, embedded, _SUMMARY_LENGTH)
     return CallRatios(False, calls, inputs, outputs, *others, cached, written, reasoned(llm))
 
 
 def reasoned(settings: LLMSettings) -> Estimate:
     """Return the tokens that a model puts out for a token of its answer; the others are its reasoning."""
-    effort = reasoning_effort(settings) if settings.provider == "openai" else "none"
+    effort = None if settings.provider == "offline" else reasoning_effort(settings)
     return _REASONED.get(effort or "none", _REASONED["high"])
 
 

@@ -1,6 +1,5 @@
 """A copy of a home in which a build can be tried without changing the home."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -73,8 +72,8 @@ def _copy(home: Home, copy: Home, *more: Path) -> None:
         for pointer in (home.format, home.published, home.newest, home.held, *more):
             if pointer.exists():
                 shutil.copy(pointer, copy.root)
-        for part in (home.root / "tables", home.root / "accepted", home.generations):
-            _link(part, copy.root / part.name)
+        for part in filter(Path.exists, (home.root / "tables", home.root / "accepted", home.generations)):
+            shutil.copytree(part, copy.root / part.name, copy_function=_link)
     except OSError as error:
         raise StoreError(f"{home.root} cannot be copied: {error.strerror or error}; try again") from error
 
@@ -91,13 +90,9 @@ def _fetch(home: Home) -> None:
             generations.fetched(home, pointer.id)
 
 
-def _link(folder: Path, target: Path) -> None:
-    """Make the folders below `folder` again, with copies of its records and links to its other files."""
-    for root, _, names in os.walk(folder):
-        made = target / Path(root).relative_to(folder)
-        made.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            if name.endswith(".json"):
-                shutil.copy(Path(root, name), made)
-            else:
-                (made / name).symlink_to(Path(root, name).absolute())
+def _link(source: str, target: str) -> None:
+    """Copy a record, and make a link to any other file."""
+    if source.endswith(".json"):
+        shutil.copy(source, target)
+    else:
+        Path(target).symlink_to(Path(source).absolute())

@@ -17,7 +17,7 @@ from lightrag_dagster.query.arguments import instance, path_of, several, text, w
 from lightrag_dagster.query.ask import require_model
 from lightrag_dagster.query.graph.questions import GraphQuestions
 from lightrag_dagster.query.opened import Opened
-from lightrag_dagster.query.question import QueryOptions, Question, question_of, takes_options
+from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
@@ -47,6 +47,7 @@ class Prepared:
         return f"Prepared({self.retrieval!r}, {messages} messages)"
 
 
+@shows_options
 class KnowledgeBase(GraphQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
@@ -131,7 +132,6 @@ class KnowledgeBase(GraphQuestions):
         """Provider, model and parameters that shape an answer."""
         return chat_identity(self.settings.llm.of("answer"))
 
-    @takes_options
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.
 
@@ -145,24 +145,20 @@ class KnowledgeBase(GraphQuestions):
         with self._opened.in_use():
             return self._opened.retriever.retrieve(self._question(query, options))
 
-    @takes_options
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords that `retrieve` would use; raises as it does."""
         with self._opened.in_use():
             return self._opened.retriever.keywords(self._question(query, options))
 
-    @takes_options
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; raises as `retrieve`."""
         return context_of(self.retrieve(query, **options))
 
-    @takes_options
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return every message that a model would see; raises as `retrieve`."""
         request = self.prepare(query, **options).request
         return prompt_of(request) if request else NO_CONTEXT
 
-    @takes_options
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Return an answer; raises as `retrieve`.
 
@@ -170,13 +166,11 @@ class KnowledgeBase(GraphQuestions):
         """
         return self.answer(self.prepare(query, **options))
 
-    @takes_options
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions, `llm.max_concurrency` at a time; raises as `retrieve`."""
         several(queries, "query_batch", "a list of questions")
         return self.map(lambda query: self.query(query, **options), queries)
 
-    @takes_options
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
         """Return the text of an answer in pieces, as the model writes it; raises as `retrieve`.
 
@@ -184,24 +178,20 @@ class KnowledgeBase(GraphQuestions):
         """
         return self.pieces(self.prepare(query, **options))
 
-    @takes_options
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Retrieve in a thread; see `retrieve`."""
         return await self._opened.in_thread(partial(self.retrieve, query, **options))
 
-    @takes_options
     async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
         """Query in a thread; see `query`."""
         return await self._opened.in_thread(partial(self.query, query, **options))
 
-    @takes_options
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
         """Stream from a thread; see `stream`."""
         pieces = await self._opened.in_thread(partial(self.stream, query, **options))
         while (piece := await self._opened.in_thread(partial(next, pieces, None))) is not None:
             yield piece
 
-    @takes_options
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would send to the model, for `answer`; raises as `retrieve`."""
         with self._opened.in_use():

@@ -18,7 +18,7 @@ from lightrag_dagster.query.mode import MODES, Mode
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 
-Asked = TypeVar("Asked", bound=Callable[..., Any])
+Asked = TypeVar("Asked")
 
 _MIN_WEIGHT = 3
 _MOST_CHARACTERS = 20_000
@@ -77,19 +77,21 @@ class Question:
     notes: tuple[str, ...] = ()
 
 
-def takes_options(method: Asked) -> Asked:
-    """Show each option in the signature of a function with `**options: Unpack[QueryOptions]`.
+def shows_options(kind: type[Asked]) -> type[Asked]:
+    """Show each option in the signatures of a class's methods with `**options: Unpack[QueryOptions]`.
 
     Type checkers know them by the annotation; a notebook completes the names in the signature.
     """
-    signature = inspect.signature(method)
-    named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-        for name, kind in QueryOptions.__annotations__.items()
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=of)
+        for name, of in QueryOptions.__annotations__.items()
     ]
-    method.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-    return method
+    for method in filter(inspect.isfunction, vars(kind).values()):
+        signature = inspect.signature(method)
+        named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        if len(named) < len(signature.parameters):
+            method.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return kind
 
 
 def question_of(
@@ -167,19 +169,11 @@ def _history(value: object) -> tuple[Message, ...]:
     return found
 
 
-def _filters(value: object) -> Filters:
-    return instance(value, Filters, "filters", 'Filters, such as Filters(sources="handbook")')
-
-
-def _explain(value: object) -> bool:
-    return instance(value, bool, "explain", "True or False")
-
-
 _OWN: dict[str, Callable[[object], Any]] = {
     "keywords": _keywords,
     "history": _history,
-    "filters": _filters,
-    "explain": _explain,
+    "filters": lambda one: instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
+    "explain": lambda one: instance(one, bool, "explain", "True or False"),
 }
 """Options that are not settings, and their checks."""
 

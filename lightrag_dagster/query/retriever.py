@@ -1,8 +1,8 @@
 """Retrieval for the questions of an opened snapshot: keywords, filters and modes."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -62,14 +62,9 @@ class Retriever:
         given = without_blanks(question.keywords or Keywords())
         return given if given != Keywords() else self._asking.keywords(question.text)
 
-    @contextmanager
-    def view(self, filters: Filters) -> Iterator[Snapshot]:
-        """Yield the filtered view of the snapshot for the block; the snapshot itself without a filter."""
-        if filters == Filters():
-            yield self._snapshot
-            return
-        with self._scopes.view(filters) as view:
-            yield view
+    def view(self, filters: Filters) -> AbstractContextManager[Snapshot]:
+        """Give the filtered view of the snapshot for the block; the snapshot itself without a filter."""
+        return nullcontext(self._snapshot) if filters == Filters() else self._scopes.view(filters)
 
     def close(self, timeout: float | None = None) -> None:
         """End the threads that search, in at most `timeout` seconds, and close the views of filters."""

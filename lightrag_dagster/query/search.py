@@ -83,12 +83,7 @@ class Search:
         run = self._threads.map if self._threads else map
         kinds, texts = ("entity", "relation", "chunk"), (entities, relations, chunks)
         hits = run(self._nearest, kinds, texts, limits, (least,) * len(kinds))
-
-        def wait() -> Found:
-            entity_hits, relation_hits, chunk_hits = hits
-            return Found(entity_hits, relation_hits, chunk_hits)
-
-        return wait
+        return lambda: Found(next(hits), next(hits), next(hits))
 
     def similarity(self, chunks: Rows) -> dict[int, float]:
         """Return the cosine similarity to the question of the chunks that have a vector."""

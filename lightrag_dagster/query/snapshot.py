@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -70,15 +70,9 @@ class Snapshot:
         for table in self.vectors.values():
             table.close()
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Report a removed snapshot instead of a missing file in the block; raises StoreError."""
-        try:
-            yield
-        except (StoreError, QueryError) as error:
-            if _is_published(self.generation):
-                raise
-            raise _removed(self.manifest.snapshot_id) from error
+        return _noticing_removal(self.generation)
 
     @cached_property
     def transitions(self) -> "csr_array":
@@ -153,16 +147,13 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     manifest = find_snapshot(home, snapshot_id)
-    try:
-        return _open(home, manifest)
-    except StoreError as error:
-        if _is_published(Generation(home, manifest.snapshot_id)):
-            raise
-        raise _removed(manifest.snapshot_id) from error
+    generation = Generation(home, manifest.snapshot_id)
+    with _noticing_removal(generation):
+        return _open(generation, manifest)
 
 
-def _open(home: Home, manifest: Manifest) -> Snapshot:
-    generation, mark = Generation(home, manifest.snapshot_id), mark_read(home, manifest.snapshot_id)
+def _open(generation: Generation, manifest: Manifest) -> Snapshot:
+    home, mark = generation.home, mark_read(generation.home, generation.id)
     with ThreadPoolExecutor(2) as beside:  # of a bucket, all are requests that take their time
         vectors = beside.submit(open_all_vectors, home, manifest.vectors.tables)
         opened = beside.submit(generation.open, CORPUS_STATE)
@@ -181,16 +172,18 @@ def _open(home: Home, manifest: Manifest) -> Snapshot:
     )
 
 
-def _is_published(generation: Generation) -> bool:
-    generation.home.files.take_over([generation.path(MANIFEST)])
-    return generation.has(MANIFEST)
-
-
-def _removed(snapshot_id: str) -> StoreError:
-    return StoreError(
-        f"{snapshot_id} was removed by `gc` while it was open; open the knowledge base again, and raise "
-        "retention.grace_days if readers stay open longer"
-    )
+@contextmanager
+def _noticing_removal(generation: Generation) -> Iterator[None]:
+    try:
+        yield
+    except (StoreError, QueryError) as error:
+        generation.home.files.take_over([generation.path(MANIFEST)])
+        if generation.has(MANIFEST):
+            raise
+        raise StoreError(
+            f"{generation.id} was removed by `gc` while it was open; open the knowledge base again, and raise "
+            "retention.grace_days if readers stay open longer"
+        ) from error
 
 
 def _rows(table: MappedTable, hits: Hits, at_once: int) -> Iterator[tuple[dict[str, Any], float | None]]:

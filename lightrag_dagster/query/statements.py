@@ -62,7 +62,8 @@ class Statements:
             if self._made:
                 return
             with self._connection.cursor() as cursor:
-                cursor.register("written_name", self._named_by_people())
+                people = pa.schema([("entity_id", pa.string()), ("name", pa.string())])
+                cursor.register("written_name", pa.table([list(self._written), list(self._written.values())], people))
                 names = cursor.sql(read_sql(__package__, "sql/names")).to_arrow_table()
                 folds = folded(names["name"])
                 columns = {"fold": folds, "words": in_words(folds), "digits": digits_in(folds)}
@@ -71,10 +72,6 @@ class Statements:
                 cursor.register("folded_name", names)
                 cursor.execute("CREATE OR REPLACE TABLE known_name AS FROM folded_name")
             self._made = True
-
-    def _named_by_people(self) -> pa.Table:
-        ids = pa.array(list(self._written), pa.string())
-        return pa.table({"entity_id": ids, "name": pa.array(list(self._written.values()), pa.string())})
 
 
 def open_statements(generation: Generation) -> Statements:

@@ -5,7 +5,6 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.indexes.arrays import Lists
 from lightrag_dagster.indexes.text_arrays import counted_terms
 from lightrag_dagster.query.linking import Mask
 
@@ -20,8 +19,8 @@ def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
     goes between chunks and the entities that are not in the mask `walked`.
     """
     entities = len(graph.entities.ids)
-    owners, chunks = _pairs_of(graph.entity_chunks)
-    titled, titles = _pairs_of(graph.title_chunks)
+    owners, chunks = graph.entity_chunks.owners, graph.entity_chunks.values
+    titled, titles = graph.title_chunks.owners, graph.title_chunks.values
     kept = np.repeat(np.flatnonzero(np.diff(graph.citation_offsets)[titles] > 0), TITLE_STEPS)
     owners, chunks = np.concatenate([owners, titled[kept]]), np.concatenate([chunks, titles[kept]])
     if walked is not None:
@@ -29,7 +28,7 @@ def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
     relations = np.unique(graph.entity_relations.values)
     nodes = entities + len(graph.chunks.ids)
     links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, nodes)
-    return past_lone_entities(links, np.diff(graph.entity_chunks.offsets) == 1)
+    return past_lone_entities(links, graph.entity_chunks.lengths == 1)
 
 
 def counted(graph: Adjacency) -> Mask:
@@ -38,7 +37,7 @@ def counted(graph: Adjacency) -> Mask:
 
 
 def transition_matrix(
-    endpoints: npt.NDArray[np.int32], owners: npt.NDArray[np.int64], mentioned: npt.NDArray[np.int64], nodes: int
+    endpoints: npt.NDArray[np.int32], owners: npt.NDArray[np.int64], mentioned: npt.NDArray[np.int32], nodes: int
 ) -> csr_array:
     """Return a matrix of nodes × nodes in which each step from a node to any neighbour is equally likely.
 
@@ -87,8 +86,3 @@ def past_lone_entities(links: csr_array, lone: Mask) -> csr_array:
     shares /= np.bincount(columns, weights=shares, minlength=nodes)[columns]
     places = (rows.astype(np.int32), columns.astype(np.int32))
     return coo_array((shares.astype(np.float32), places), shape=(nodes, nodes)).tocsr()
-
-
-def _pairs_of(lists: Lists) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return every row with each value of its list."""
-    return np.repeat(np.arange(len(lists.offsets) - 1), np.diff(lists.offsets)), lists.values.astype(np.int64)

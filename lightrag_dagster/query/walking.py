@@ -27,11 +27,8 @@ class Links(NamedTuple):
 
 def links_of(graph: Adjacency, entities: npt.NDArray[np.int64]) -> Links:
     """Return the relations around some entities, one entity after the other."""
-    lists = graph.entity_relations
-    first, lengths = lists.offsets[entities], lists.offsets[entities + 1] - lists.offsets[entities]
-    owners = np.repeat(entities, lengths)
-    places = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(len(owners))
-    relations = lists.values[places]
+    at, relations = graph.entity_relations.of_each(entities)
+    owners = entities[at]
     return Links(owners, relations, graph.endpoints[relations].sum(axis=1, dtype=np.int64) - owners)
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
-from lightrag_dagster.query.graph.quotes import EntityQuote, citations_of, expanded
+from lightrag_dagster.query.graph.quotes import EntityQuote, citations_of
 from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.fitting import Fitting
 
@@ -26,7 +26,7 @@ class SourceSets:
 
     def of(self, lists: Lists, rows: Rows) -> list[int]:
         """Return the number of the set of sources for each of some rows, by the lists of their passages."""
-        owners, chunks = expanded(lists, rows)
+        owners, chunks = lists.of_each(rows)
         among, at = citations_of(self._graph, chunks)
         pairs = np.unique(np.stack([owners[among], self._codes[at]], axis=1), axis=0)
         bounds = np.searchsorted(pairs[:, 0], np.arange(len(rows) + 1))

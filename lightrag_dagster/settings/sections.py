@@ -73,13 +73,6 @@ class DocumentSettings(Section):
         description="Accept any number of deleted and emptied documents, and sources that are gone: of all sources, or "
         "of a list of them.",
     )
-    similar: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="Report documents of a source that share so much of their text with another, such as 0.8; unset, "
-        "they are not looked for. Equal ones are always found.",
-    )
     max_failed_share: Share = Field(
         default=0.2,
         description="A source with a larger share of failed documents or chunks keeps its last accepted version.",

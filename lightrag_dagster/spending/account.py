@@ -1,6 +1,6 @@
 """The account that model calls are billed to, and its limits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from lightrag_dagster.core.protocols import Usage
@@ -31,6 +31,10 @@ class Entry:
     output_tokens: int
     cost_usd: float
     cache_write_tokens: int = 0
+
+
+COUNTED = tuple(field.name for field in fields(Entry)[4:])
+"""The numbers of an entry, which are those of the usage of a model."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +76,7 @@ class Account:
 
     def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
         """Return the ledger's entry for `usage`."""
-        return Entry(
-            run=self.run,
-            purpose=purpose,
-            source=self.source,
-            model=model,
-            calls=usage.calls,
-            stored=usage.stored,
-            input_tokens=usage.input_tokens,
-            cached_input_tokens=usage.cached_input_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=usage.cost_usd,
-            cache_write_tokens=usage.cache_write_tokens,
-        )
+        return Entry(self.run, purpose, self.source, model, **{name: getattr(usage, name) for name in COUNTED})
 
 
 class Limit(NamedTuple):

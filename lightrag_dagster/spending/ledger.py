@@ -7,14 +7,14 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
 
-from lightrag_dagster.spending.account import Account, Entry, Limit
+from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
     KEPT,
     LEDGER,
@@ -93,7 +93,7 @@ class Ledger:
         A row has these; `calls`, `stored` answers, `input_tokens`, of these `cached_input_tokens` and
         `cache_write_tokens`, `output_tokens`; and `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
         """
-        counted = [LEDGER.c[field.name] for field in fields(Entry)[4:]]
+        counted = [LEDGER.c[name] for name in COUNTED]
         # Postgres gives the sum of integers another type.
         totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:

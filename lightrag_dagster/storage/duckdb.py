@@ -98,16 +98,13 @@ def view_files(
     connection: "duckdb.DuckDBPyConnection", view: str, paths: Iterable[Path], schema: pa.Schema | None = None
 ) -> None:
     """Make a view over Parquet files, which this connection alone sees; over none, it is empty and has the schema."""
-    found = sorted(paths)
-    if not found and schema is not None:
-        connection.register(f"no_{view}", schema.empty_table())
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {_from_files(found) if found else f'FROM no_{view}'}")
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {rows_of(connection, sorted(paths), schema)}")
 
 
-def rows_of(connection: "duckdb.DuckDBPyConnection", paths: Sequence[Path], schema: pa.Schema) -> str:
+def rows_of(connection: "duckdb.DuckDBPyConnection", paths: Sequence[Path], schema: pa.Schema | None) -> str:
     """Return a query of the rows of Parquet files, in order of the files; of none, of no rows with the schema."""
-    if paths:
-        return _from_files(paths)
+    if paths or schema is None:
+        return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
     empty = connection.from_arrow(schema.empty_table())
     columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
     return f"SELECT {columns} WHERE false"
@@ -118,8 +115,9 @@ def quoted(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def _from_files(paths: Iterable[Path]) -> str:
-    return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
+def quoted_name(name: str) -> str:
+    """Return the name of a column or table in SQL, in its quotes."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 @cache

@@ -66,6 +66,16 @@ class _Below:
         return home.root / self._name
 
 
+class _Stored:
+    """A database of each home: the Postgres database, if it has one, else a file of SQLite."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, home: "Home", kind: type) -> Address:
+        return home.database or home.root / self._name
+
+
 @dataclass(frozen=True)
 class Home:
     """Paths below one home, its files, locks and databases; it creates only the folder of a cache.
@@ -93,6 +103,11 @@ class Home:
     lance = _Below("lance")  # LanceDB database; of a bucket, nothing is here, and its files are named as if they were
     generations = _Below("generations")  # folder of generations
     scratch = _Below("scratch")  # folder of what the steps of a merge hand on through a bucket
+    responses = _Stored("responses.sqlite")  # response store
+    vectors = _Stored("vectors.sqlite")  # vector store
+    batches = _Stored("batches.sqlite")  # ledger of batches at the provider
+    ledger = _Stored("ledger.sqlite")  # ledger of calls and cost
+    decisions = _Stored("decisions.sqlite")  # decisions of people about names
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", self.root.expanduser().absolute())
@@ -195,21 +210,6 @@ class Home:
         return self.of_machine / "failures.jsonl"
 
     @property
-    def responses(self) -> Address:
-        """Response store."""
-        return self.database or self.root / "responses.sqlite"
-
-    @property
-    def vectors(self) -> Address:
-        """Vector store."""
-        return self.database or self.root / "vectors.sqlite"
-
-    @property
-    def batches(self) -> Address:
-        """Ledger of batches at the provider."""
-        return self.database or self.root / "batches.sqlite"
-
-    @property
     def may_have_batches(self) -> bool:
         """False when no batch was ever recorded, as the missing file of SQLite shows."""
         return not isinstance(self.batches, Path) or self.batches.exists()
@@ -218,16 +218,6 @@ class Home:
     def batch_files(self) -> Path:
         """Folder of files sent to the provider and received from it."""
         return self.of_machine / "batches"
-
-    @property
-    def ledger(self) -> Address:
-        """Ledger of calls and cost."""
-        return self.database or self.root / "ledger.sqlite"
-
-    @property
-    def decisions(self) -> Address:
-        """Decisions of people about names."""
-        return self.database or self.root / "decisions.sqlite"
 
     @property
     def lance_uri(self) -> str:

@@ -109,28 +109,35 @@ def test_values_are_printed_as_duckdb_writes_them(sql: Run, value: str, written:
     assert written in sql(f"select {value} as a")[1]
 
 
-def test_lists_are_printed_as_duckdb_writes_their_values(sql: Run) -> None:
-    statement = "select [time '24:00:00', null] as a, [['101'::bit]] as b"
-    assert json.loads(sql(statement, "--format", "json")[1]) == [{"a": ["24:00:00", None], "b": [["101"]]}]
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("[time '24:00:00', null]", "['24:00:00', NULL]"),
+        ("[['101'::bit]]", "[[101]]"),
+        ("map {'day': [interval 1 day]}", "{day=[1 day]}"),
+        ("{'a': {'b': time '24:00:00'}, 'TIME ZONE': 1}", "{'a': {'b': '24:00:00'}, 'TIME ZONE': 1}"),
+    ],
+)
+def test_columns_with_such_values_in_them_are_the_text_that_duckdb_writes(sql: Run, value: str, written: str) -> None:
+    assert json.loads(sql(f"select {value} as a", "--format", "json")[1]) == [{"a": written}]
 
 
 @pytest.mark.parametrize(
     ("value", "written"),
     [
         (
-            "{'a': '\\x05a'::blob, 'b c': 1.50::decimal(4,2), 'q\"': [date '2024-01-31']}",
-            {"a": "\\x05a", "b c": 1.5, 'q"': ["2024-01-31"]},
+            "{'time': now() > now(), 'b c': 1.50::decimal(4,2), 'q\"': [date '2024-01-31']}",
+            {"time": False, "b c": 1.5, 'q"': ["2024-01-31"]},
         ),
         (
-            "{'a': {'b': time '24:00:00'}, 'c': null, 'd': 'nan'::double}",
-            {"a": {"b": "24:00:00"}, "c": None, "d": None},
+            "{'a': {'b': timestamptz '2024-01-01 12:00:00+00'}, 'c': null, 'd': 'nan'::double}",
+            {"a": {"b": "2024-01-01 12:00:00+00:00"}, "c": None, "d": None},
         ),
         ("map {date '2024-01-31': 2.50::decimal(4,2)}", [["2024-01-31", 2.5]]),
-        ("map {'day': [interval 1 day]}", [["day", ["1 day"]]]),
-        ("[{'a': 'x'::blob}]::struct(a blob)[1]", [{"a": "x"}]),
+        ("[{'a': 'x'}]::struct(a varchar)[1]", [{"a": "x"}]),
         (
-            "{'a': time '24:00:00', 'b': union_value(n := 1), 'c': 'x'::enum('x', 'y'), 'd': '[1]'::json}",
-            {"a": "24:00:00", "b": 1, "c": "x", "d": "[1]"},
+            "{'b': union_value(n := 1), 'c': 'x'::enum('x', 'y'), 'd': '[1]'::json}",
+            {"b": 1, "c": "x", "d": "[1]"},
         ),
     ],
 )

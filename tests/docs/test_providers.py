@@ -11,7 +11,7 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re
 
 
 def test_there_is_an_example_for_each_provider_and_for_roles() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -20,6 +20,6 @@ def test_an_example_is_a_usable_configuration(example: str) -> None:
 
     settings = load_settings()
 
-    assert settings.llm.provider == "openai"
     given = yaml.safe_load(example)
+    assert settings.llm.provider != "offline"
     assert all(getattr(settings.llm, name) == value for name, value in given["llm"].items() if name != "roles")

@@ -134,7 +134,7 @@ def test_citations_are_in_canonical_order(graph: Adjacency) -> None:
 def test_nothing_at_all_is_a_graph_too(tmp_path: Path) -> None:
     graph = graph_of(tmp_path, entities([]), relations([]))
     assert graph.entities.take(graph.entities.rows_of([])) == []
-    assert graph.entity_relations.of_any(graph.entities.rows_of([])).tolist() == []
+    assert [found.tolist() for found in graph.entity_relations.of_each(graph.entities.rows_of([]))] == [[], []]
 
 
 def test_building_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -196,9 +196,11 @@ def test_lists_hold_what_was_put_in(members: list[list[int]], data: st.DataObjec
     )
     chosen = data.draw(st.lists(st.sampled_from(range(len(members)))))
     assert [lists.of(row).tolist() for row in chosen] == [members[row] for row in chosen]
-    assert lists.of_any(np.array(chosen, dtype=np.int32)).tolist() == sorted(
-        {m for row in chosen for m in members[row]}
-    )
+    at, values = lists.of_each(np.array(chosen, dtype=np.int32))
+    pairs = [(place, value) for place, row in enumerate(chosen) for value in members[row]]
+    assert list(zip(at.tolist(), values.tolist(), strict=True)) == pairs
+    assert lists.lengths.tolist() == list(map(len, members))
+    assert lists.owners.tolist() == [row for row, own in enumerate(members) for _ in own]
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

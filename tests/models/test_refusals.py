@@ -269,7 +269,7 @@ def test_different_answers_of_no_use_are_tried_to_the_end(loopback: Loopback) ->
 
 def test_pages_of_a_proxy_are_tried_to_the_end(loopback: Loopback) -> None:
     loopback.fault = lambda received: Reply.html("text/html")
-    with pytest.raises(TransientProviderError):
+    with pytest.raises(ProviderAccessError, match="it is a page in HTML"):
         chat(max_retries=3)
     assert len(loopback.requests) == 4
 

@@ -37,7 +37,7 @@ def moved(folder: Path, now: Mapping[str, str], before: Mapping[str, str], *rule
     files = stored(folder, "documents", *documents), stored(folder, "chunks", *chunks)
     with open_sql(folder, 2) as connection:
         partitioned = partition_moved(connection, files, ChunkingSettings(rules=rules), folder / "moved")
-    return [partitioned.of(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
+    return [partitioned(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
 
 
 def test_chunks_of_a_text_go_once_to_the_shard_where_it_is_now_from_its_first_document(tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_every_place_of_a_new_chunk_goes_to_its_shard_and_the_first_of_a_known_o
             connection, (found, [], known), answering(["transient"], None), tmp_path / "places"
         )
     columns = ["path", "chunk_index", "content"]
-    assert partitioned.of(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]
-    new = partitioned.of(SECOND).select(columns).sort_by("path").to_pylist()
+    assert partitioned(FIRST).select(columns).to_pylist() == [{"path": "a.md", "chunk_index": 0, "content": ""}]
+    new = partitioned(SECOND).select(columns).sort_by("path").to_pylist()
     assert new == [{"path": path, "chunk_index": 2, "content": "text"} for path in ("a.md", "b.md")]
 
 
@@ -88,6 +88,6 @@ def test_the_texts_of_chunks_go_to_the_shards_that_parse_their_answers(tmp_path:
             made = [answer | {"chunk_id": chunk, "responses": responses} for chunk, responses in rows]
             view_files(connection, view, stored(tmp_path / view, "extractions", *made))
         partitioned = partition(connection, sql("passages"), tmp_path / "passages", PASSAGES)
-    assert partitioned.of(FIRST).num_rows == 0
-    assert sorted(partitioned.of(SECOND)["chunk_id"].to_pylist()) == ["chunk-fffe", "chunk-ffff", "chunk-ffff"]
-    assert set(partitioned.of(SECOND)["content"].to_pylist()) == {"text"}
+    assert partitioned(FIRST).num_rows == 0
+    assert sorted(partitioned(SECOND)["chunk_id"].to_pylist()) == ["chunk-fffe", "chunk-ffff", "chunk-ffff"]
+    assert set(partitioned(SECOND)["content"].to_pylist()) == {"text"}

@@ -194,26 +194,6 @@ def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monk
     assert read(settings) == READABLE
 
 
-@pytest.mark.parametrize("rows", [8192, pytest.param(1, marks=pytest.mark.long)])
-def test_documents_that_say_nearly_the_same_are_reported(settings: Settings, rows: int) -> None:
-    shards.ROWS = rows
-    words = [f"word{number}" for number in range(400)]
-    texts = {"a.txt": " ".join(words), "b.txt": " ".join(["new", *words]), "c.txt": " ".join(reversed(words))}
-    write_source(settings, "notes", FILES | texts | {"d.txt": texts["a.txt"]})
-    read(settings)
-    asked = settings.changed(documents={"similar": 0.8})
-    for _ in range(2):  # at first no document has a sketch
-        tables = SourceTables(Home(asked.home))
-        report = read_source(find_source(asked, "notes"), tables, Recipes.of(asked)).reading
-        assert report is not None
-        assert report.similar is not None
-        (found,) = report.similar.to_pylist()
-        assert (found["path"], found["like"], report.similar_count) == ("b.txt", "a.txt", 1)
-        assert found["similarity"] > 0.9
-    assert tables.read("stamps", "notes")["sketch"].null_count == 1  # that of the empty document
-    assert as_clean(settings)
-
-
 def test_stamps_are_removed_with_their_documents(settings: Settings) -> None:
     home = Home(settings.home)
     for number in range(3):

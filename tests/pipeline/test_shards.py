@@ -36,7 +36,7 @@ FILES: dict[str, str | bytes] = {
     "river.md": RIVER,
     "office.txt": OFFICE,
     "empty.txt": "",
-    "broken.txt": b"\xff\xfe\x00",
+    "broken.txt": b"\x7fELF\x02\x01\x01\x00\x00\x03",
     "picture.png": b"png",
 }
 
@@ -194,7 +194,7 @@ def test_a_listing_gives_each_shard_its_files(settings: Settings, tmp_path: Path
     assert listing.signature == listing_signature(list_files(source))
     assert listing.count == len(FILES)
     with open_sql(tmp_path, MOST) as connection:
-        rows_of = partition_listing(connection, listing, tmp_path / "dealt").of
+        rows_of = partition_listing(connection, listing, tmp_path / "dealt")
         dealt = [files_of(rows_of(Shard(number, MOST))) for number in range(MOST)]
     assert sum(map(len, dealt)) == len(FILES)
     assert sorted(file.path for files in dealt for file in files) == sorted(FILES)

@@ -69,7 +69,7 @@ def test_every_range_has_its_expected_value_in_it() -> None:
     for found in (default_ratios(Recipes.of(load_settings()), 10, 5000), ratios(EXTRACTED, SUMMARISED, EMBEDDED)):
         assert found is not None
         assert len(estimates(found)) == 9
-        known = {"cached", "written", "reasoned"} if found.known else {"written", "reasoned"}
+        known = {"cached", "written", "reasoned"} if found.known else {"reasoned"}
         for name, one in estimates(found).items():
             assert 0 <= one.low <= one.expected <= one.high, name
             assert (one.low == one.high) == (name in known), name

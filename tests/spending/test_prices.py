@@ -33,7 +33,7 @@ def test_a_model_has_its_own_price_or_that_of_its_family(model: str, wanted: Pri
 @pytest.mark.parametrize(
     ("provider", "model", "wanted"),
     [
-        ("bedrock", "us.openai.gpt-6-luna", Price(0.11, 0.011, 0.55)),
+        ("bedrock", "us.openai.gpt-6-luna", Price(0.11, 0.011, 0.55, cache_write=0.1375)),
         ("openai", "us.openai.gpt-6-luna", Price(0, 0, 0, known=False)),
         ("vertex", "google/gemini-2.5-flash", Price(0.3, 0.03, 2.5)),
     ],

@@ -1,6 +1,7 @@
 """Room with a door: the desk of people who decide about names. Others use the names here alone."""
 
-from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates, find_duplicates
+from lightrag_dagster.curation.desk.duplicates import duplicate_candidates, find_duplicates
+from lightrag_dagster.curation.desk.finder.finding import Compared
 from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
 from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, price_of_names, read_review
@@ -8,7 +9,7 @@ from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
 
 __all__ = [
     "COLUMNS",
-    "Candidates",
+    "Compared",
     "KnownNames",
     "Opinion",
     "Pair",

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.identity import digest, entity_id
-from lightrag_dagster.curation.desk.finder.finding import compare
+from lightrag_dagster.curation.desk.finder.finding import Compared, compare
 from lightrag_dagster.curation.desk.finder.neighbours import Numbers
 from lightrag_dagster.curation.rules import InForce
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation, fetched
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
-from lightrag_dagster.storage.versions import TableVersion
 
 TABLE = "duplicate_candidates"
+_COUNTS = ("cut", "outdone", "unlikely")
 
 
 class Settled(NamedTuple):
@@ -31,21 +31,7 @@ class Settled(NamedTuple):
     removed: frozenset[str]
 
 
-class Candidates(NamedTuple):
-    """Rows of DUPLICATE_CANDIDATES, and the numbers of pairs that met and are not among them."""
-
-    rows: pa.Table
-    cut: int
-    """Pairs beyond the best 20 of an entity."""
-    outdone: int
-    """Pairs of which one entity has a better partner."""
-    unlikely: int
-    """Pairs whose score is under both thresholds, unless their names are equal."""
-    version: str
-    """The version of the stored table."""
-
-
-def duplicate_candidates(situation: Situation) -> Candidates:
+def duplicate_candidates(situation: Situation) -> Compared:
     """Return the names of the published snapshot that may be one, found and stored first unless they are stored.
 
     Raises:
@@ -56,18 +42,14 @@ def duplicate_candidates(situation: Situation) -> Candidates:
     snapshot, tables = situation.require_published(), SourceTables(situation.home)
     inputs, recipe = _inputs(snapshot, _settled(situation.decided)), situation.recipes.duplicate_candidates
     known = tables.current(TABLE, ALL_SOURCES)
-    if known and _of_same(known, inputs, recipe) and not tables.has_lost(known):
-        return Candidates(
-            tables.read(TABLE, ALL_SOURCES, known.version),
-            cut=int(known.inputs["cut"]),
-            outdone=int(known.inputs["outdone"]),
-            unlikely=int(known.inputs["unlikely"]),
-            version=known.version,
-        )
-    return find_duplicates(situation)
+    is_same = known and known.recipe == recipe and inputs.items() <= known.inputs.items()
+    if not known or not is_same or tables.has_lost(known):
+        return find_duplicates(situation)
+    counts = {name: int(known.inputs[name]) for name in _COUNTS}
+    return Compared(tables.read(TABLE, ALL_SOURCES, known.version), **counts, version=known.version)
 
 
-def find_duplicates(situation: Situation) -> Candidates:
+def find_duplicates(situation: Situation) -> Compared:
     """Find the names of the published snapshot that may be one, and store them; raises as `duplicate_candidates`."""
     snapshot, settled = situation.require_published(), _settled(situation.decided)
     generation = fetched(situation.home, snapshot.snapshot_id)
@@ -75,19 +57,14 @@ def find_duplicates(situation: Situation) -> Candidates:
     relations = generation.read_table("relations", ["src_id", "tgt_id"])
     entities = entities.filter(pc.invert(pc.is_in(entities["entity_id"], pa.array(settled.removed, pa.string()))))
     compared = compare(entities, relations, _vectors(generation, snapshot, entities), settled.pairs)
-    counts = {"cut": compared.cut, "outdone": compared.outdone, "unlikely": compared.unlikely}
     stored = SourceTables(situation.home).write(
         TABLE,
         ALL_SOURCES,
         compared.rows,
-        inputs=_inputs(snapshot, settled) | {name: str(count) for name, count in counts.items()},
+        inputs=_inputs(snapshot, settled) | {name: str(getattr(compared, name)) for name in _COUNTS},
         recipe=situation.recipes.duplicate_candidates,
     )
-    return Candidates(compared.rows, **counts, version=stored.version)
-
-
-def _of_same(known: TableVersion, inputs: dict[str, str], recipe: str) -> bool:
-    return known.recipe == recipe and inputs.items() <= known.inputs.items()
+    return compared._replace(version=stored.version)
 
 
 def _inputs(snapshot: Manifest, settled: Settled) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Explanations of a retrieval: paths to a passage, tables and figures, a picture of the graph."""
+"""Explanations of a retrieval: paths to a passage, tables and figures."""

@@ -1,7 +1,6 @@
 """The evidence in the documents that a filter allows, and the rows merged from it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -10,8 +9,8 @@ import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.curation.rules import WrittenText
-from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
-from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
+from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Lists, Rows
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
 from lightrag_dagster.query.statements import Statements
 from lightrag_dagster.settings import MergingSettings
@@ -51,15 +50,11 @@ class Evidence:
         bound(connection)
         connection.register("allowed_document", pa.table({"doc_id": documents}))
         connection.execute(read_sql(__package__, "view"))
-        tables: dict[str, MappedTable] = {
-            "entity": graph.entities,
-            "relation": graph.relations,
-            "chunk": graph.chunks,
-        }
         self._written = _visible(connection, written, settings) if written else ()
         self.statements = Statements(connection, {one.id: one.text for one in self._written if one.column == "name"})
         keeps_first = settings.chunk_limit_method == "KEEP"
-        ids = {kind: table.rows.column(0) for kind, table in tables.items()}
+        tables = (("entity", graph.entities), ("relation", graph.relations), ("chunk", graph.chunks))
+        ids = {kind: table.rows.column(0) for kind, table in tables}
         place_chunks(connection, ids, keeps_first=keeps_first)
         self.entity_chunks = chunk_lists(connection, "entity", "entity_chunks('said_of_entity', 'said_of_relation')")
         self.relation_chunks = chunk_lists(connection, "relation", "relation_chunks('said_of_relation')")
@@ -82,7 +77,7 @@ class Evidence:
         """Merge the allowed evidence of some entities and relations; the result may hold a few more of them."""
         ends = np.union1d(entities, self._graph.endpoints[relations].ravel())
         # An entity without evidence of its own takes its name from all relations that end there.
-        relations = np.union1d(relations, entity_relations.of_any(ends[~self._mentioned[ends]]))
+        relations = np.union1d(relations, entity_relations.of_each(ends[~self._mentioned[ends]])[1])
         with self._connection.cursor() as cursor:
             for name, table, rows in (
                 ("entity", self._graph.entities, ends),
@@ -114,8 +109,3 @@ def _visible(
     return tuple(
         WrittenText(one.id, one.column, one.text, tuple(one.sources)) for one in map(written.__getitem__, numbers)
     )
-
-
-def lists_of(owners: npt.NDArray[Any], values: Rows, number: int) -> Lists:
-    """Return lists from pairs of owner and value, which are sorted by owner."""
-    return Lists(offsets_of(np.bincount(owners, minlength=number)), values)

@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
-from lightrag_dagster.indexes.arrays import Lists, Rows, offsets_of
+from lightrag_dagster.indexes.arrays import Lists, Rows, lists_of, offsets_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.filters.allowed import allowed_documents
-from lightrag_dagster.query.filters.evidence import Evidence, lists_of
+from lightrag_dagster.query.filters.evidence import Evidence
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.filters.rebuilt import Mask, Rebuilt
 from lightrag_dagster.query.snapshot import Snapshot, VectorSearch
@@ -94,10 +94,9 @@ def _restricted(
     places_of_chunk = np.bincount(places, minlength=len(whole.chunks.ids))
     chunks = places_of_chunk > 0
     entity_chunks, relation_chunks = evidence.entity_chunks, evidence.relation_chunks
-    entities, relations = _lengths(entity_chunks) > 0, _lengths(relation_chunks) > 0
-
-    entity_relations = _relations_of(whole, relations)
-    degree = _lengths(entity_relations)
+    entities, relations = entity_chunks.lengths > 0, relation_chunks.lengths > 0
+    entity_relations = _filtered(whole.entity_relations, relations)
+    degree = entity_relations.lengths
     rank, weight = degree[whole.endpoints].sum(axis=1), evidence.weights
     by_people, by_people_too = (_among(table, written) for table in (whole.entities, whole.relations))
     same_names = _all_in(whole.entity_chunks, chunks) & ~by_people
@@ -129,13 +128,6 @@ def _restricted(
         relation_chunks=relation_chunks,
     )
     return graph, {"chunk_vectors": chunks, "entity_vectors": entities, "relation_vectors": relations}
-
-
-def _relations_of(whole: Adjacency, allowed: Mask) -> Lists:
-    """Return the allowed relations of each entity."""
-    kept = allowed[whole.entity_relations.values]
-    owners = _owners(whole.entity_relations)[kept]
-    return lists_of(owners, whole.entity_relations.values[kept], len(whole.entities.ids))
 
 
 class AllowedVectors:
@@ -185,28 +177,24 @@ def _among(table: MappedTable, ids: Set[str]) -> Mask:
     return np.asarray(pc.is_in(table.rows.column(0), value_set=pa.array(sorted(ids), pa.string())), dtype=bool)
 
 
-def _owners(lists: Lists) -> npt.NDArray[np.int64]:
-    """Return the row of each value in the lists."""
-    return np.repeat(np.arange(len(lists.offsets) - 1), _lengths(lists))
-
-
 def _highest(rows: Mask, number: npt.NDArray[np.int64]) -> Rows:
     """Return the rows of a mask, those with the highest number first."""
     found = np.flatnonzero(rows).astype(np.int32)
     return found[np.argsort(-number[found], kind="stable")]
 
 
-def _lengths(lists: Lists) -> npt.NDArray[np.int64]:
-    return np.diff(lists.offsets)
+def _filtered(lists: Lists, allowed: Mask) -> Lists:
+    """Return the lists with allowed values only."""
+    kept = allowed[lists.values]
+    return lists_of(lists.owners[kept], lists.values[kept], len(lists.offsets) - 1)
 
 
 def _first(lists: Lists, most: int) -> Lists:
     """Return the lists cut to a number of values."""
-    places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], _lengths(lists))
-    return Lists(offsets_of(np.minimum(_lengths(lists), most)), lists.values[places < most])
+    places = np.arange(len(lists.values)) - np.repeat(lists.offsets[:-1], lists.lengths)
+    return Lists(offsets_of(np.minimum(lists.lengths, most)), lists.values[places < most])
 
 
 def _all_in(lists: Lists, allowed: Mask) -> Mask:
     """Return a mask of the rows whose list has allowed values only."""
-    others = np.bincount(_owners(lists)[~allowed[lists.values]], minlength=len(lists.offsets) - 1)
-    return np.equal(others, 0)
+    return np.equal(_filtered(lists, ~allowed).lengths, 0)

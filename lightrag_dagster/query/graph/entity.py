@@ -21,11 +21,7 @@ def entity(seen: Snapshot, name: str, limit: int) -> Profile:
     near, left_out = _strongest(seen, hops_from(graph, row, 1), 1, limit)
     chunks = graph.entity_chunks.of(row)
     return Profile(
-        entity_id=known["entity_id"],
-        name=known["name"],
-        type=known["type"],
-        description=known["description"],
-        degree=known["degree"],
+        **known,
         passages=len(chunks),
         sources=sources_of(graph, chunks),
         aliases=tuple(others[:limit]),

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.arguments import shown, text
@@ -62,7 +63,7 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
         raise _unknown(seen, asked)
     best = [one for one in matches if one.kind == matches[0].kind]
     if len(best) > 1 or (found > len(matches) and len(best) == len(matches)):
-        raise _unclear(asked, matches, found)
+        raise _unclear(asked, best, found)
     (meant,) = best
     row = int(seen.graph.entities.rows_of([meant.entity_id])[0])
     return row, () if meant.kind in _WHOLE else (f"no entity is called {shown(asked)}; meant is {shown(meant.name)}",)
@@ -141,9 +142,9 @@ def _checked(name: object, argument: str) -> str:
     return asked
 
 
-def _unclear(asked: str, matches: tuple[Match, ...], found: int) -> QueryError:
-    best = [one for one in matches if one.kind == matches[0].kind]
-    listed = "; ".join(f"{one.name} ({one.type}, {_passages(one.passages)}, {one.entity_id})" for one in best)
+def _unclear(asked: str, best: list[Match], found: int) -> QueryError:
+    said = (f"{counted(one.passages, 'passage', 'passages')}, {one.entity_id}" for one in best)
+    listed = "; ".join(f"{one.name} ({one.type}, {more})" for one, more in zip(best, said, strict=True))
     more = f"; `find` lists {found:,}" if found > len(best) else ""
     return QueryError(f"{shown(asked)} may mean several entities; give the name or id of one: {listed}{more}")
 
@@ -154,7 +155,3 @@ def _unknown(seen: Snapshot, asked: str) -> QueryError:
         f"the nearest are {', '.join(shown(one.name) for one in matches)}" if matches else "`find` looks for a part"
     )
     return QueryError(f"there is no entity {shown(asked)}; {nearest}")
-
-
-def _passages(number: int) -> str:
-    return f"{number:,} passage{'s' if number != 1 else ''}"

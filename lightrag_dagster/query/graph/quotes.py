@@ -24,20 +24,10 @@ class EntityQuote(NamedTuple):
     date: str | None
 
 
-def expanded(lists: Lists, rows: Rows) -> tuple[Rows, Rows]:
-    """Return the values of the lists of some rows, and before it for each the position of its row among them."""
-    first, end = lists.offsets[rows], lists.offsets[rows + 1]
-    sizes = end - first
-    owners = np.repeat(np.arange(len(rows)), sizes)
-    starts = np.repeat(first - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return owners.astype(np.int32), lists.values[starts + np.arange(len(owners))]
-
-
 def citations_of(graph: Adjacency, chunks: Rows) -> tuple[Rows, Rows]:
     """Return the rows of `citations` of some chunks, and before it for each the position of its chunk among them."""
     offsets = graph.citation_offsets
-    every = Lists(offsets, np.arange(offsets[-1], dtype=np.int32))
-    return expanded(every, chunks)
+    return Lists(offsets, np.arange(offsets[-1], dtype=np.int32)).of_each(chunks)
 
 
 def newest_quotes(seen: Snapshot, rows: Rows, most: int) -> list[EntityQuote]:
@@ -54,7 +44,7 @@ def newest_quotes(seen: Snapshot, rows: Rows, most: int) -> list[EntityQuote]:
 
 def _quotes(seen: Snapshot, rows: Rows, most: int, first: int) -> list[EntityQuote]:
     graph = seen.graph
-    owners, chunks = expanded(graph.entity_chunks, rows)
+    owners, chunks = graph.entity_chunks.of_each(rows)
     distinct = np.unique(chunks)
     among, at = citations_of(graph, distinct)
     places = graph.citations.select(["source", "path", "chunk_index", "date"]).take(pa.array(at))

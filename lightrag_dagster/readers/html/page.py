@@ -5,6 +5,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -71,6 +72,7 @@ def words(data: bytes) -> Iterator[str]:
     yield all_text(_decoded(data)[1])
 
 
+@lru_cache(maxsize=1)  # the reader and the check of what it lost decode the same page
 def _decoded(data: bytes) -> tuple[Properties, str, str | None]:
     """Return the front matter of a page, the page, and a note about doubts in its encoding."""
     declared = _CHARSET.search(data, 0, _CHARSET_WITHIN)

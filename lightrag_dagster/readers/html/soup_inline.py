@@ -27,8 +27,8 @@ def tidy_inline(soup: Any) -> None:
     for image in soup("img"):
         if not str(image.get("src") or "").startswith("figure-"):
             _say(soup, image)
-    for text in soup.find_all(string=_LINE_START):
-        if _begins_line(text):
+    for text in [one for one in soup.descendants if isinstance(one, NavigableString)]:
+        if _LINE_START.search(text) and _begins_line(text):
             text.replace_with(_LINE_START.sub(r"\1\2\\", text))
 
 

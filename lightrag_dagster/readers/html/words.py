@@ -45,7 +45,7 @@ class _Lines:
 
     def data(self, text: str) -> None:
         if not self._hidden:
-            spaced = " ".join(text.split("\n"))
+            spaced = text.replace("\n", " ")
             self._texts.append(f" {spaced}" if self._raised and _NUMBER.match(text) else spaced)
 
     def close(self) -> str:

@@ -1,6 +1,5 @@
 """The texts of a mail, in order, one form of each; and its other parts."""
 
-import email.policy
 import re
 from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
@@ -8,7 +7,7 @@ from typing import NamedTuple, cast
 
 from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail.charsets import decode_text
-from lightrag_dagster.readers.mail.headers import decode_header
+from lightrag_dagster.readers.mail.headers import decode_header, parse_mail
 from lightrag_dagster.readers.mail.payloads import payload
 
 CALENDARS = ("text/calendar", "application/ics")
@@ -82,7 +81,7 @@ class Bodies:
             self._damaged.append(_text(part, "plain"))
             return []
         head = b'Content-Type: %s; boundary="%s"\n\n' % (part.get_content_type().encode(), found[1])
-        mended = email.message_from_bytes(head + data, policy=email.policy.default)
+        mended = parse_mail(head + data)
         if not mended.is_multipart():
             self._damaged.append(_text(part, "plain"))
             return []

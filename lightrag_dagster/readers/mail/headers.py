@@ -3,10 +3,12 @@
 import email.policy
 import quopri
 import re
-from email.message import Message
+from email.message import EmailMessage, Message
+from functools import lru_cache
 from itertools import groupby
+from typing import Any, cast
 
-from lightrag_dagster.readers.mail.charsets import decode_text
+from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
 from lightrag_dagster.readers.mail.payloads import decode_base64
 
 _ENCODED = re.compile(r"=\?([^?\s]{1,40}?)(?:\*[^?]*)?\?([bBqQ])\?(.*?)(?:\?=|\Z)", re.DOTALL)
@@ -14,6 +16,27 @@ _BETWEEN = re.compile(r"(?<=\?=)\s+(?==\?)")
 _LONG = 5000  # characters; the library takes seconds for more
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FOLDED = re.compile(r"\r?\n[ \t]*")
+
+
+class _Policy(email.policy.EmailPolicy):
+    """The library's policy, which parses a header once and not each time that a part is asked for its type."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        """Return a header with its parts."""
+        return _parsed(name, value)
+
+
+_POLICY: Any = _Policy()
+
+
+@lru_cache(maxsize=500)
+def _parsed(name: str, value: str) -> Any:
+    return email.policy.default.header_fetch_parse(name, value)
+
+
+def parse_mail(data: bytes) -> EmailMessage:
+    """Return a mail with its parts."""
+    return cast(EmailMessage, email.message_from_bytes(in_ascii(data), policy=_POLICY))
 
 
 def header(message: Message, name: str) -> str:

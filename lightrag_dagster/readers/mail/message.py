@@ -1,6 +1,5 @@
 """Mail, by the standard library: header, texts, invitations and attachments."""
 
-import email.policy
 from collections import Counter
 from collections.abc import Iterator
 from email.message import EmailMessage
@@ -12,8 +11,8 @@ from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.attachments import Attachments, unnamed
 from lightrag_dagster.readers.mail.bodies import CALENDARS, HEADERS, MAILS, Bodies, Piece, file_name
-from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
-from lightrag_dagster.readers.mail.headers import decode_header, header
+from lightrag_dagster.readers.mail.charsets import decode_text
+from lightrag_dagster.readers.mail.headers import decode_header, header, parse_mail
 from lightrag_dagster.readers.mail.page import own_page
 from lightrag_dagster.readers.mail.payloads import payload
 from lightrag_dagster.readers.mail.quotes import without_quotes
@@ -34,7 +33,7 @@ def read(data: bytes, figures: Figures | None = None, *, attachments: bool = Tru
     """
     if not data:
         raise UnreadableError("the file is empty: it has 0 bytes")
-    message = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
+    message = parse_mail(data)
     if message.get_content_type() in _ENCRYPTED:
         raise UnreadableError("protected by S/MIME or PGP; save a copy without it")
     if not message.keys():
@@ -129,7 +128,7 @@ class _Mail:
                 return found or [""]
         if part.get_content_type() == HEADERS:  # of a mail that was returned without its text
             self.left_out.append(decode_text(data, None).text)
-            inner = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
+            inner = parse_mail(data)
             return list(filter(None, self.render(inner, level + 1))) if inner.keys() and level < _DEPTH else []
         section = self._attached.section(name, data, level + 1, is_text=part.get_content_maintype() == "text")
         return [section] if section else []
@@ -142,7 +141,7 @@ class _Mail:
             return inner
         self.left_out.append(str(inner.get_payload()))
         inner["Content-Transfer-Encoding"] = encoding
-        return email.message_from_bytes(in_ascii(payload(inner)[0]), policy=email.policy.default)
+        return parse_mail(payload(inner)[0])
 
 
 def _authors(message: EmailMessage) -> list[str]:

@@ -1,6 +1,5 @@
 """All text of a mail, by its parts, apart from its reader; that of attachments is checked where they are read."""
 
-import email.policy
 from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import cast
@@ -8,14 +7,15 @@ from typing import cast
 from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail import calendar
 from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name
-from lightrag_dagster.readers.mail.charsets import decode_text, in_ascii
+from lightrag_dagster.readers.mail.charsets import decode_text
+from lightrag_dagster.readers.mail.headers import parse_mail
 from lightrag_dagster.readers.mail.mailbox import mails
 from lightrag_dagster.readers.mail.payloads import payload
 
 
 def eml(data: bytes) -> Iterator[str]:
     """Yield each text of a mail and of the mails in it, in all its forms, and what invitations say."""
-    message = email.message_from_bytes(in_ascii(data), policy=email.policy.default)
+    message = parse_mail(data)
     for part in cast(Iterator[EmailMessage], message.walk()):
         if part.get_content_maintype() != "text":
             continue

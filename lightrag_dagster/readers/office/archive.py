@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 
 from lxml import etree
 
@@ -23,6 +24,13 @@ _NAMES = {
 }
 """Elements of Dublin Core, as Office, OpenDocument and EPUB use them."""
 
+_PARSER = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+
+
+@lru_cache(maxsize=1)  # the reader of a file and the check of what it lost open the same one
+def _opened(data: bytes) -> zipfile.ZipFile:
+    return zipfile.ZipFile(io.BytesIO(data))
+
 
 @contextmanager
 def open_archive(data: bytes, needed: str) -> Iterator[zipfile.ZipFile]:
@@ -40,22 +48,21 @@ def open_archive(data: bytes, needed: str) -> Iterator[zipfile.ZipFile]:
     if not data.startswith(b"PK"):
         raise UnreadableError("not what its suffix says: no ZIP archive; give the file its own suffix")
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if needed not in archive.namelist():
-                raise UnreadableError(f"not what its suffix says: an archive without {needed}")
-            if any(part.file_size > max(_SMALL, _MAX_RATIO * part.compress_size) for part in archive.infolist()):
-                raise UnreadableError(
-                    f"a part unpacks to more than {_MAX_RATIO} times its size: a ZIP bomb; remove the file"
-                )
-            yield archive
+        archive = _opened(data)
+        if needed not in archive.NameToInfo:
+            raise UnreadableError(f"not what its suffix says: an archive without {needed}")
+        if any(part.file_size > max(_SMALL, _MAX_RATIO * part.compress_size) for part in archive.filelist):
+            raise UnreadableError(
+                f"a part unpacks to more than {_MAX_RATIO} times its size: a ZIP bomb; remove the file"
+            )
+        yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, etree.XMLSyntaxError) as error:
         raise UnreadableError(DAMAGED) from error
 
 
 def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
     """Parse one part; entities are not resolved, and nothing outside the archive is read."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
-    return etree.fromstring(archive.read(name), parser)
+    return etree.fromstring(archive.read(name), _PARSER)
 
 
 def with_parts(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
@@ -74,7 +81,7 @@ def read_properties(archive: zipfile.ZipFile, part: str) -> Properties:
     said: dict[str, list[str]] = {}
     for element in parse_part(archive, part).iter(etree.Element):
         if element.text and element.text.strip():
-            said.setdefault(etree.QName(element).localname, []).append(element.text)
+            said.setdefault(element.tag.rpartition("}")[2], []).append(element.text)
     values = {kind: [value for name in names for value in said.get(name, [])] for kind, names in _NAMES.items()}
     first = {kind: next(iter(found), None) for kind, found in values.items()}
     return make_properties(first["title"], first["author"], first["day"], values["tags"], first["language"])

@@ -46,7 +46,7 @@ def _texts(paragraph: etree._Element, raising: Set[str]) -> Iterable[str]:
     A number that is raised is a word apart from the one before it: 10 and 6 are not 106.
     """
     for element in paragraph:
-        kind = etree.QName(element).localname if isinstance(element.tag, str) else ""
+        kind = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
         if kind == "t":
             text = element.text or ""
             yield f"{_END}{text}{_END}" if _NUMBER.fullmatch(text) and _is_raised(paragraph, raising) else text

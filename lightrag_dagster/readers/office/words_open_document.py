@@ -31,7 +31,7 @@ def _texts(element: etree._Element, raised: Set[str]) -> Iterator[str]:
     """Yield the text of a paragraph; those inside it, as of notes, have their own."""
     yield element.text or ""
     for child in element:
-        kind = etree.QName(child).localname if isinstance(child.tag, str) else ""
+        kind = child.tag.rpartition("}")[2] if isinstance(child.tag, str) else ""
         if kind in ("s", "tab", "line-break", "frame", "note"):
             yield " "
         elif kind and kind not in ("p", "h", "annotation", *_NO_CONTENT):

@@ -36,7 +36,7 @@ def _texts(paragraph: etree._Element) -> Iterable[str]:
     if not len(paragraph):
         yield paragraph.text or ""
     for element in paragraph:
-        kind = etree.QName(element).localname if isinstance(element.tag, str) else ""
+        kind = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
         if kind == "t":
             yield element.text or ""
         elif kind in ("br", "tab"):

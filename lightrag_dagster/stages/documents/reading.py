@@ -18,7 +18,7 @@ from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.duplicates import add_sketches, mark_repeats, without_marks
+from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
@@ -80,10 +80,7 @@ def read_listed(
         rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
-    stamps = _stamps(listed, documents, digests)
-    if settings.similar is not None:
-        stamps = add_sketches(stamps, documents, earlier_stamps)
-    return Read(documents, stamps, len(same), slowest)
+    return Read(documents, _stamps(listed, documents, digests), len(same), slowest)
 
 
 def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
@@ -155,4 +152,4 @@ def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")
     digest = pa.array([digests[doc_id] for doc_id in rows["doc_id"].to_pylist()], pa.string())
-    return pa.table([rows["doc_id"], stamp, digest, pa.nulls(len(rows), STAMPS.field("sketch").type)], STAMPS)
+    return pa.table([rows["doc_id"], stamp, digest], STAMPS)

@@ -105,10 +105,8 @@ def _prepare(connection: duckdb.DuckDBPyConnection, variables: Variables) -> Non
 
 
 def _spill_folder(scratch: Path) -> tempfile.TemporaryDirectory[str]:
-    try:
+    with atomic.disk_errors(scratch):
         return tempfile.TemporaryDirectory(dir=scratch, prefix=".merge.")
-    except OSError as error:
-        raise StoreError(f"cannot write in {scratch}: {error.strerror or error}; nothing was changed") from error
 
 
 @contextmanager

@@ -4,14 +4,24 @@ import itertools
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.identity import ROWS_PER_BATCH, TableHash
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, one_line
+
+
+@contextmanager
+def disk_errors(place: Path | str, outcome: str = "nothing was changed") -> Iterator[None]:
+    """Raise errors of the disk in the block as a StoreError that names the place that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"cannot write {place}: {error.strerror or one_line(error)}; {outcome}") from error
 
 
 @contextmanager
@@ -21,21 +31,33 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         StoreError: the disk is full or read-only.
     """
-    temporary: Path | None = None
-    try:
+    with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         os.close(descriptor)
         temporary = Path(name)
-        yield temporary
-        sync(temporary)
-        temporary.replace(path)
-        sync(path.parent)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}; nothing was changed") from error
-    finally:
-        if temporary is not None:
+        try:
+            yield temporary
+            sync(temporary)
+            temporary.replace(path)
+            sync(path.parent)
+        finally:
             temporary.unlink(missing_ok=True)
+
+
+def link(path: Path, target: Path) -> OSError | None:
+    """Let a path be a link to another, at once; return the reason where a disk has no links, and so none is there."""
+    if path.is_symlink() and path.readlink() == target:
+        return None
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    try:
+        temporary.symlink_to(target)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        return error
+    return None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -153,11 +175,9 @@ def sync_tree(folder: Path) -> None:
     Raises:
         StoreError: the disk refuses.
     """
-    try:
+    with disk_errors(folder, "nothing was published"):
         for path in (folder, *folder.rglob("*")):
             sync(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {folder}: {error.strerror or error}; nothing was published") from error
 
 
 def sync(path: Path) -> None:

@@ -1,7 +1,7 @@
 """The files of a home in a bucket: the cache has what this machine used, and the bucket has everything."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,11 +100,9 @@ class BucketFiles(Files):
         super().remove_folder(folder)
         self.mirror.remove_folder(folder)
 
-    @contextmanager
-    def session(self, lock: Lock | None = None) -> Iterator[None]:
+    def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
         """See `Files.session`."""
-        with session.writing(self.mirror, lock):
-            yield
+        return session.writing(self.mirror, lock)
 
     def push(self, lock: Lock | None = None) -> None:
         """See `Files.push`."""

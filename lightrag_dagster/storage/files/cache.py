@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.files.notes import Notes
 
 UNUSED_SECONDS = 3600.0
@@ -37,7 +37,7 @@ def claim_folder(caches: Path, uri: str) -> Path:
         StoreError: the folder cannot be written.
     """
     base = caches / digest(uri)
-    try:
+    with disk_errors(f"the cache {base}", "change cache.folder"):
         base.mkdir(parents=True, exist_ok=True)
         for number in itertools.count():
             lock = FileLock(base / f"{number}.lock")
@@ -48,8 +48,6 @@ def claim_folder(caches: Path, uri: str) -> Path:
         folder = base / str(number)
         folder.mkdir(exist_ok=True)
         Notes(folder).tidy()
-    except OSError as error:
-        raise StoreError(f"cannot write the cache {base}: {error.strerror or error}; change cache.folder") from error
     return folder
 
 

@@ -6,8 +6,8 @@ missing; a file that is written is uploaded, at the latest when the session of t
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,15 +84,13 @@ class Files:
             path: Stored(one.st_size, datetime.fromtimestamp(one.st_mtime, UTC), None) for path, one in facts.items()
         }
 
-    @contextmanager
-    def writing(self, path: Path) -> Iterator[Path]:
-        """Yield a temporary path beside `path`, and put it in place when the block succeeds, whole or not at all.
+    def writing(self, path: Path) -> AbstractContextManager[Path]:
+        """Give a temporary path beside `path`, and put it in place when the block succeeds, whole or not at all.
 
         A file of a table is uploaded at once, so that workers on other machines find it; everything else with the
         builder's session, which looks at the lock first.
         """
-        with atomic.replacing(path) as temporary:
-            yield temporary
+        return atomic.replacing(path)
 
     def write(self, path: Path, rows: pa.Table) -> None:
         """Write rows to the file of a table, named by them; one that is there stays, and a bucket gets it back."""
@@ -113,8 +111,7 @@ class Files:
         """Remove a folder from disk, and its data files from a bucket; its records go when the session is pushed."""
         shutil.rmtree(folder, ignore_errors=True)
 
-    @contextmanager
-    def session(self, lock: Lock | None = None) -> Iterator[None]:
+    def session(self, lock: Lock | None = None) -> AbstractContextManager[None]:
         """Take over the records of the bucket, and upload at the end of the block what was written, also on error.
 
         Within a session under the same lock, they are taken over already.
@@ -123,7 +120,7 @@ class Files:
             BuilderLockedError: the lock was lost.
             StoreError: another process wrote the same, or the bucket refuses; the published snapshot stays.
         """
-        yield
+        return nullcontext()
 
     def push(self, lock: Lock | None = None) -> None:
         """Upload what was written so far in a session; raises as it does."""

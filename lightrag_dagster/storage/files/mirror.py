@@ -100,7 +100,8 @@ class Mirror:
 
     def list_folder(self, folder: Path) -> dict[Path, Stored]:
         """Return the files of the bucket below a folder, except records, by the path that they have in the cache."""
-        return {self.root / name: one for name, one in packed.list_folder(self.objects, self.name(folder)).items()}
+        found = self.objects.list(self.name(folder))
+        return {self.root / packed.name_of(key): one for key, one in found.items()}
 
     def footer(self, path: Path) -> bytes | None:
         """Return the end of a Parquet file in the bucket, with all of its footer; None when there is no such file."""
@@ -129,7 +130,7 @@ class Mirror:
     def remove(self, paths: Sequence[Path]) -> None:
         """Remove data files from the bucket."""
         names = [self.name(path) for path in paths]
-        packed.delete(self.objects, names)
+        self.objects.delete(list(map(packed.key_of, names)))
         self.notes.forget(names)
         self.listed.clear()
 
@@ -159,7 +160,7 @@ class Mirror:
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
-        if not (is_held and packed.exists(self.objects, name)):
+        if not (is_held and self.objects.head(packed.key_of(name))):
             stored = packed.upload(self.objects, name, path, create=is_named_by_content(name))
             path.chmod(READ_ONLY)
             self._note(path, path, stored)

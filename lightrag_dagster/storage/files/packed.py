@@ -5,15 +5,16 @@ On disks, and so in the cache, they are as they are written.
 
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import pyarrow as pa
 
-from lightrag_dagster.core.objects import Objects, Stored
+from lightrag_dagster.core.objects import Objects
 from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.storage.files.atomic import disk_errors
 
 _SUFFIX = ".zst"
 _PACKED = (".kuzu", ".arrow", ".npy")
@@ -26,11 +27,6 @@ def is_packed(name: str) -> bool:
     return name.startswith("generations/") and name.endswith(_PACKED)
 
 
-def list_folder(objects: Objects, folder: str) -> dict[str, Stored]:
-    """Return name → object of everything below a folder; raises StoreError."""
-    return {name_of(key): one for key, one in objects.list(folder).items()}
-
-
 def name_of(key: str) -> str:
     """Return the name of a file on a disk."""
     name = key.removesuffix(_SUFFIX)
@@ -40,11 +36,6 @@ def name_of(key: str) -> str:
 def key_of(name: str) -> str:
     """Return the name of a file in a bucket."""
     return f"{name}{_SUFFIX}" if is_packed(name) else name
-
-
-def exists(objects: Objects, name: str) -> bool:
-    """Say whether there is the file; raises StoreError."""
-    return objects.head(key_of(name)) is not None
 
 
 def hash_of(objects: Objects, name: str) -> str | None:
@@ -98,11 +89,6 @@ def upload(objects: Objects, name: str, path: Path, *, create: bool) -> int:
         return content.stat().st_size
 
 
-def delete(objects: Objects, names: Sequence[str]) -> None:
-    """Remove files; those that are not there are no error. Raises StoreError."""
-    objects.delete([key_of(name) for name in names])
-
-
 def pack(path: Path, target: Path) -> None:
     """Write the content of a file, compressed, to another; raises OSError."""
     with path.open("rb") as file, pa.output_stream(target, compression=_COMPRESSION) as packed:
@@ -115,7 +101,7 @@ def unpack(name: str, path: Path, target: Path) -> None:
     Raises:
         StoreError: the file is damaged, or the disk refuses.
     """
-    with _explained(target.parent), target.open("wb") as file:
+    with disk_errors(target), target.open("wb") as file:
         file.writelines(_unpacked(name, path))
 
 
@@ -133,15 +119,5 @@ def _unpacked(name: str, path: Path) -> Iterator[bytes]:
 @contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """Give a temporary file; a folder of it would end other threads that look for files while it goes."""
-    with _explained(path.parent), NamedTemporaryFile(dir=path.parent, prefix=".packed.") as file:
+    with disk_errors(path), NamedTemporaryFile(dir=path.parent, prefix=".packed.") as file:
         yield Path(file.name)
-
-
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"cannot write in {folder}: {error.strerror or one_line(error)}; nothing was changed"
-        ) from error

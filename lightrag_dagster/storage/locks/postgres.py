@@ -7,11 +7,11 @@ import os
 import socket
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, NullPool, Row, func, select, text
@@ -120,8 +120,8 @@ class PostgresLock:
             connection.close()
 
 
-_locks: dict[tuple[str, str, int], PostgresLock] = {}
-_users: dict[tuple[str, str, int], int] = defaultdict(int)
+# A lock is forgotten when its last block has ended.
+_locks: "WeakValueDictionary[tuple[str, str, int], PostgresLock]" = WeakValueDictionary()
 _locks_lock = threading.Lock()
 
 
@@ -138,15 +138,8 @@ class PostgresLocks(NamedTuple):
         key = (self.address.get_secret_value(), name, 0 if any_thread else threading.get_ident())
         with _locks_lock:
             lock = _locks.setdefault(key, PostgresLock(self.address, name))
-            _users[key] += 1
+        lock.enter(timeout, what)
         try:
-            lock.enter(timeout, what)
-            try:
-                yield lock
-            finally:
-                lock.leave()
+            yield lock
         finally:
-            with _locks_lock:
-                _users[key] -= 1
-                if not _users[key]:
-                    del _users[key], _locks[key]
+            lock.leave()

@@ -151,11 +151,9 @@ def store(
 @contextmanager
 def scratch_folder(home: Home) -> Iterator[Path]:
     """Give a temporary folder beside the generations; raises StoreError when the disk refuses."""
-    try:
+    with atomic.disk_errors(home.generations):
         home.generations.mkdir(parents=True, exist_ok=True)
         folder = tempfile.mkdtemp(dir=home.generations, prefix=".new.")
-    except OSError as error:
-        raise StoreError(f"cannot write in {home.generations}: {error.strerror or error}") from error
     try:
         yield Path(folder)
     finally:
@@ -168,16 +166,14 @@ def remove_leftovers(home: Home) -> None:
     Raises:
         StoreError: the disk or the bucket refuses.
     """
-    try:
+    with atomic.disk_errors(home.generations, "what a killed run left there stays"):
         for leftover in [*home.generations.glob(".*"), *home.generations.glob("gen-*/.*")]:
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-    except OSError as error:
-        raise StoreError(f"cannot clean {home.generations}: {error.strerror or error}") from error
     home.files.remove_folder(home.scratch)
 
 
 def _put_in_place(folder: Path, target: Path) -> None:
-    try:
+    with atomic.disk_errors(target):
         if not target.exists():
             folder.chmod(0o755)
             folder.rename(target)
@@ -186,8 +182,6 @@ def _put_in_place(folder: Path, target: Path) -> None:
                 if not (target / path.name).exists():
                     path.replace(target / path.name)
         atomic.sync(target.parent)
-    except OSError as error:
-        raise StoreError(f"cannot write {target}: {error.strerror or error}; nothing was changed") from error
 
 
 def set_newest(home: Home, generation: Generation) -> None:

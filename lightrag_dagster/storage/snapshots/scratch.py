@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import is_claimed
 from lightrag_dagster.storage.home import Home
@@ -79,10 +80,8 @@ class BucketScratch:
         here, folder = self._here, self.folder
         assert isinstance(here.files, BucketFiles)
         mirror = here.files.mirror
-        try:
+        with disk_errors(f"the cache {folder}"):
             _clear(folder, mirror.held(reads))
-        except OSError as error:
-            raise StoreError(f"cannot write the cache {folder}: {error.strerror or error}") from error
         mirror.link(dict.fromkeys(reads))
         for path in here.files.open(reads):
             if not path.exists():

@@ -6,9 +6,7 @@ whole of publication and of rollback.
 
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from uuid import uuid4
 
 from lightrag_dagster.errors import IntegrityError, NoSnapshotError, StoreError
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
@@ -245,16 +243,8 @@ def set_published(home: Home, snapshot_id: str, lock: Lock | None = None) -> Non
 def link_views(home: Home, snapshot_id: str) -> None:
     """Let the views of a home on disk be those of a snapshot, at once; where a disk has no links, there are none."""
     target = (home.generation(snapshot_id) / generations.VIEWS).relative_to(home.root)
-    if home.bucket or (home.views.is_symlink() and home.views.readlink() == target):
-        return
-    temporary = home.root / f".{home.views.name}.{uuid4().hex}.tmp"
-    try:
-        temporary.symlink_to(target)
-        temporary.replace(home.views)
-    except OSError as error:
+    if not home.bucket and (error := atomic.link(home.views, target)):
         _log.info("%s is not linked to the views of %s: %s", home.views, snapshot_id, error)
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def _count_rows(generation: Generation) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
@@ -23,7 +23,7 @@ from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Manifest, Pu
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.lance_files import files_of_version, tag_file
+from lightrag_dagster.storage.snapshots.lance_files import files_of_version
 
 _log = logging.getLogger(__name__)
 
@@ -84,8 +84,7 @@ def portable_files(content: bytes) -> bytes:
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
-    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed. Without a
-    record of its files only missing ones are found.
+    Without `verify` no content is read. With it, a copy in the cache of a bucket that differs is removed.
     """
     folder = home.generation(snapshot_id)
     try:
@@ -93,10 +92,8 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         record = read_record(folder / FILES, PublishedFiles)
     except StoreError as error:
         return [Damage(folder, f"has a damaged record: {error}")]
-    if manifest is None:
-        return [Damage(folder / generations.MANIFEST, "is missing")]
-    if record is None:
-        return [Damage(path, "is missing") for path in _required(home, manifest) if not path.exists()]
+    if manifest is None or record is None:
+        return [Damage(folder / (generations.MANIFEST if manifest is None else FILES), "is missing")]
     try:
         built = read_record(folder / generations.GRAPH_RECORD, BuiltGraph)
     except StoreError as error:
@@ -124,7 +121,8 @@ def _own_files(home: Home, manifest: Manifest) -> list[Path]:
     own = [path for path in folder.rglob("*") if path.is_file() and path.name[0] != "."]
     own = [path for path in own if path.name not in left_out]
     own = [path for path in own if not (home.bucket and path.suffix == ".json")]
-    return sorted({*own, *_source_files(home, manifest)})
+    generation = Generation(home, manifest.snapshot_id)
+    return sorted({*own, *(path for table in SOURCE_TABLES for path in generation.table_files(table))})
 
 
 def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
@@ -133,18 +131,6 @@ def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:
         return {}
     folders = (home.generation(manifest.snapshot_id), home.root / "tables", home.lance)
     return {path: one for found in each(home.files.list_folder, folders) for path, one in found.items()}
-
-
-def _source_files(home: Home, manifest: Manifest) -> list[Path]:
-    generation = Generation(home, manifest.snapshot_id)
-    return [path for table in SOURCE_TABLES for path in generation.table_files(table)]
-
-
-def _required(home: Home, manifest: Manifest) -> list[Path]:
-    folder = home.generation(manifest.snapshot_id)
-    own = (generations.ADJACENCY, *(f"{table}.parquet" for table in MERGED_TABLES))
-    tags = [tag_file(home, entry) for entry in manifest.vectors.tables.values()]
-    return [*(folder / name for name in own), *_source_files(home, manifest), *tags]
 
 
 def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None, *, verify: bool) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.bench.cells import spread
-from benchmarks.bench.prices import dollars
+from benchmarks.bench.prices import TABLES
 from benchmarks.bench.report import report
 from benchmarks.bench.results import as_json
 from benchmarks.bench.summary import growth, slow
@@ -18,7 +18,12 @@ COUNTS = {
     "embed": 2,
     "texts": 10,
     "input_tokens": 1234,
-    "cached_tokens": 1024,
+    "cached_prefix": 1024,
+    "written_prefix": 0,
+    "cached_implicit": 0,
+    "written_implicit": 1234,
+    "cached_explicit": 1000,
+    "written_explicit": 100,
     "output_tokens": 50,
     "embedded_tokens": 60,
 }
@@ -92,7 +97,8 @@ def test_each_cell_has_the_least_the_median_and_the_most() -> None:
     ]
     assert line(text, "edit one", 2) == ["5 – 9 – 13", "2", "3", "1.67 – 3 – 4.33", "0.67"]
     assert line(text, "edit one", 3) == ["8", "4", "300", "2", "4", "300", "4", "1", "1"]
-    assert line(text, "edit one", 4) == ["7", "1,234", "1,024", "50", "2", "10", "60"] * 2
+    assert line(text, "edit one", 4) == ["7", "1,234", "1,000", "100", "50", "2", "10", "60"] * 2
+    assert line(text, "edit one, gpt-6-luna, implicit breakpoint")[2] == "1"
     assert line(text, "`mix`", 1) == ["45", "49.5", "10", "9", "9", "5", "3.89", "0.75", "0.75"]
 
 
@@ -147,5 +153,13 @@ def test_a_slow_server_stands_beside_a_fast_one_with_the_time_that_calls_take() 
     assert line(text, "200 ms") == ["6", "4 – 8 – 12", "6", "2", "1", "2 – 4 – 6", "0.35"]
 
 
-def test_cached_input_is_cheaper() -> None:
-    assert dollars(COUNTS) == pytest.approx((210 * 0.15 + 1024 * 0.075 + 50 * 0.6 + 60 * 0.02) / 1e6)
+def test_cached_input_is_cheaper_and_written_input_dearer() -> None:
+    paid = [table.dollars(COUNTS) * 1e6 - 60 * 0.02 for table in TABLES]
+    assert paid == pytest.approx(
+        [
+            210 * 0.15 + 1024 * 0.075 + 50 * 0.6,
+            210 * 0.1 + 1024 * 0.01 + 50 * 0.5,
+            1234 * 0.125 + 50 * 0.5,
+            134 * 0.1 + 1000 * 0.01 + 100 * 0.125 + 50 * 0.5,
+        ]
+    )

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.curation.desk.duplicates import Candidates, duplicate_candidates
+from lightrag_dagster.curation.desk.duplicates import duplicate_candidates
+from lightrag_dagster.curation.desk.finder.finding import Compared
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.errors import NoSnapshotError
@@ -29,7 +30,7 @@ def make(tmp_path: Path) -> Make:
     return make
 
 
-def pairs(found: Candidates) -> dict[tuple[str, str], dict[str, Any]]:
+def pairs(found: Compared) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (row["name"], row["other"]) if row["name"] < row["other"] else (row["other"], row["name"]): row
         for row in found.rows.to_pylist()

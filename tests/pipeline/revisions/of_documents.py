@@ -43,11 +43,11 @@ def raw_documents() -> dict[str, Any]:
     source = Source("notes", LocalFolder(DOCUMENTS))
     listed = [one for one in list_files(source) if not _has_parser(one.path)]
     before = (RAW_DOCUMENTS.empty_table(), STAMPS.empty_table())
-    read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings(similar=0.5))
+    read = read_listed(source, pa.table(rows_of(source, listed)), before, DocumentSettings())
     found: dict[str, Any] = {"schemas": [_columns(RAW_DOCUMENTS), _columns(STAMPS)]}
     for row in read.documents.drop_columns("modified_at").to_pylist():
         found[row["path"]] = row | {"error": row["error"] is not None}
-    for stamp in read.stamps.select(["doc_id", "digest", "sketch"]).sort_by("doc_id").to_pylist():
+    for stamp in read.stamps.select(["doc_id", "digest"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]

@@ -90,18 +90,10 @@ def test_a_truncated_or_missing_file_is_found_without_reading(generation: Genera
     assert find_damage(generation.home, generation.id) == [(path, "is missing")]
 
 
-def test_a_snapshot_without_a_record_is_checked_for_missing_files(generation: Generation) -> None:
-    generation.path(FILES).unlink()
-    assert find_damage(generation.home, generation.id, verify=True) == []
-    shutil.rmtree(generation.path("adjacency"))
-    (lance,) = generation.home.lance.glob("chunk_vectors-*.lance")
-    shutil.rmtree(lance)
-    found = find_damage(generation.home, generation.id)
-    assert [one.path.name for one in found] == ["adjacency", f"{generation.id}.json"]
-
-
 @pytest.mark.parametrize("name", ["manifest.json", FILES])
-def test_a_damaged_record_is_found(generation: Generation, name: str) -> None:
+def test_a_record_that_is_missing_or_damaged_is_found(generation: Generation, name: str) -> None:
+    generation.path(name).unlink()
+    assert find_damage(generation.home, generation.id) == [(generation.path(name), "is missing")]
     generation.path(name).write_text("{")
     (found,) = find_damage(generation.home, generation.id)
     assert name in str(found)

@@ -45,6 +45,8 @@ class Compared(NamedTuple):
     """Pairs of which one entity has a much better partner."""
     unlikely: int
     """Pairs whose score is under both thresholds, unless their names are equal."""
+    version: str = ""
+    """The version of the stored table, if it is stored."""
 
 
 def compare(

@@ -1,7 +1,7 @@
 """Parts beside the cells of a worksheet: comments, text boxes, titles of charts, and images."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from lxml import etree
@@ -11,24 +11,24 @@ from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import alternative_text, no_heading
 from lightrag_dagster.readers.office.archive import parse_part
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
-from lightrag_dagster.readers.office.sheets.workbook import named, related, text_of
+from lightrag_dagster.readers.office.sheets.workbook import RelatedPart, named, related, text_of
 
 _COPY_OF_THREAD = "[Threaded comment]"
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
-def put_comments(archive: zipfile.ZipFile, part: str, sheet: Sheet) -> None:
+def put_comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], sheet: Sheet) -> None:
     """Write each comment of a worksheet into its cell, behind the value."""
-    for place, text in comments(archive, part):
+    for place, text in comments(archive, beside):
         area = area_of(place)
         if area is not None and text:
             row = sheet.rows.setdefault(area.row, {})
             row[area.column] = f"{row.get(area.column, '')} (comment: {text})".strip()
 
 
-def comments(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
+def comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart]) -> Iterator[tuple[str, str]]:
     """Yield the cell and the text of each comment, with the answers to it, each of which is a comment too."""
-    for one in related(archive, part).values():
+    for one in beside:
         if one.kind == "comments":
             for comment in parse_part(archive, one.part).iterfind("{*}commentList/{*}comment"):
                 text = comment.find("{*}text")
@@ -40,9 +40,9 @@ def comments(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, str]]:
                 yield comment.get("ref", ""), one_line(comment.findtext("{*}text") or "")
 
 
-def drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iterator[str]:
+def drawn(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], figures: Figures | None) -> Iterator[str]:
     """Yield the texts of boxes and the titles of charts on a worksheet, and a placeholder for each image kept."""
-    for one in related(archive, part).values():
+    for one in beside:
         if one.kind == "drawing":
             with suppress(etree.XMLSyntaxError):  # the values do not need it
                 yield from _drawn(archive, one.part, figures)

@@ -21,10 +21,13 @@ _EXACT_DIGITS = 16
 
 # Rows as most programs write them, with numbers, shared texts and computed formulas. To take them by expressions needs
 # a third of a parser's time; all other rows, and all between them, are left to the parser.
-_ROW = re.compile(r'<row r="(\d+)"([^>/]*)>(.*?)</row>', re.DOTALL)
+_ROW = re.compile(r'<row r="(\d+)"([^>/]*)>')
+_END = "</row>"
 _CELL = re.compile(
-    r'<c r="([A-Z]+)\d+"(?: s="(\d+)")?(?: t="([a-z]+)")?(?:/>|>(?:<f[^<]*(?:</f>)?)?<v>([^<&]+)</v></c>)'
+    r'<c r="([A-Z]+)\d+"(?: s="(\d+)")?(?: t="([A-Za-z]+)")?'
+    r"(?:/>|>(?:<f[^<]*(?:</f>)?)?<(?:v|is><t)>([^<&]+)</(?:v|t></is)></c>)"
 )
+_TAKEN = re.compile(r"<(?:\w+:)?(?:row|c|col|mergeCell)\b")
 _HIDDEN = re.compile(r' hidden="(?:1|true)"')
 _OTHER_ENCODING = re.compile(rb"""<\?xml[^>]*encoding=["'](?!utf-?8["'])""", re.IGNORECASE)
 
@@ -87,12 +90,14 @@ def read_cells(data: bytes, strings: Sequence[str], formats: Sequence[Format]) -
     """
     reader = _Reader(strings, formats)
     parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
-    parser.CharacterDataHandler = reader.text
     parser.StartDoctypeDeclHandler = _refuse
+    rest = _without_usual_rows(data, reader)
+    if isinstance(rest, bytes) or _TAKEN.search(rest):
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
+        parser.CharacterDataHandler = reader.text
     try:
-        parser.Parse(_without_usual_rows(data, reader), True)
+        parser.Parse(rest, True)
     except expat.ExpatError as error:
         raise UnreadableError(DAMAGED) from error
     return reader.sheet
@@ -103,9 +108,19 @@ def _without_usual_rows(data: bytes, reader: "_Reader") -> str | bytes:
     if _OTHER_ENCODING.match(data):
         return data
     try:
-        return _ROW.sub(reader.take_row, data.decode("utf-8-sig"))
+        *parts, last = data.decode("utf-8-sig").split(_END)
     except UnicodeDecodeError:
         return data
+    return "".join([*map(reader.take_row, parts), last])
+
+
+class _Columns(dict[str, int]):
+    """The numbers of columns by their letters, each found once."""
+
+    def __missing__(self, letters: str) -> int:
+        """Find the number of a column."""
+        self[letters] = column_of(letters)
+        return self[letters]
 
 
 class _Reader:
@@ -113,33 +128,43 @@ class _Reader:
 
     def __init__(self, strings: Sequence[str], formats: Sequence[Format]) -> None:
         self.sheet = Sheet()
-        self._strings, self._formats = strings, formats
-        self._columns: dict[str, int] = {}
+        self._strings = strings
+        self._by_style = {"": formats[0] if formats else None} | {str(n): one for n, one in enumerate(formats)}
+        self._columns = _Columns()
         self._row, self._column, self._cells = -1, -1, dict[int, str]()
         self._cell: dict[str, str] = {}
         self._texts: dict[str, str] = {}
         self._into: str | None = None
         self._is_reading_aid = False
 
-    def take_row(self, found: re.Match[str]) -> str:
-        """Take a row, and return nothing in its place; or return it, if it has other cells than usual."""
-        number, attributes, row = found.groups()
-        cells = _CELL.findall(row)
-        if len(cells) != row.count("<c "):
-            return found[0]
-        self._start_row({"r": number} | ({"hidden": "1"} if _HIDDEN.search(attributes) else {}))
-        strings, taken, columns = self._strings, self._cells, self._columns
+    def take_row(self, text: str) -> str:
+        """Take the row that a text without its end has, and return the rest; or all, if it has other cells than usual.
+
+        The text before a row is that of the row before it, or of the head of the sheet.
+        """
+        found = _ROW.search(text)
+        if found is None:
+            return text + _END
+        cells = _CELL.findall(text, found.end())
+        if len(cells) != text.count("<c ", found.end()):
+            return text + _END
+        self._start_row(int(found[1]) - 1, hidden="hidden" in found[2] and _HIDDEN.search(found[2]) is not None)
+        strings, formats, taken, columns = self._strings, self._by_style, self._cells, self._columns
         size = len(strings)
         for letters, style, kind, value in cells:
             if value:
-                if kind != "s":
-                    text = self._shown(value, kind or "n", style)
-                else:
+                if kind == "s":
                     place = int(value)
-                    text = strings[place] if place < size else ""  # as in a damaged file
-                if text:
-                    taken[columns.get(letters) or self._column_of(letters)] = text
-        return ""
+                    shown = strings[place] if place < size else ""  # as in a damaged file
+                elif kind:
+                    shown = self._shown(value, kind, style)
+                elif (write := formats.get(style)) is not None:
+                    shown = write(float(value))
+                else:
+                    shown = value if value.isdecimal() and len(value) < _EXACT_DIGITS else general(float(value))
+                if shown:
+                    taken[columns[letters]] = shown
+        return text[: found.start()]
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take the beginning of an element."""
@@ -153,7 +178,8 @@ class _Reader:
         elif name == "rPh":
             self._is_reading_aid = True
         elif name == "row":
-            self._start_row(attributes)
+            row = int(attributes["r"]) - 1 if "r" in attributes else self._row + 1
+            self._start_row(row, hidden=attributes.get("hidden") in _YES)
         elif name == "mergeCell":
             area = area_of(attributes.get("ref", ""))
             self.sheet.joined += [area] if area else []
@@ -174,15 +200,15 @@ class _Reader:
         elif name == "c":
             self._end_cell()
 
-    def _start_row(self, attributes: dict[str, str]) -> None:
-        self._row = int(attributes["r"]) - 1 if "r" in attributes else self._row + 1
-        self._column, self._cells = -1, self.sheet.rows.setdefault(self._row, {})
-        if attributes.get("hidden") in _YES:
-            self.sheet.hidden_rows.add(self._row)
+    def _start_row(self, row: int, *, hidden: bool) -> None:
+        self._row = row
+        self._column, self._cells = -1, self.sheet.rows.setdefault(row, {})
+        if hidden:
+            self.sheet.hidden_rows.add(row)
 
     def _end_cell(self) -> None:
         place, kind = self._cell.get("r", ""), self._cell.get("t", "n")
-        self._column = self._column_of(place.rstrip("0123456789")) if place else self._column + 1
+        self._column = self._columns[place.rstrip("0123456789")] if place else self._column + 1
         value = self._texts.get("v") or self._texts.get("t", "")
         if value.strip():
             text = self._shown(value, kind, self._cell.get("s", ""))
@@ -199,19 +225,13 @@ class _Reader:
             place = int(value)
             return self._strings[place] if place < len(self._strings) else ""
         if kind == "n":
-            place = int(style or 0)
-            shown = self._formats[place] if place < len(self._formats) else None
+            shown = self._by_style.get(style)
             if shown is None:
                 return value if value.isdecimal() and len(value) < _EXACT_DIGITS else general(float(value))
             return shown(float(value))
         if kind == "b":
             return "TRUE" if value.strip() in _YES else "FALSE"
         return one_line(value)
-
-    def _column_of(self, letters: str) -> int:
-        if letters not in self._columns:
-            self._columns[letters] = column_of(letters)
-        return self._columns[letters]
 
 
 def _refuse(*declared: object) -> None:

@@ -60,12 +60,13 @@ def general(value: float) -> str:
     return f"{value:.0f}" if abs(value) < 1e15 and value.is_integer() else f"{value:.15g}"
 
 
+@lru_cache(maxsize=64)  # most workbooks have the same few
 def number_format(code: str | None, number: int, *, since_1904: bool) -> Callable[[float], str] | None:
     """Return the function that writes a number by a format's code, or else by its number; None for a plain number."""
     sections = sections_of(_BUILT_IN.get(number, "") if code is None else code)
     kinds = {token.kind for token in sections[0]}
     if kinds & {"date", "elapsed"} and "digit" not in kinds:
-        write = lru_cache(10_000)(date_format(sections[0], since_1904=since_1904))
+        write = lru_cache(2_000)(date_format(sections[0], since_1904=since_1904))
         return lambda value: write(value) or general(value)
     tokens = [token for section in sections for token in section]
     if any(token.kind == "digit" or (token.kind == "text" and token.value.strip()) for token in tokens):
@@ -129,6 +130,8 @@ class _Section:
         self._is_split = any(token.kind == "text" for token in section[first:last])
         self._has_digits, self._is_general = bool(digits), bool(slots and not digits)
         self._is_usual = self._least == 1 and not (self._optional or self._is_split or self._scientific)
+        before, after = (text.replace("{", "{{").replace("}", "}}") for text in (self._before, self._after))
+        self._usual = f"{before}{{:{self._grouped}.{self._decimals}f}}{after}".format
 
     def write(self, value: float) -> str:
         """Return a positive number or 0; "" for a fraction, which has no form on one line."""
@@ -136,8 +139,10 @@ class _Section:
             return ""
         if self._is_general:
             return f"{self._before}{general(value)}{self._after}"
-        number = self._number(value * self._factor * (1 if value > _EXACT else _UP)) if self._has_digits else ""
-        return f"{self._before}{number}{self._after}"
+        if not self._has_digits:
+            return f"{self._before}{self._after}"
+        value *= self._factor * (1 if value > _EXACT else _UP)
+        return self._usual(value) if self._is_usual else f"{self._before}{self._number(value)}{self._after}"
 
     def _number(self, value: float) -> str:
         if self._scientific:
@@ -147,8 +152,6 @@ class _Section:
                 f"{value / 10.0**power:.{self._decimals}f}E{power:+03}" if step > 1 else f"{value:.{self._decimals}E}"
             )
         text = f"{value:{self._grouped}.{self._decimals}f}"
-        if self._is_usual:
-            return text
         whole, point, part = text.partition(".")
         if len(whole) != self._least:
             whole = ("" if whole == "0" else whole).zfill(self._least)

@@ -30,26 +30,46 @@ class SheetPart(NamedTuple):
     hidden: bool
 
 
-def sheet_parts(archive: zipfile.ZipFile) -> list[SheetPart]:
-    """Return the sheets of a workbook in their order."""
-    parts = related(archive, WORKBOOK)
-    return [
-        SheetPart(sheet.get("name", ""), parts[place].part, sheet.get("state", "visible") != "visible")
-        for sheet in parse_part(archive, WORKBOOK).iterfind("{*}sheets/{*}sheet")
-        if (place := named(sheet, "id")) in parts
-    ]
+class Workbook:
+    """A workbook in its archive."""
 
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._parts = related(archive, WORKBOOK)
+        self._part_of = {one.kind: one.part for one in reversed(self._parts.values())}
+        self._about = parse_part(archive, WORKBOOK)
 
-def shared_strings(archive: zipfile.ZipFile) -> list[str]:
-    """Return the texts that cells refer to by number."""
-    part = _part_of(archive, "sharedStrings")
-    return [one_line(text_of(item)) for item in parse_part(archive, part).iterfind("{*}si")] if part else []
+    def sheets(self) -> list[SheetPart]:
+        """Return the sheets in their order."""
+        return [
+            SheetPart(sheet.get("name", ""), self._parts[place].part, sheet.get("state", "visible") != "visible")
+            for sheet in self._about.iterfind("{*}sheets/{*}sheet")
+            if (place := named(sheet, "id")) in self._parts
+        ]
+
+    def shared_strings(self) -> list[str]:
+        """Return the texts that cells refer to by number."""
+        part = self._part_of.get("sharedStrings")
+        return [one_line(text_of(item)) for item in parse_part(self._archive, part).iterfind("{*}si")] if part else []
+
+    def number_formats(self) -> Sequence[Format]:
+        """Return the number format of each style of cells; None for plain numbers."""
+        part = self._part_of.get("styles")
+        if not part:
+            return []
+        styles = parse_part(self._archive, part)
+        codes = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
+        about = self._about.find("{*}workbookPr")
+        since_1904 = about is not None and about.get("date1904") in ("1", "true")
+        numbers = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
+        known = {one: number_format(codes.get(one), int(one), since_1904=since_1904) for one in dict.fromkeys(numbers)}
+        return [known[one] for one in numbers]
 
 
 def text_of(item: etree._Element) -> str:
     """Return the text of a string with its superscripts, without its reading in another script."""
-    if len(item) == 1 and item[0].text and not len(item[0]):
-        return str(item[0].text)
+    if len(item) == 1 and (text := (only := item[0]).text) and not len(only):
+        return str(text)
     text = ""
     for child in item:
         kind = etree.QName(child).localname if isinstance(child.tag, str) else ""
@@ -62,42 +82,22 @@ def text_of(item: etree._Element) -> str:
     return text
 
 
-def number_formats(archive: zipfile.ZipFile) -> Sequence[Format]:
-    """Return the number format of each style of cells; None for plain numbers."""
-    part = _part_of(archive, "styles")
-    if not part:
-        return []
-    styles = parse_part(archive, part)
-    codes = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
-    about = parse_part(archive, WORKBOOK).find("{*}workbookPr")
-    since_1904 = about is not None and about.get("date1904") in ("1", "true")
-    known: dict[str, Format] = {}
-    for one in styles.iterfind("{*}cellXfs/{*}xf"):
-        number = one.get("numFmtId", "0")
-        if number not in known:
-            known[number] = number_format(codes.get(number), int(number), since_1904=since_1904)
-    return [known[one.get("numFmtId", "0")] for one in styles.iterfind("{*}cellXfs/{*}xf")]
-
-
 def related(archive: zipfile.ZipFile, part: str) -> dict[str, RelatedPart]:
     """Return the parts that one part of the archive refers to, by the ids that it gives them."""
     folder, name = posixpath.split(part)
     relations = f"{folder}/_rels/{name}.rels"
-    known = set(archive.namelist())
-    if relations not in known:
-        return {}
+    known = archive.NameToInfo
     found = {}
-    for one in parse_part(archive, relations).iterfind("{*}Relationship"):
-        target = posixpath.normpath(posixpath.join("/", folder, one.get("Target", ""))).lstrip("/")
-        if target in known:
-            found[one.get("Id", "")] = RelatedPart(one.get("Type", "").rpartition("/")[2], target)
+    for one in parse_part(archive, relations).iterfind("{*}Relationship") if relations in known else ():
+        target = one.get("Target", "")
+        beside = f"{folder}/{target}"  # as usual, which is quicker to see than to make from the others
+        if beside not in known:
+            beside = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+        if beside in known:
+            found[one.get("Id", "")] = RelatedPart(one.get("Type", "").rpartition("/")[2], beside)
     return found
 
 
 def named(element: etree._Element, name: str) -> str:
     """Return an attribute in any namespace: strict workbooks have others."""
-    return next((str(value) for key, value in element.items() if etree.QName(key).localname == name), "")
-
-
-def _part_of(archive: zipfile.ZipFile, kind: str) -> str | None:
-    return next((one.part for one in related(archive, WORKBOOK).values() if one.kind == kind), None)
+    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pptx.enum.shapes import PP_PLACEHOLDER
 
@@ -22,8 +22,9 @@ class RunningTexts:
         for slide in slides:
             prepare(slide._element)
         self._times = Counter[object]()
+        self._looks: dict[Any, _Look] = {}
         for slide in slides:
-            self._times.update({_key(shape, _kind(shape)) for shape in slide.shapes} - {None})
+            self._times.update({self._look(shape).key for shape in slide.shapes} - {None})
 
     def without(self, shapes: Iterable[Any]) -> Iterator[Any]:
         """Yield the shapes that belong to their slide alone."""
@@ -34,11 +35,26 @@ class RunningTexts:
                 yield shape
 
     def _runs(self, shape: Any) -> bool:
-        kind = _kind(shape)
+        kind, key = self._look(shape)
         if shape.has_text_frame and (kind == PP_PLACEHOLDER.SLIDE_NUMBER or _is_number(shape)):
             return True
-        times = self._times[_key(shape, kind)]
+        times = self._times[key]
         return times > 1 if kind in _RUNNING else times >= _FEWEST and 2 * times > self._slides
+
+    def _look(self, shape: Any) -> "_Look":
+        """Return what is compared of a shape, which the library has to search for."""
+        element = shape._element
+        if element not in self._looks:
+            kind = _kind(shape)
+            self._looks[element] = _Look(kind, _key(shape, kind))
+        return self._looks[element]
+
+
+class _Look(NamedTuple):
+    """The kind of a placeholder, and what a running text has in common on all slides."""
+
+    kind: Any
+    key: tuple[object, ...] | None
 
 
 def _key(shape: Any, kind: Any) -> tuple[object, ...] | None:

@@ -32,7 +32,7 @@ def lines(text_body: Any) -> Iterator[tuple[int, str]]:
     for paragraph in text_body.paragraphs:
         text = ""
         for run in paragraph._p:
-            kind = etree.QName(run).localname if isinstance(run.tag, str) else ""
+            kind = run.tag.rpartition("}")[2] if isinstance(run.tag, str) else ""
             if kind == "br":
                 text += " "
             elif kind in ("r", "fld"):

@@ -66,19 +66,15 @@ def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: M
     if rows.database_variable:
         return SQLQuery(rows.database_variable, _query(name, rows), partition)
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
-    if isinstance(place, Bucket):
-        if rows.query:
-            raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
-        return TableObjects(place)
-    if not isinstance(place, LocalFolder):
+    if not isinstance(place, Bucket | LocalFolder):
         raise SourceError(
             f"source {name!r}: rows are read from this machine or a bucket, not from {place.name}; copy the files"
         )
-    if place.root.suffix in _DUCKDB:
+    if isinstance(place, LocalFolder) and place.root.suffix in _DUCKDB:
         return DuckDBQuery(place.root, _query(name, rows), partition)
     if rows.query:
         raise SourceError(f"source {name!r}: rows.query is for a DuckDB file or a database, not for {place.name}")
-    return TableFiles(place.root, place.patterns)
+    return TableObjects(place) if isinstance(place, Bucket) else TableFiles(place.root, place.patterns)
 
 
 def _query(name: str, rows: RowsSettings) -> str:

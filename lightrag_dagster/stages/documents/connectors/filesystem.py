@@ -104,15 +104,13 @@ def _as_os_errors() -> Iterator[None]:
     """Raise errors of the file systems' libraries as OSError."""
     try:
         yield
-    except OSError as error:
+    except Exception as error:
         if refused := _refusal(error):
             raise refused from error
-        if error.strerror:
+        if isinstance(error, OSError) and error.strerror:
             raise
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(errno.ENOENT, f"{one_line(error)} is not there") from error
-        raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
-    except Exception as error:
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
 
 

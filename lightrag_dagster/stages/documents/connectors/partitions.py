@@ -88,9 +88,7 @@ class Partitioned(Incremental):
     @cached_property
     def state(self) -> dict[str, str]:
         """The settings and every partition's version, of which a listing is made; raises SourceError."""
-        types = (
-            [[*self.settings.types.items()]] if self.settings.types else []
-        )  # of which the first that matches counts
+        types = [[*self.settings.types.items()]] if self.settings.types else []  # in order: the first match counts
         settings = digest(self.settings.model_dump(mode="json", exclude_defaults=True), *types)
         return {"settings": settings} | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
 

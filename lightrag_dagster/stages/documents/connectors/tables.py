@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
-from lightrag_dagster.stages.documents.connectors.csv_faults import has_columns, require_even
 from lightrag_dagster.stages.documents.connectors.folder import opened, walk
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb
+from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,8 +30,9 @@ ROW_FILES = {
 """DuckDB's function that reads the rows of a file, by its suffix."""
 
 _CSV = (".csv", ".tsv")
-_NAMES_FIRST = ", header = true, skip = 0)"
-"""The end of the function where the first line has the names; else DuckDB may begin with a last line that is wider."""
+_DELIMITERS = b",;\t|"
+_HINTS = re.compile(" Possible | The search space ")
+"""The begin of what DuckDB says of its own options."""
 
 _END = re.compile(r";\s*(--[^\n]*\s*)*$")
 """The end of a statement, with comments after it."""
@@ -222,28 +222,53 @@ def _rows_of_file(name: str, path: Path, part: From | None) -> Iterator[Row]:
         return  # as of a day without rows; there is no column to compare either
     with in_memory() as connection:
         try:
-            is_csv = suffix in _CSV
-            if is_csv and has_columns(path):  # not a title above the table, which DuckDB passes over
-                reader = reader.removesuffix(")") + _NAMES_FIRST
-            rows = _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
-            yield from _of_csv(rows, path) if is_csv else rows
+            if suffix in _CSV:
+                yield from _rows_of_csv(connection, path, part)
+            else:
+                yield from _rows(connection, f"SELECT * FROM {reader}", {"file": str(path)}, part)
         except OSError as error:
             raise OSError(error.errno, f"{name}: {error.strerror}".replace(str(path), name)) from error
 
 
-def _of_csv(rows: Iterator[Row], path: Path) -> Iterator[Row]:
-    """Yield the rows of a CSV file; raises OSError, which names the line that hides its columns from DuckDB."""
-    number = -1
+def _rows_of_csv(connection: "duckdb.DuckDBPyConnection", path: Path, part: From | None) -> Iterator[Row]:
+    """Yield the rows of a CSV file, named by the first line that has several columns.
+
+    By itself DuckDB may take a line with another number of columns for the names, or the whole file for one column. It
+    is left to it if no line has several columns, or if those are texts with commas below the name of their column.
+
+    Raises:
+        OSError: a line has more columns than the names, or fewer, or is not UTF-8.
+    """
+    above, mark = _names_of_csv(path)
+    guessed = _rows(connection, f"SELECT * FROM {ROW_FILES['.csv']}", {"file": str(path)}, part)
+    if not mark:
+        yield from guessed
+        return
+    options = f"header = true, skip = {above}, delim = '{mark}'"
+    named, began = f"SELECT * FROM read_csv($file, all_varchar = true, {options})", False
     try:
-        for number, row in enumerate(rows):
-            if number == 0 and len(row) == 1:
-                require_even(path)
+        for row in _rows(connection, named, {"file": str(path)}, part):
+            began = True
             yield row
-    except OSError:
-        require_even(path)
-        raise
-    if number < 0:  # DuckDB may have taken a last line that is wider for the names
-        require_even(path, below_title=True)
+    except OSError as error:
+        first = None if began or not above else next(guessed, None)
+        if first is None:
+            uneven = f"a line has more or fewer columns than line {above + 1}, or is not UTF-8"
+            mended = f"correct it, or put a value with {mark!r} between quotes"
+            raise OSError(errno.EINVAL, f"{uneven}; {mended} ({error.strerror})") from None
+        yield first
+        yield from guessed
+
+
+def _names_of_csv(path: Path) -> tuple[int, str]:
+    """Return the number of lines above the first one with several columns, and what divides these; "" without one."""
+    with path.open("rb") as file:
+        file.seek(0)  # of a descriptor, which may have been read before
+        for number, line in enumerate(file):
+            mark = max(_DELIMITERS, key=line.count)
+            if mark in line:
+                return number, chr(mark)
+    return 0, ""
 
 
 def _rows(
@@ -252,8 +277,7 @@ def _rows(
     import duckdb
 
     if part and part.value is not None:
-        column = '"' + part.column.replace('"', '""') + '"'
-        query, values = part.of(query, column, "$least"), {**values, "least": part.value}
+        query, values = part.of(query, quoted_name(part.column), "$least"), {**values, "least": part.value}
     try:
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
@@ -261,4 +285,4 @@ def _rows(
         while rows := result.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
     except duckdb.Error as error:
-        raise OSError(errno.EIO, one_line(error)) from error
+        raise OSError(errno.EIO, _HINTS.split(one_line(error))[0]) from error
