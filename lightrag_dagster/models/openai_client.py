@@ -19,9 +19,9 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
-from lightrag_dagster.models.clouds import CREDENTIALS, signed_place, signing
+from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.places import place_of
+from lightrag_dagster.models.places import CREDENTIALS, place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -47,7 +47,7 @@ class Endpoint:
             ProviderAccessError: the address is not a URL, or a cloud's variable is not set.
         """
         self._settings = settings
-        self._place = place = signed_place(settings) or place_of(settings)
+        self._place = place = place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
             settings=prefix_of(settings),
