@@ -20,7 +20,7 @@ from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.access import without_model
 from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
-from lightrag_dagster.models.places import Place
+from lightrag_dagster.models.places import Place, place_of
 from lightrag_dagster.models.providers import (
     chat_identity,
     embedder_identity,
