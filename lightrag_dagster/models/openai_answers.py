@@ -16,7 +16,7 @@ from openai.types.chat import ChatCompletionChunk
 from pydantic_core import from_json
 
 from lightrag_dagster.core.protocols import ChatResponse, token_count
-from lightrag_dagster.errors import OutputLimitError, PermanentProviderError
+from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.openai_errors import A_PAGE, NOT_JSON, FailedCallError, Target, error_inside, unusable
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -120,13 +120,19 @@ def read_embeddings(content: bytes, target: Target) -> tuple[list[npt.NDArray[np
     """Return the vectors in the body of a reply, in the order of the texts, and the tokens of the texts.
 
     Raises:
-        FailedCallError: it holds no embeddings.
+        FailedCallError: it holds no embeddings, or one a token.
     """
     try:
         answer = from_json(content)
         if failed := error_inside(answer, target):
             raise failed
-        rows = [_numbers(item["embedding"]) for item in _ordered(answer["data"])]
+        items = _ordered(answer["data"])
+        first = items[0]["embedding"]
+        if isinstance(first, list) and isinstance(first[0], list):
+            told = f"{target.host} gives no vector of a text, but one of each token (model {target.model}); "
+            remedy = f"start it with pooling, or set {target.settings}MODEL to an embedding model"
+            raise FailedCallError(ProviderAccessError(told + remedy), retry=False)
+        rows = [_numbers(item["embedding"]) for item in items]
     except MALFORMED:
         raise unusable(target, "it holds no embeddings") from None
     return rows, _count(answer.get("usage"), "prompt_tokens")

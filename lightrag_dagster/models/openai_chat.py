@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -19,21 +20,25 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, 
 from lightrag_dagster.core.text import tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
+from lightrag_dagster.models.offers import REFUSALS, Offer, Place
 from lightrag_dagster.models.openai_answers import MALFORMED, SHAPELESS, StreamedAnswer, read_completion
 from lightrag_dagster.models.openai_client import Endpoint, warn_of_estimate
-from lightrag_dagster.models.openai_errors import FailedCallError, explain, has_no_room, unusable
+from lightrag_dagster.models.openai_errors import REFUSED_FORMAT, FailedCallError, explain, rule_name, unusable
 from lightrag_dagster.models.rate_limit import ReserveTime
 from lightrag_dagster.settings import LLMSettings
 
 # Posted directly: `completions.create` spends a third of a call's CPU on a walk through the body's annotations.
 _PATH = "/chat/completions"
 _LIMITS, _PARTS = ("max_completion_tokens", "max_tokens"), 4
+_FEW = 16  # output tokens of a request whose answer is not read
 
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
 _MARKED = re.compile(r"(?:^|[/.])gpt-(?:5\.[6-9]|[6-9])")
 _BY_MARKS = {"mode": "explicit"}
-_takes_marks: dict[tuple[str, str], bool | None] = {}
-"""Host and model → whether it takes marks of what to cache, as this process found out; None if that is to be tried."""
+_marks = Offer()
+_schemas = Offer("%s takes no json_schema; it gets the schema beside json_object for model %s")
+_probed: set[Place] = set()
+"""Where a request with a schema failed for no reason that was told, and was tried without."""
 
 _log = logging.getLogger(__name__)
 
@@ -117,7 +122,7 @@ class OpenAIChatModel:
         response = await self._post(client, request, cast_to=httpx2.Response)
         answered = read_completion(response.content, self._endpoint.target)
         if answered.cache_write_tokens:
-            _takes_marks.setdefault(self._place, None)
+            _marks.known.setdefault(self._place, None)
         if not (answered.input_tokens and answered.output_tokens):
             warn_of_estimate(self._endpoint.target)
         return replace(
@@ -127,7 +132,7 @@ class OpenAIChatModel:
         )
 
     @property
-    def _place(self) -> tuple[str, str]:
+    def _place(self) -> Place:
         return self._endpoint.target.host, self._settings.model
 
     async def _post(self, client: AsyncOpenAI, request: ChatRequest, **options: Any) -> Any:
@@ -135,33 +140,55 @@ class OpenAIChatModel:
 
         Models that take them are known by name, or since they say what they wrote to their cache.
         """
-        takes = _takes_marks.get(self._place, None if _MARKED.search(self._settings.model) else False)
-        if takes is False:
-            return await self._post_in_room(client, request, **options)
+        post = partial(self._post_by_schema, client, request, **options)
+        usual = None if _MARKED.search(self._settings.model) else False
+        return await _marks.send(
+            self._place, lambda marked: post(marked=marked), lambda error: error.status_code < 500, usual
+        )
+
+    async def _post_by_schema(self, client: AsyncOpenAI, request: ChatRequest, **options: Any) -> Any:
+        """Post a request; its schema, if it has one, as `json_schema`, or beside `json_object` where that is taken.
+
+        Raises:
+            FailedCallError: neither is taken.
+        """
+        post, place, target = partial(self._post_in_room, client, **options), self._place, self._endpoint.target
+        if request.answer_schema is None:
+            return await post(request)
+        send = partial(_schemas.send, place, lambda named: post(request, beside=not named))
         try:
-            answered = await self._post_in_room(client, request, marked=True, **options)
-        except (openai.BadRequestError, openai.UnprocessableEntityError):
-            if takes:
+            return await send(lambda error: rule_name(error, target) == "format")
+        except REFUSALS as error:
+            refused = error
+            if place in _schemas.known or place in _probed or rule_name(refused, target) != "any":
                 raise
-            answered = await self._post_in_room(client, request, **options)  # if it is refused too, for another reason
-            takes = False
-        _takes_marks[self._place] = takes is not False
-        return answered
+        # No reason is told: it is the schema, if the same passes without one, and does not pass with it after that.
+        _probed.add(place)
+        try:
+            await post(replace(request, answer_schema=None, json_answer=False, max_output_tokens=_FEW))
+        except openai.APIError:
+            raise refused from None
+        try:
+            return await send(lambda error: True)
+        except REFUSALS:
+            raise explain(refused, target, REFUSED_FORMAT) from None
 
     async def _post_in_room(
-        self, client: AsyncOpenAI, request: ChatRequest, *, marked: bool = False, **options: Any
+        self, client: AsyncOpenAI, request: ChatRequest, *, marked: bool = False, beside: bool = False, **options: Any
     ) -> Any:
         """Post a request; if its output tokens have no room in the model's context, once more with a quarter of them.
 
         A request for more tokens than usual is refused then: there is an answer with the usual number.
         """
         body, usual = request_body(self._settings, request, marked=marked), request.max_output_tokens is None
+        if beside:
+            body["response_format"] = {"type": "json_object", "schema": request.answer_schema}
         body |= {"stream": True} if "stream" in options else {}
         limits = {name: body[name] // (self._parts if usual else 1) for name in _LIMITS if name in body}
         try:
             return await client.post(_PATH, body=body | limits, **options)
         except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-            if self._parts > 1 or not (usual and has_no_room(error, self._endpoint.target)):
+            if self._parts > 1 or not (usual and rule_name(error, self._endpoint.target) == "too many tokens"):
                 raise
         fewer = {name: limit // _PARTS for name, limit in limits.items()}
         answered = await client.post(_PATH, body=body | fewer, **options)

@@ -58,6 +58,9 @@ class FailedCallError(Exception):
 FORBIDDEN_TEXT = "forbidden_text"
 """The code of an error about one text alone, as the caller finds out."""
 
+REFUSED_FORMAT = "refused_format"
+"""The code of an error about the format of answers, as the caller finds out."""
+
 _KINDS: dict[str, type[ProviderError]] = {
     "access": ProviderAccessError,
     "permanent": PermanentProviderError,
@@ -131,9 +134,9 @@ def explain_told(status: int, details: object, target: Target) -> FailedCallErro
     return explain(openai.APIStatusError("", response=reply, body=details), target)
 
 
-def has_no_room(error: openai.APIStatusError, target: Target) -> bool:
-    """Return True for an error that says that fewer output tokens may be asked for."""
-    return "name" in _rule(error, target)
+def rule_name(error: openai.APIStatusError, target: Target) -> str:
+    """Return the name of the rule that an error fits, "" for most: see `openai_errors.toml`."""
+    return _rule(error, target).get("name", "")
 
 
 @cache

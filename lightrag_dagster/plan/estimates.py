@@ -183,7 +183,13 @@ def system_tokens(recipes: Recipes) -> int:
 
 
 def _empty_question(recipes: Recipes) -> ChatRequest:
-    return extraction_request(recipes.prompts, "", None, answer_format=recipes.settings.extraction.answer_format)
+    return extraction_request(
+        recipes.prompts,
+        "",
+        None,
+        answer_format=recipes.settings.extraction.answer_format,
+        profile=recipes.settings.extraction.profile,
+    )
 
 
 def _around(value: float, distance: float) -> Estimate:

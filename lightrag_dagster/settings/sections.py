@@ -97,6 +97,7 @@ class DocumentSettings(Section):
 
 
 ExtractionMethod = Literal["llm", "mentions"]
+ExtractionProfile = Literal["standard", "small"]
 TermsMode = Literal["auto", "on", "off"]
 
 
@@ -129,6 +130,11 @@ class ExtractionSettings(Section):
     )
     answer_format: AnswerFormat = Field(
         default="rows", description="rows, or JSON where a model keeps to it better: json_object, json_schema."
+    )
+    profile: ExtractionProfile = Field(
+        default="standard",
+        description="small: short instructions and few records a chunk, for models of less than about two billion "
+        "parameters; by a JSON schema, unless `answer_format` is json_object.",
     )
     gleaning: int = Field(default=1, ge=0, description="Further rounds that ask for missed entities and relations.")
     max_rejected_share: Share = Field(

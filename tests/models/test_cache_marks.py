@@ -25,7 +25,7 @@ FURTHER = gleaning_request(FIRST, "entity", PROMPTS)
 
 @pytest.fixture(autouse=True)
 def _nothing_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_chat, "_takes_marks", {})
+    monkeypatch.setattr(openai_chat._marks, "known", {})
 
 
 def settings(model: str = "gpt-6-luna", **extra: Any) -> LLMSettings:

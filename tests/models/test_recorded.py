@@ -41,7 +41,9 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(openai_client, "_wait", wait)
     monkeypatch.setattr(openai_embeddings, "_encodings", {})
-    monkeypatch.setattr(openai_chat, "_takes_marks", {})
+    monkeypatch.setattr(openai_chat._marks, "known", {})
+    monkeypatch.setattr(openai_chat._schemas, "known", {})
+    monkeypatch.setattr(openai_chat, "_probed", set())
     monkeypatch.setattr(EmbeddingSettings, "max_retries", 1)
     return asked
 
@@ -59,12 +61,15 @@ def test_a_provider_is_asked_and_understood(
     for reply in replies(exchange["reply"]):
         loopback.requests.clear()
         loopback.fault = lambda received, reply=reply: reply  # type: ignore[misc]
+        others = exchange.get("then", [])
+        loopback.script.extend([reply] * bool(others) + [one for other in others for one in replies(other["reply"])])
         heard: dict[str, Any] = {}
         error = asyncio.run(ask(body, heard))
         assert loopback.requests[0].path == recorded["base"] + (
             "/embeddings" if "input" in body else "/chat/completions"
         )
-        assert loopback.requests[0].body == body
+        asked = [body, *(request_of(recorded, other["request"]) for other in others)]
+        assert [received.body for received in loopback.requests[: len(asked)]] == asked
         assert set(body) <= set(recorded["takes"])
         understood = {name: means[name] for name in means if name not in ABOUT_ERRORS}
         assert {name: heard.get(name) for name in understood} == understood

@@ -23,6 +23,7 @@ def extraction_recipe(prompts: Prompts, settings: ExtractionSettings, model_iden
     rules = settings.model_dump(include={"answer_format", "gleaning"})
     rules |= {"language": prompts.language}
     rules |= {"document_language": True} if settings.document_language else {}
+    rules |= {"small": prompts.digest("small")} if settings.profile == "small" else {}
     return digest(prompts.digest("extraction"), rules, model_identity)
 
 

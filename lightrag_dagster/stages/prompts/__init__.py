@@ -20,7 +20,17 @@ NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question
 """The reply to a question without hits; programs look for its last word."""
 
 Group = Literal[
-    "extraction", "summary", "keywords", "relevance", "hops", "answer", "judge", "description", "resolve", "draft"
+    "extraction",
+    "small",
+    "summary",
+    "keywords",
+    "relevance",
+    "hops",
+    "answer",
+    "judge",
+    "description",
+    "resolve",
+    "draft",
 ]
 
 _FRONT_MATTER = re.compile(r"\A---\s*\nechoes:(?P<echoes>.*)\n---\s*\n")
@@ -32,6 +42,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
         "extraction_user": frozenset({"language"}),
         "gleaning_user": frozenset({"language"}),
     },
+    "small": {"extraction_small": frozenset({"language"})},
     "summary": {"summary_system": frozenset({"language", "max_tokens"})},
     "keywords": {"keywords_system": frozenset({"language"})},
     "relevance": {"relevance_system": frozenset()},

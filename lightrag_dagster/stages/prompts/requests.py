@@ -5,13 +5,14 @@ one call comes last, in a fence.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import ChatRequest, Message, Picture
-from lightrag_dagster.settings.sections import AnswerFormat
+from lightrag_dagster.settings.sections import AnswerFormat, ExtractionProfile
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 
@@ -20,22 +21,35 @@ _SECTION_CHARACTERS = 1000
 _DESCRIPTION_CHARACTERS = 1000
 
 
-def _list_of(*fields: str) -> dict[str, object]:
-    properties = {field: {"type": "string"} for field in fields}
-    item = {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
-    return {"type": "array", "items": item}
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-_ANSWER_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {
-        "entities": _list_of("name", "type", "description"),
-        "relationships": _list_of("source", "target", "keywords", "description"),
-    },
-    "required": ["entities", "relationships"],
-    "additionalProperties": False,
-}
+def _list_of(fields: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "array", "items": _object(fields)}
+
+
+_TEXT = {"type": "string"}
+_ANSWER_SCHEMA: Mapping[str, object] = _object(
+    {
+        "entities": _list_of(dict.fromkeys(("name", "type", "description"), _TEXT)),
+        "relationships": _list_of(dict.fromkeys(("source", "target", "keywords", "description"), _TEXT)),
+    }
+)
 """The format that `extraction.json_answers` reads, in the subset of JSON schema that structured outputs allow."""
+
+_TYPE = re.compile(r"^\W*(\w+):", re.MULTILINE)
+
+
+def _small_schema(prompts: Prompts) -> dict[str, object]:
+    """Return the format with known types, and with bounds at which a model that repeats itself ends."""
+    name, text = {"type": "string", "minLength": 2, "maxLength": 60}, {"type": "string", "maxLength": 160}
+    types = {"type": "string", "enum": [*_TYPE.findall(prompts.texts["entity_types"]), "Other"]}
+    # First the description: it is copied from the passage, and the name then from it.
+    entity = {"description": text, "name": name, "type": types}
+    relation = {"source": name, "target": name, "keywords": name, "description": text}
+    lists = {"entities": _list_of(entity) | {"maxItems": 8}, "relationships": _list_of(relation) | {"maxItems": 6}}
+    return _object(lists)
 
 
 def short_path(heading: str) -> str:
@@ -52,6 +66,7 @@ def extraction_request(
     context: str | None = None,
     answer_format: AnswerFormat = "rows",
     *,
+    profile: ExtractionProfile = "standard",
     gleans: bool = False,
 ) -> ChatRequest:
     """Ask for the entities and relations of one chunk, found under `heading` (`Part > Section`).
@@ -59,21 +74,27 @@ def extraction_request(
     `context`, if there is one, is given instead: it has the headings, and the header of the chunk's table. With
     `gleans`, further questions about the chunk begin with this one.
     """
-    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
-    if answer_format != "rows":
-        system = f"{system}\n\n{prompts.render('extraction_json')}"
-    parts = [prompts.render("extraction_user")]
+    small = profile == "small"
+    system = prompts.render("extraction_small") if small else _system(prompts, answer_format)
+    parts = [] if small else [prompts.render("extraction_user")]
     if context:
         parts.append(f"Section, with the header of the table that the passage is a part of:\n\n{_quoted(context)}")
     elif heading:
         parts.append(f"Section: {short_path(heading)}")
     parts.append(fence(content))
+    schema = _small_schema(prompts) if small else _ANSWER_SCHEMA
+    by_schema = answer_format == "json_schema" or (small and answer_format == "rows")
     return ChatRequest(
         "extract",
         (Message("system", system, begins_others=True), Message("user", "\n\n".join(parts), begins_others=gleans)),
-        json_answer=answer_format != "rows",
-        answer_schema=_ANSWER_SCHEMA if answer_format == "json_schema" else None,
+        json_answer=small or answer_format != "rows",
+        answer_schema=schema if by_schema else None,
     )
+
+
+def _system(prompts: Prompts, answer_format: AnswerFormat) -> str:
+    system = prompts.render("extraction_system", entity_types=prompts.render("entity_types"))
+    return system if answer_format == "rows" else f"{system}\n\n{prompts.render('extraction_json')}"
 
 
 def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts) -> ChatRequest:
