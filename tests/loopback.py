@@ -133,6 +133,7 @@ class Loopback:
         """Forget requests and behaviour."""
         self.batches.reset()
         self.marks: Literal["taken", "ignored", "refused"] = "ignored"
+        self.schemas: Literal["taken", "beside", "refused"] = "taken"
         self.count: Callable[[str], int] = lambda text: len(text.split())
         self.cache: set[str] = set()
         self.requests: list[Received] = []
@@ -175,6 +176,9 @@ class Loopback:
     def _chat(self, body: dict[str, Any]) -> Response:
         if self.marks == "refused" and "prompt_cache_" in json.dumps(body):
             return Reply.error(400, "unknown_parameter", "Unknown parameter: 'prompt_cache_options'").response()
+        refused = {"taken": (), "beside": ("json_schema",), "refused": ("json_schema", "json_object")}[self.schemas]
+        if body.get("response_format", {}).get("type") in refused:  # as llama-cpp-python says it
+            return Reply.error(500, message="{'loc': ('body', 'response_format', 'type')}").response()
         if body.get("stream"):
             pieces = _pieces(_head(body), _answer(self.chat(_without_marks(body))), body)
             return StreamingResponse(pieces, media_type="text/event-stream")

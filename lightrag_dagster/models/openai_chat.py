@@ -38,7 +38,7 @@ _BY_MARKS = {"mode": "explicit"}
 _marks = Offer()
 _schemas = Offer("%s takes no json_schema; it gets the schema beside json_object for model %s")
 _probed: set[Place] = set()
-"""Where a request with a schema failed for no reason that was told, and was tried without."""
+"""Places at which a request with a schema failed for no reason that was told, and was tried without."""
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +152,11 @@ class OpenAIChatModel:
         Raises:
             FailedCallError: neither is taken.
         """
-        post, place, target = partial(self._post_in_room, client, **options), self._place, self._endpoint.target
+        place, target = self._place, self._endpoint.target
+
+        async def post(asked: ChatRequest, *, beside: bool = False) -> Any:
+            return await self._post_in_room(client, asked, beside=beside, **options)
+
         if request.answer_schema is None:
             return await post(request)
         send = partial(_schemas.send, place, lambda named: post(request, beside=not named))

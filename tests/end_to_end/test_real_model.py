@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
-from lightrag_dagster.errors import LightRAGError, PermanentProviderError, ProviderAccessError, ProviderError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, TransientProviderError
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -33,8 +32,8 @@ pytestmark = [
 
 NOTES: dict[str, str | bytes] = {
     "weir.md": "Marta Lindqvist repaired the gauge at Halden Weir. The Ostrel Basin Authority paid for the new float.",
-    "bridge.md": "Jonah Prewitt saw Corley Bridge flooded in January. He rang Marta Lindqvist from Station 14 at night.",
-    "factory.md": "Pellmar Batteries of Dunsrow recalled every pack of batch L-2207. Katrin Vollmoor had found the first.",
+    "bridge.md": "Jonah Prewitt saw Corley Bridge flooded in January. He rang Marta Lindqvist from Station 14.",
+    "factory.md": "Pellmar Batteries of Dunsrow recalled every pack of batch L-2207. Katrin Vollmoor found the first.",
 }
 
 
@@ -84,28 +83,112 @@ def check_accounts(settings: Settings, answered: int) -> dict[str, int]:
     assert sum(one.calls for one in ledger.values()) == answered
     kept = sum(total(asked, name) for name in ("input_tokens", "output_tokens"))
     assert ledger["extract"].input_tokens + ledger["extract"].output_tokens == kept
-    return status | {"entities": entities.num_rows, "relations": relations.num_rows} | {"rejected": total(parsed, "rejected_rows"), "calls": answered}
+    found = {"entities": entities.num_rows, "relations": relations.num_rows, "calls": answered}
+    return status | found | {"rejected": total(parsed, "rejected_rows")}
 
 
-@pytest.mark.parametrize(
-    "extraction",
-    [
-        {"answer_format": "rows"},
-        {"answer_format": "json_schema", "gleaning": 0},
-        {"profile": "small", "gleaning": 0},
-    ],
-    ids=lambda one: " ".join(map(str, one.values())),
-)
-def test_all_that_comes_back_is_counted(
-    server: RealServer, tmp_path: Path, extraction: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    settings, before = settings_for(server, tmp_path, **extraction), server.answered()
+def model_of(settings: Settings) -> OpenAIChatModel:
+    return OpenAIChatModel(settings.llm)
+
+
+def asked(text: str) -> ChatRequest:
+    return ChatRequest("answer", (Message("system", "Answer briefly."), Message("user", text)))
+
+
+@pytest.fixture(scope="module")
+def small(server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A home that the model filled by the profile for it."""
+    settings = settings_for(server, tmp_path_factory.mktemp("small"), profile="small", gleaning=0)
+    before = server.answered()
     build(settings)
     counted = check_accounts(settings, server.answered() - before)
-    print(extraction, counted)
-    again = server.answered()
-    assert not build(settings).ingested
-    assert server.answered() == again
-    by_schema = extraction.get("profile") or extraction.get("answer_format") == "json_schema"
-    assert server.answered(500) <= 2  # each request in flight is refused once, by all tests together
-    assert not by_schema or server.answered(500)
+    assert counted["entities"] > 0
+    return settings
+
+
+@pytest.mark.parametrize("answer_format", ["rows", "json_schema"])
+def test_all_that_comes_back_is_counted(server: RealServer, tmp_path: Path, answer_format: str) -> None:
+    settings = settings_for(server, tmp_path, tokens=48, answer_format=answer_format)
+    before, refused = server.answered(), server.answered(500)
+    build(settings)
+    check_accounts(settings, server.answered() - before)
+    assert server.answered(500) - refused <= (2 if answer_format == "json_schema" else 0)  # those in flight at first
+    bought = server.answered()
+    build(settings)  # an answer is bought once, however bad it is
+    assert server.answered() == bought
+
+
+def test_what_a_small_model_found_is_asked_about(server: RealServer, small: Settings) -> None:
+    before = server.answered()
+    request = summary_request(load_prompts(None), "Entity", "Marta Lindqvist", ["She repaired it.", "She dived."], 60)
+    summary = asyncio.run(model_of(small).complete(request))
+    assert summary.text.strip()
+    assert summary.output_tokens <= small.llm.max_output_tokens
+    with KnowledgeBase.open(settings=small) as knowledge:
+        assert knowledge.query("Who repaired the gauge at Halden Weir?", mode="naive").text
+        assert knowledge.query("Who saw Corley Bridge?", mode="mix").text  # keywords, or the question in their place
+        assert "".join(knowledge.stream("Who recalled the packs?", mode="naive")).strip()
+    assert server.answered() - before == 1 + 1 + 2 + 1
+
+
+def test_a_text_beyond_the_context_is_told_from_a_failure(small: Settings) -> None:
+    with pytest.raises(PermanentProviderError, match="LIGHTRAG_CHUNKING__SIZE"):
+        asyncio.run(model_of(small).complete(asked("river " * 5000)))
+
+
+def test_a_cancelled_request_makes_room_for_the_next_one(small: Settings) -> None:
+    async def cancel_one() -> str:
+        model = model_of(small)
+        task = asyncio.create_task(model.complete(asked("Tell me of rivers.")))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return (await model.complete(asked("Who are you?"))).text
+
+    assert asyncio.run(cancel_one()).strip()
+
+
+def test_a_stream_that_another_request_interrupts_is_an_error_after_its_pieces(small: Settings) -> None:
+    pieces: list[str] = []
+
+    async def interrupt() -> None:
+        model, other = model_of(small), None
+        async for piece in model.stream(asked("Tell me a long story of rivers.")):
+            pieces.append(piece)
+            other = other or asyncio.create_task(model.complete(asked("Who are you?")))
+
+    with pytest.raises(TransientProviderError, match="broke off before its end"):
+        asyncio.run(interrupt())
+    assert "".join(pieces).strip()
+
+
+def test_vectors_of_a_model_that_has_none_of_a_text_are_told(server: RealServer) -> None:
+    embedding = EmbeddingSettings(provider="openai", model="smollm2", base_url=server.url, dimensions=576)
+    with pytest.raises(ProviderAccessError, match="start it with pooling"):
+        asyncio.run(OpenAIEmbedder(embedding, Usage()).embed_documents(["bridge", "river"]))
+
+
+def test_a_server_that_is_killed_loses_no_answer(tmp_path: Path) -> None:
+    server = RealServer(tmp_path / "log")
+    server.start()
+    settings = settings_for(server, tmp_path, profile="small", gleaning=0)
+
+    def kill() -> None:
+        while not server.answered():
+            time.sleep(0.1)
+        server.kill()
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(ProviderAccessError, match="cannot be reached"):
+        build(settings)
+    killer.join()
+    before = server.answered()
+    try:
+        server.start()
+        build(settings)
+    finally:
+        server.kill()
+    check_accounts(settings, server.answered())
+    assert before >= 1

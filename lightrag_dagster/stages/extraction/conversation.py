@@ -54,8 +54,8 @@ class Extractor:
     ) -> ChatRequest:
         """Return the first question about a chunk, given the code of the language in which it is to be answered."""
         prompts, settings = self.prompts_in(language), self.settings
-        shapes = {"answer_format": settings.answer_format, "profile": settings.profile}
-        request = extraction_request(prompts, content, heading, context, **shapes, gleans=settings.gleaning > 0)
+        form, profile, gleans = settings.answer_format, settings.profile, settings.gleaning > 0
+        request = extraction_request(prompts, content, heading, context, form, profile=profile, gleans=gleans)
         return replace(request, language=language) if self.by_rules else request
 
 

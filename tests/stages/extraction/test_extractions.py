@@ -474,6 +474,7 @@ def test_the_recipe_covers_prompts_settings_and_model(tmp_path: Path) -> None:
         extraction_recipe(PROMPTS, ExtractionSettings(gleaning=0), "m"),
         extraction_recipe(PROMPTS, ExtractionSettings(document_language=True), "m"),
         extraction_recipe(PROMPTS, plain, "n"),
+        extraction_recipe(PROMPTS, ExtractionSettings(profile="small"), "m"),
     ]
-    assert len({base, *others}) == 6
+    assert len({base, *others}) == 7
     assert extraction_recipe(load_prompts(tmp_path / "a"), ExtractionSettings(), "m") == base

@@ -104,3 +104,23 @@ def test_a_question_is_fenced_for_keywords_and_bare_for_the_answer() -> None:
     assert "Bullet Points" in answer.messages[0].content
     assert answer.messages[1:] == (*history, Message("user", "Who?"))
     assert [keywords.role, answer.role] == ["keywords", "answer"]
+
+
+@pytest.mark.parametrize(
+    ("answer_format", "by_schema"), [("rows", True), ("json_schema", True), ("json_object", False)]
+)
+def test_a_small_model_gets_short_instructions_and_a_schema_that_ends(
+    answer_format: AnswerFormat, by_schema: bool
+) -> None:
+    request = extraction_request(PROMPTS, "Ants dig.", "Part > One", None, answer_format, profile="small")
+    system, user = (message.content for message in request.messages)
+    assert len(system) < 700
+    assert "entity<" not in system
+    assert user == f"Section: Part > One\n\n{fence('Ants dig.')}"
+    assert request.json_answer
+    assert (request.answer_schema is not None) == by_schema
+    if request.answer_schema is not None:
+        entities = request.answer_schema["properties"]["entities"]  # type: ignore[index]
+        assert entities["maxItems"] == 8
+        types = entities["items"]["properties"]["type"]["enum"]
+        assert (types[0], types[-1], len(types)) == ("Person", "Other", 12)
