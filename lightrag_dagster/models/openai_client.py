@@ -157,9 +157,10 @@ class Endpoint:
                 # The texts of documents go only to the configured host.
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False),
             )
-            # The SDK sends a header for a variable that is set and empty.
-            self._client.organization = self._client.organization or None
-            self._client.project = self._client.project or None
+            # OpenAI's organization and project go where OpenAI's key goes; and not for a variable that is set and empty.
+            ours = place.setting == "OPENAI_BASE_URL"
+            self._client.organization = (ours and self._client.organization) or None
+            self._client.project = (ours and self._client.project) or None
         return self._client
 
 

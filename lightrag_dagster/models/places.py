@@ -20,6 +20,7 @@ CREDENTIALS = {
 """Credentials by provider, in words for errors."""
 
 _PLAIN = re.compile(r"[\w.:-]+", re.ASCII)
+_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -71,7 +72,10 @@ class Place:
                 return value
             raise ProviderAccessError(f"{match[1]} is not set, which a header for {self.host} needs; set it")
 
-        return {name: _VARIABLE.sub(held, value) for name, value in self.headers.items()}
+        sent = {name: _VARIABLE.sub(held, value) for name, value in self.headers.items()}
+        for name in (name for name, value in sent.items() if not (_HEADER.fullmatch(name) and _is_sendable(value))):
+            raise ProviderAccessError(f"header {name!r} for {self.host} has letters that no header has; correct it")
+        return sent
 
 
 def place_of(settings: LLMSettings | EmbeddingSettings) -> Place:
@@ -100,7 +104,7 @@ def _signed_place(settings: LLMSettings | EmbeddingSettings) -> Place:
 
 def _sendable(variable: str) -> str:
     value = os.environ.get(variable, "").strip()
-    if not (value.isascii() and (value.isprintable() or not value)):
+    if not _is_sendable(value):
         raise ProviderAccessError(f"{variable} holds characters that no key has; copy it again")
     return value
 
@@ -121,3 +125,7 @@ def _variable(*names: str) -> str:
     if not _PLAIN.fullmatch(value):
         raise ProviderAccessError(f"{names[0]} is not set to a usable name (provider bedrock or vertex); set it")
     return value
+
+
+def _is_sendable(value: str) -> bool:
+    return value.isascii() and value.isprintable()
