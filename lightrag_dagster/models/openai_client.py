@@ -157,7 +157,7 @@ class Endpoint:
                 # The texts of documents go only to the configured host.
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False),
             )
-            # OpenAI's organization and project go where OpenAI's key goes; and not for a variable that is set and empty.
+            # They go where OpenAI's key goes; and not for a variable that is set and empty, as the SDK would.
             ours = place.setting == "OPENAI_BASE_URL"
             self._client.organization = (ours and self._client.organization) or None
             self._client.project = (ours and self._client.project) or None

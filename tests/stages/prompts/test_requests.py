@@ -120,7 +120,7 @@ def test_a_small_model_gets_short_instructions_and_a_schema_that_ends(
     assert request.json_answer
     assert (request.answer_schema is not None) == by_schema
     if request.answer_schema is not None:
-        entities = request.answer_schema["properties"]["entities"]  # type: ignore[index]
+        entities = request.answer_schema["properties"]["entities"]
         assert entities["maxItems"] == 8
         types = entities["items"]["properties"]["type"]["enum"]
         assert (types[0], types[-1], len(types)) == ("Person", "Other", 12)
