@@ -14,10 +14,10 @@ def without_model(settings: LLMSettings | EmbeddingSettings) -> str | None:
     """Return a line with the next step if an endpoint is asked and no model is named."""
     if settings.provider in ("offline", "local") or settings.model:
         return None
-    example = "gpt-6-luna" if isinstance(settings, LLMSettings) else "text-embedding-3-small"
+    section, example = ("llm", "gpt-6-luna") if isinstance(settings, LLMSettings) else ("embedding", "bge-m3")
     return (
-        f"{prefix_of(settings)}MODEL is not set; name one that your endpoint serves, such as {example}; "
-        "docs/models.md compares them"
+        f"{prefix_of(settings)}MODEL ({section}.model) is not set; name one that your endpoint serves, such as "
+        f"{example}; docs/models.md compares them"
     )
 
 
@@ -25,17 +25,16 @@ def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
     """Return a line with the next step if an endpoint is asked and a model or a key is missing.
 
     Raises:
-        ProviderAccessError: a key holds characters that no key has.
+        ProviderAccessError: a key holds characters that no key has, or a cloud's variable is not set.
     """
-    if (said := without_model(settings)) or settings.provider != "openai":
+    if (said := without_model(settings)) or settings.provider in ("offline", "local"):
         return said
     place = place_of(settings)
-    if place.key() or place.url != OPENAI:
+    if not place.variable or place.key() or not (settings.api_key_env or place.url == OPENAI):
         return None
-    return (
-        f"{place.variable} is not set (model {settings.model}); set it, or OPENAI_BASE_URL for another server, or "
-        f"{prefix_of(settings)}PROVIDER=offline"
-    )
+    other = "name another in api_key_env" if settings.api_key_env else "OPENAI_BASE_URL for another server"
+    told = f"{place.variable} is not set (model {settings.model}); set it, or {other}"
+    return f"{told}, or {prefix_of(settings)}PROVIDER=offline"
 
 
 def require_models(settings: Settings) -> None:

@@ -19,9 +19,9 @@ from tenacity import (
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
-from lightrag_dagster.models.clouds import CREDENTIALS, signed_place, signing
+from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
-from lightrag_dagster.models.places import place_of
+from lightrag_dagster.models.places import CREDENTIALS, place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -47,7 +47,7 @@ class Endpoint:
             ProviderAccessError: the address is not a URL, or a cloud's variable is not set.
         """
         self._settings = settings
-        self._place = place = signed_place(settings) or place_of(settings)
+        self._place = place = place_of(settings)
         self._client: AsyncOpenAI | None = None
         self.target = Target(
             settings=prefix_of(settings),
@@ -157,9 +157,10 @@ class Endpoint:
                 # The texts of documents go only to the configured host.
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False),
             )
-            # The SDK sends a header for a variable that is set and empty.
-            self._client.organization = self._client.organization or None
-            self._client.project = self._client.project or None
+            # They go where OpenAI's key goes; and not for a variable that is set and empty, as the SDK would.
+            ours = place.setting == "OPENAI_BASE_URL"
+            self._client.organization = (ours and self._client.organization) or None
+            self._client.project = (ours and self._client.project) or None
         return self._client
 
 

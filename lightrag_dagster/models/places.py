@@ -8,9 +8,19 @@ from dataclasses import dataclass
 import httpx2
 
 from lightrag_dagster.errors import ProviderAccessError
-from lightrag_dagster.settings.models import PlaceSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
 OPENAI = "https://api.openai.com/v1"
+CREDENTIALS = {
+    "bedrock": "the credentials of AWS (AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the role of "
+    "this machine)",
+    "vertex": "Google's credentials (a file named by GOOGLE_APPLICATION_CREDENTIALS, or gcloud auth "
+    "application-default login, or the account of this machine)",
+}
+"""Credentials by provider, in words for errors."""
+
+_PLAIN = re.compile(r"[\w.:-]+", re.ASCII)
+_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 
 
@@ -62,22 +72,60 @@ class Place:
                 return value
             raise ProviderAccessError(f"{match[1]} is not set, which a header for {self.host} needs; set it")
 
-        return {name: _VARIABLE.sub(held, value) for name, value in self.headers.items()}
+        sent = {name: _VARIABLE.sub(held, value) for name, value in self.headers.items()}
+        for name in (name for name, value in sent.items() if not (_HEADER.fullmatch(name) and _is_sendable(value))):
+            raise ProviderAccessError(f"header {name!r} for {self.host} has letters that no header has; correct it")
+        return sent
 
 
-def place_of(settings: PlaceSettings) -> Place:
-    """Return the place in some settings: theirs, else that of OPENAI_BASE_URL with the key in OPENAI_API_KEY.
+def place_of(settings: LLMSettings | EmbeddingSettings) -> Place:
+    """Return the place in some settings: theirs, else that of a cloud's variables, or of OPENAI_BASE_URL.
 
     The key in OPENAI_API_KEY is not sent to an address in the settings, unless they name it.
+
+    Raises:
+        ProviderAccessError: a cloud's variable is not set, or a key is named where requests are signed.
     """
+    if settings.provider in CREDENTIALS:
+        return _signed_place(settings)
     if settings.base_url:
         return Place(settings.base_url, "its base_url", settings.api_key_env, settings.headers)
     url, variable = os.environ.get("OPENAI_BASE_URL") or OPENAI, settings.api_key_env or "OPENAI_API_KEY"
     return Place(url, "OPENAI_BASE_URL", variable, settings.headers)
 
 
+def _signed_place(settings: LLMSettings | EmbeddingSettings) -> Place:
+    if settings.api_key_env:
+        told = f"api_key_env names a key, but provider {settings.provider} signs requests"
+        raise ProviderAccessError(f"{told}; unset it, or set provider to openai")
+    url = settings.base_url or (_bedrock_url() if settings.provider == "bedrock" else _vertex_url())
+    return Place(url, "its base_url", "", settings.headers)
+
+
 def _sendable(variable: str) -> str:
     value = os.environ.get(variable, "").strip()
-    if not (value.isascii() and (value.isprintable() or not value)):
+    if not _is_sendable(value):
         raise ProviderAccessError(f"{variable} holds characters that no key has; copy it again")
     return value
+
+
+def _bedrock_url() -> str:
+    region = _variable("AWS_REGION", "AWS_DEFAULT_REGION")
+    return os.environ.get("AWS_BEDROCK_BASE_URL") or f"https://bedrock-runtime.{region}.amazonaws.com/openai/v1"
+
+
+def _vertex_url() -> str:
+    project, location = _variable("GOOGLE_CLOUD_PROJECT"), _variable("GOOGLE_CLOUD_LOCATION")
+    host = "aiplatform.googleapis.com" if location == "global" else f"{location}-aiplatform.googleapis.com"
+    return f"https://{host}/v1/projects/{project}/locations/{location}/endpoints/openapi"
+
+
+def _variable(*names: str) -> str:
+    value = next((held for name in names if (held := os.environ.get(name))), "")
+    if not _PLAIN.fullmatch(value):
+        raise ProviderAccessError(f"{names[0]} is not set to a usable name (provider bedrock or vertex); set it")
+    return value
+
+
+def _is_sendable(value: str) -> bool:
+    return value.isascii() and value.isprintable()

@@ -159,6 +159,8 @@ class LLMSettings(EndpointSettings):
     def of(self, role: Role) -> "LLMSettings":
         """Return the settings of one role; at an address of its own, no key, signature and header of another place."""
         own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
+        if not own.get("base_url"):  # empty as good as unset, lest the key of `llm` goes elsewhere
+            own.pop("base_url", None)
         elsewhere: dict[str, Any] = {"api_key_env": "", "headers": {}} if own.get("base_url") else {}
         if elsewhere and self.provider != "offline":
             elsewhere["provider"] = "openai"

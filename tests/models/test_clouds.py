@@ -18,9 +18,9 @@ from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.models.access import without_model
-from lightrag_dagster.models.clouds import signed_place, signing
+from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
-from lightrag_dagster.models.places import Place
+from lightrag_dagster.models.places import Place, place_of
 from lightrag_dagster.models.providers import (
     chat_identity,
     embedder_identity,
@@ -159,7 +159,7 @@ def test_the_usual_variables_say_where(
     monkeypatch: pytest.MonkeyPatch, provider: str, variables: dict[str, str], url: str
 ) -> None:
     set_all(monkeypatch, variables)
-    place = signed_place(LLMSettings.model_validate({"provider": provider, "model": "m"}))
+    place = place_of(LLMSettings.model_validate({"provider": provider, "model": "m"}))
     assert place is not None
     assert place.url == url
     assert set(signing(provider, place)) == {"provider"}
@@ -169,7 +169,7 @@ def test_the_usual_variables_say_where(
     ("variables", "values", "says"),
     [
         ({}, {"base_url": ""}, "AWS_REGION is not set"),
-        ({"AWS_REGION": "a/b"}, {"base_url": ""}, "AWS_REGION is not set, or no name of that kind"),
+        ({"AWS_REGION": "a/b"}, {"base_url": ""}, "AWS_REGION is not set to a usable name"),
         (
             GOOGLE | {"GOOGLE_CLOUD_LOCATION": ""},
             {"provider": "vertex", "base_url": ""},
@@ -238,7 +238,7 @@ def test_who_signs_is_no_part_of_a_model(loopback: Loopback) -> None:
 
 def test_a_model_is_named(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     set_all(monkeypatch, AWS)
-    assert "LIGHTRAG_LLM__MODEL is not set" in str(without_model(bedrock(loopback, model="")))
+    assert "LIGHTRAG_LLM__MODEL (llm.model) is not set" in str(without_model(bedrock(loopback, model="")))
 
 
 def test_a_model_is_asked_at_once(loopback: Loopback) -> None:

@@ -71,6 +71,20 @@ def test_a_key_of_the_environment_goes_to_no_address_of_the_settings(other: Loop
     assert sent(other) == ["Bearer none"]
 
 
+def test_an_empty_address_of_a_role_is_that_of_all(loopback: Loopback, other: Loopback) -> None:
+    ask(with_role(base_url="").model_copy(update={"base_url": other.url, "api_key_env": "OTHER_KEY"}))
+    assert (sent(other), loopback.requests) == (["Bearer key-of-the-other"], [])
+
+
+def test_the_organization_goes_where_its_key_goes(
+    loopback: Loopback, other: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    ask(with_role(base_url=other.url))
+    ask(LLM)
+    assert (sent(other, "openai-organization"), sent(loopback, "openai-organization")) == ([None], ["org-1"])
+
+
 def test_a_role_without_an_address_shares_key_and_headers(loopback: Loopback, other: Loopback) -> None:
     ask(with_role(model="m2"))
     ask(with_role(api_key_env="OTHER_KEY", headers={"x-mark": "own"}))
@@ -90,6 +104,8 @@ def test_an_embedder_has_a_place_and_a_key_of_its_own(loopback: Loopback, other:
     [
         ({"headers": {"x-mark": "$NOT_SET"}}, "NOT_SET is not set, which a header for 127"),
         ({"headers": {"x-mark": "$LINES"}}, "LINES holds characters"),
+        ({"headers": {"x-mark": "Zoë"}}, "header 'x-mark' for 127.* has letters that no header has"),
+        ({"headers": {"x mark": "a"}}, "header 'x mark' for"),
         ({"base_url": "localhost:8000"}, "its base_url is not a usable URL"),
         ({"api_key_env": "LINES"}, "LINES holds characters"),
     ],
