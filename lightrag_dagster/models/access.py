@@ -25,11 +25,12 @@ def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
     """Return a line with the next step if an endpoint is asked and a model or a key is missing.
 
     Raises:
-        ProviderAccessError: a key holds characters that no key has, or a cloud's variable is not set.
+        ProviderAccessError: an address is not a URL, a key or header cannot be sent, or a cloud's variable is not set.
     """
     if (said := without_model(settings)) or settings.provider in ("offline", "local"):
         return said
     place = place_of(settings)
+    place.sent_headers()
     if not place.variable or place.key() or not (settings.api_key_env or place.url == OPENAI):
         return None
     other = "name another in api_key_env" if settings.api_key_env else "OPENAI_BASE_URL for another server"
@@ -39,14 +40,18 @@ def missing(settings: LLMSettings | EmbeddingSettings) -> str | None:
 
 def require_models(settings: Settings) -> None:
     """Raise ProviderAccessError if a run would ask an endpoint for a model without a name."""
-    for one in (settings.llm.of("extract"), settings.embedding):
+    for one in _of_a_run(settings):
         if said := without_model(one):
             raise ProviderAccessError(said)
 
 
 def access_warnings(settings: Settings) -> list[str]:
     """Return a line for each model that a run would ask and cannot."""
-    return [said for one in (settings.llm.of("extract"), settings.embedding) if (said := _warning(one))]
+    return list(dict.fromkeys(said for one in _of_a_run(settings) if (said := _warning(one))))
+
+
+def _of_a_run(settings: Settings) -> tuple[LLMSettings | EmbeddingSettings, ...]:
+    return settings.llm.of("extract"), settings.llm.of("summarise"), settings.embedding
 
 
 def _warning(settings: LLMSettings | EmbeddingSettings) -> str | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import openai
 
+from lightrag_dagster.models.openai_errors import told_words
+
 Place = tuple[str, str]
 """Host and model."""
 
@@ -18,8 +20,9 @@ _log = logging.getLogger(__name__)
 class Offer:
     """One such part; `known` says of places whether they take it, as this process found out; None: to be tried."""
 
-    def __init__(self, told: str = "") -> None:
-        """Log `told`, with host and model, when a place is found that does not take it."""
+    def __init__(self, name: str, told: str = "") -> None:
+        """Know the part by its name in errors; log `told`, with host and model, when a place refuses it."""
+        self._name = name
         self._told = told
         self.known: dict[Place, bool | None] = {}
 
@@ -27,20 +30,22 @@ class Offer:
         self,
         place: Place,
         post: Callable[[bool], Awaitable[Any]],
-        is_refusal: Callable[[openai.APIStatusError], bool],
+        may_be: Callable[[openai.APIStatusError], bool],
         usual: bool | None = None,
     ) -> Any:
-        """Post with the part if it is taken, without it if not; both ways, if the first may be why it is refused.
+        """Post with the part if it is taken, without it if not; both ways, if it may be why the first is refused.
 
-        `usual` is what is known of a place where nothing was tried.
+        An error that names the part is a refusal, whatever its status: a gateway may send some calls to a server that
+        does not know it. Others `may_be` one until a call passed. `usual` is known of a place where nothing was tried.
         """
         takes = self.known.get(place, usual)
         if takes is False:
             return await post(False)
         try:
             answered = await post(True)
-        except REFUSALS as error:
-            if takes or not is_refusal(error):
+        except openai.APIStatusError as error:
+            named = self._name in told_words(error.body)
+            if not named and (takes or not isinstance(error, REFUSALS) or not may_be(error)):
                 raise
             answered = await post(False)  # if it is refused too, for another reason
             if self._told and self.known.get(place) is not False:

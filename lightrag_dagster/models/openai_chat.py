@@ -35,8 +35,8 @@ _FEW = 16  # output tokens of a request whose answer is not read
 # From these models on, OpenAI caches up to marks alone; unless told otherwise it sets one at the end, which costs more.
 _MARKED = re.compile(r"(?:^|[/.])gpt-(?:5\.[6-9]|[6-9])")
 _BY_MARKS = {"mode": "explicit"}
-_marks = Offer()
-_schemas = Offer("%s takes no json_schema; it gets the schema beside json_object for model %s")
+_marks = Offer("prompt_cache_")
+_schemas = Offer("response_format", "%s takes no json_schema; it gets the schema beside json_object for model %s")
 _probed: set[Place] = set()
 """Places at which a request with a schema failed for no reason that was told, and was tried without."""
 

@@ -20,7 +20,7 @@ from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
-from lightrag_dagster.models.openai_errors import A_PAGE, FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
+from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
 from lightrag_dagster.models.places import CREDENTIALS, place_of
 from lightrag_dagster.models.rate_limit import RateLimits, ReserveTime
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
@@ -98,7 +98,7 @@ class Endpoint:
                 error = failed.error
                 if _is_said_again(said):
                     error = PermanentProviderError(f"{error}; it said so twice")
-                elif A_PAGE in str(error) and not self._passed:  # something else answers at this address
+                elif failed.is_page and not self._passed:  # something else answers at this address
                     error = ProviderAccessError(str(error))
             finally:
                 self._silence.count(-1)

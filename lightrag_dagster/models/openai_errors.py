@@ -44,15 +44,19 @@ class Target:
 class FailedCallError(Exception):
     """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help.
 
-    `said` is what a model answered, if that was of no use: when it says the same again, no retry helps.
+    `said` is what a model answered, if that was of no use: when it says the same again, no retry helps. `is_page` is
+    set if a page came in place of an answer: no model may be at the address.
     """
 
-    def __init__(self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "") -> None:
+    def __init__(
+        self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "", is_page: bool = False
+    ) -> None:
         super().__init__(str(error))
         self.error = error
         self.retry = retry
         self.wait = wait
         self.said = said
+        self.is_page = is_page
 
 
 FORBIDDEN_TEXT = "forbidden_text"
@@ -75,7 +79,7 @@ def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> 
     """Return the failure of an answer that arrived and cannot be used for this problem; `said` by a model."""
     message = f"{target.host} gave an unusable answer for model {target.model}: {problem}"
     told = f"{message}; {remedy or f'check {target.address}'}, then run again"
-    return FailedCallError(TransientProviderError(told), retry=True, said=said)
+    return FailedCallError(TransientProviderError(told), retry=True, said=said, is_page=problem == A_PAGE)
 
 
 def timed_out(target: Target) -> FailedCallError:
@@ -148,7 +152,7 @@ def _rules() -> list[dict[str, str]]:
 def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str, str]:
     """Return the first rule that fits an error, to which the caller adds codes."""
     known = {code for code in (error.code, error.type, *codes) if isinstance(code, str)}
-    told = _words(error.body) if error.status_code in _TOLD_IN_WORDS else ""
+    told = told_words(error.body) if error.status_code in _TOLD_IN_WORDS else ""
     return next(
         rule
         for rule in _rules()
@@ -161,8 +165,8 @@ def _rule(error: openai.APIStatusError, target: Target, *codes: str) -> dict[str
     )
 
 
-def _words(body: object) -> str:
-    """Return what a server says of an error; not all of its body, which may repeat the text."""
+def told_words(body: object) -> str:
+    """Return what a server says of an error, in lower case; not all of its body, which may repeat the text."""
     one = body[0] if isinstance(body, list) and body else body
     one = one.get("error", one) if isinstance(one, dict) else one
     return _joined(one).lower().translate(_NO_QUOTES)

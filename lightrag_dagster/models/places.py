@@ -64,17 +64,18 @@ class Place:
         """Return the further headers, with `$NAME` replaced by what that environment variable holds.
 
         Raises:
-            ProviderAccessError: a variable is not set, or holds characters that no header has.
+            ProviderAccessError: the address is not a URL; a variable is not set, or holds characters that no header has.
         """
+        host = self.host
 
         def held(match: re.Match[str]) -> str:
             if value := _sendable(match[1]):
                 return value
-            raise ProviderAccessError(f"{match[1]} is not set, which a header for {self.host} needs; set it")
+            raise ProviderAccessError(f"{match[1]} is not set, which a header for {host} needs; set it")
 
         sent = {name: _VARIABLE.sub(held, value) for name, value in self.headers.items()}
         for name in (name for name, value in sent.items() if not (_HEADER.fullmatch(name) and _is_sendable(value))):
-            raise ProviderAccessError(f"header {name!r} for {self.host} has letters that no header has; correct it")
+            raise ProviderAccessError(f"header {name!r} for {host} has letters that no header has; correct it")
         return sent
 
 
@@ -89,7 +90,7 @@ def place_of(settings: LLMSettings | EmbeddingSettings) -> Place:
     if settings.provider in CREDENTIALS:
         return _signed_place(settings)
     if settings.base_url:
-        return Place(settings.base_url, "its base_url", settings.api_key_env, settings.headers)
+        return Place(settings.base_url, f"base_url of model {settings.model}", settings.api_key_env, settings.headers)
     url, variable = os.environ.get("OPENAI_BASE_URL") or OPENAI, settings.api_key_env or "OPENAI_API_KEY"
     return Place(url, "OPENAI_BASE_URL", variable, settings.headers)
 
@@ -99,7 +100,7 @@ def _signed_place(settings: LLMSettings | EmbeddingSettings) -> Place:
         told = f"api_key_env names a key, but provider {settings.provider} signs requests"
         raise ProviderAccessError(f"{told}; unset it, or set provider to openai")
     url = settings.base_url or (_bedrock_url() if settings.provider == "bedrock" else _vertex_url())
-    return Place(url, "its base_url", "", settings.headers)
+    return Place(url, f"base_url of model {settings.model}", "", settings.headers)
 
 
 def _sendable(variable: str) -> str:

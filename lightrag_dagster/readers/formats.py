@@ -46,6 +46,9 @@ _OF_MAIL_SERVER = re.compile(
 )
 """A file that a mail server keeps beside the mails of a maildir, or a mail that is being written."""
 
+_KEPT_BY_MAIL_SERVER = "application/x-mail-server"
+"""The media type of such a file: known, and left out on purpose."""
+
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
@@ -245,13 +248,15 @@ def _all_formats() -> Iterator[FileFormat]:
 
 def media_type(path: str) -> str:
     """Return the media type of a file by its suffix."""
+    if _OF_MAIL_SERVER.fullmatch(path):
+        return _KEPT_BY_MAIL_SERVER
     found = format_of(path)
     return found.media_type if found else UNSUPPORTED
 
 
 def media_types() -> Set[str]:
     """Return the media types that documents may have."""
-    return {UNSUPPORTED, *(one.media_type for one in _all_formats())}
+    return {UNSUPPORTED, _KEPT_BY_MAIL_SERVER, *(one.media_type for one in _all_formats())}
 
 
 def has_headings(media_type: str) -> bool:

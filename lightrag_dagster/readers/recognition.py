@@ -81,13 +81,14 @@ def recognise(data: bytes, path: str, kind: str, most: int, limit: str = "docume
     Raises:
         UnreadableError: the file is packed, and damaged, or larger than `most` when it is unpacked.
     """
-    is_packed = _inside(path) != path and data.startswith(_GZIP) and len(data) <= most
+    name = _inside(path).rpartition("/")[2]
+    in_maildir = bool(_MAILDIR.match(name))  # where servers pack mails without a suffix
+    is_packed = (in_maildir or _inside(path) != path) and data.startswith(_GZIP) and len(data) <= most
     data, note = _unpacked(data, most, limit) if is_packed else (data, None)
     if kind and not (is_packed and kind.lower() == ".txt"):
         return Recognised(data, kind, note)
-    name = _inside(path).rpartition("/")[2]
     if is_told_by_content(path) and not kind:
-        found = _by_content(data, len(data) > most, in_maildir=bool(_MAILDIR.match(name)))
+        found = _by_content(data, len(data) > most, in_maildir=in_maildir)
         return Recognised(data, found if found != ".txt" or not format_of(name) else "", note)
     return Recognised(data, ".rst" if name.lower().endswith(".txt") and _is_rst(data) else kind, note)
 

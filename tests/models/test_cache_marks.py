@@ -99,6 +99,17 @@ def test_a_request_that_is_refused_for_another_reason_tells_nothing_of_marks(loo
     assert marked(loopback) == [True, False, True, True]
 
 
+@pytest.mark.parametrize("status", [400, 404, 415, 422, 500, 501])
+def test_an_error_that_names_marks_refuses_them_by_any_status_and_after_any_call(
+    loopback: Loopback, status: int
+) -> None:
+    refusal = Reply.error(status, message="unknown field: prompt_cache_options")
+    ask([FIRST])
+    loopback.script.append(refusal)
+    assert len(ask([SECOND, FURTHER])) == 2
+    assert marked(loopback) == [True, True, False, False]
+
+
 def test_a_batch_is_marked_at_openai_alone() -> None:
     assert marked_by_batch("api.openai.com", "gpt-6-luna")
     assert not marked_by_batch("api.openai.com", "gpt-4o-mini")

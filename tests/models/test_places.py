@@ -7,9 +7,10 @@ from pydantic import ValidationError
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.errors import ProviderAccessError
+from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.identities import openai_chat_identity
 from lightrag_dagster.models.providers import open_plain_chat_model, open_plain_embedder
-from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings, Settings
 from tests.conftest import API_KEY
 from tests.loopback import Loopback, Reply, serving
 
@@ -106,7 +107,7 @@ def test_an_embedder_has_a_place_and_a_key_of_its_own(loopback: Loopback, other:
         ({"headers": {"x-mark": "$LINES"}}, "LINES holds characters"),
         ({"headers": {"x-mark": "Zoë"}}, "header 'x-mark' for 127.* has letters that no header has"),
         ({"headers": {"x mark": "a"}}, "header 'x mark' for"),
-        ({"base_url": "localhost:8000"}, "its base_url is not a usable URL"),
+        ({"base_url": "localhost:8000"}, "base_url of model .* is not a usable URL"),
         ({"api_key_env": "LINES"}, "LINES holds characters"),
     ],
 )
@@ -116,6 +117,7 @@ def test_what_cannot_be_sent_is_named(
     monkeypatch.setenv("LINES", "one\ntwo")
     with pytest.raises(ProviderAccessError, match=says) as raised:
         ask(LLM.model_copy(update=values))
+    assert access_warnings(Settings(llm=LLM.model_copy(update=values))) == [str(raised.value)]
     assert "two" not in str(raised.value)
     assert loopback.requests == []
 

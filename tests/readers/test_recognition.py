@@ -83,6 +83,7 @@ def test_in_a_maildir_any_header_is_that_of_a_mail() -> None:
     assert kind(header, "new/1700000001.M1P7.host") == ".eml"
     assert kind(MAIL, "new/1700000001.M1P7.host.md") == ".eml"
     assert kind(b"# Levels\n", "1700000001.12.md") == ""  # by its suffix
+    assert kind(gzip.compress(MAIL), "cur/1700000001.M1P7.host:2,S") == ".eml"  # packed by the server
 
 
 def test_a_file_that_is_longer_than_may_be_read_is_told_by_its_beginning() -> None:

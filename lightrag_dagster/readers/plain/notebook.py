@@ -1,7 +1,9 @@
 """Notebooks of Jupyter: their texts, code, and outputs that are text."""
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from lightrag_dagster.readers.content import Content, UnreadableError
@@ -9,30 +11,42 @@ from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.inline import fenced
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
+_NO_NOTEBOOK = "not what its suffix says: no notebook; give the file its own suffix"
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+_WRITTEN_OVER = re.compile(r"[^\n]*\r(?=[^\r\n])")
+"""The states of a progress bar before its last, which a terminal shows in one line."""
+
 
 def read(data: bytes) -> Content:
     """Read the cells of a notebook as Markdown; outputs without text, such as diagrams, are counted."""
     text, note = decode(data)
     try:
         book = json.loads(text)
-        cells = book["cells"] if "cells" in book else [cell for one in book["worksheets"] for cell in one["cells"]]
-        outputs = [output for cell in cells for output in cell.get("outputs", ())]
-        read = "\n\n".join(part for cell in cells for part in _parts(cell))
-        other = sum(not any(_said(output)) for output in outputs)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadableError("not what its suffix says: no notebook; give the file its own suffix") from error
-    left_out = f"outputs without text are left out: {other:,}" if other else None
-    properties, read = split_front_matter(read)
-    return Content(read, properties, note="; ".join(filter(None, (note, left_out))) or None)
+        sheets = [book] if "cells" in book else book["worksheets"]
+        cells = [cell for sheet in sheets for cell in sheet["cells"]]
+    except _MALFORMED as error:
+        raise UnreadableError(_NO_NOTEBOOK) from error
+    texts, other, damaged = list[str](), 0, 0
+    for cell in cells:
+        try:
+            found = [list(_said(output)) for output in cell.get("outputs", ())]
+            texts += [text for text in (_source(cell), *map(fenced, chain(*found))) if text]
+            other += found.count([])
+        except _MALFORMED:
+            damaged += 1
+    if damaged and damaged == len(cells):
+        raise UnreadableError(_NO_NOTEBOOK)
+    left_out = [f"outputs without text are left out: {other:,}"] * bool(other)
+    left_out += [f"cells of another shape are left out: {damaged:,}"] * bool(damaged)
+    properties, read = split_front_matter("\n\n".join(texts))
+    return Content(read, properties, note="; ".join(filter(None, (note, *left_out))) or None)
 
 
-def _parts(cell: dict[str, Any]) -> Iterator[str]:
+def _source(cell: dict[str, Any]) -> str:
     source = _joined(cell.get("source") or cell.get("input")).strip()
     if cell["cell_type"] == "heading":
-        source = f"{'#' * cell['level']} {source}"
-    texts = (text for output in cell.get("outputs", ()) for text in _said(output))
-    is_code = cell["cell_type"] == "code"
-    yield from filter(None, [fenced(source) if is_code and source else source, *map(fenced, texts)])
+        return f"{'#' * cell['level']} {source}"
+    return fenced(source) if source and cell["cell_type"] == "code" else source
 
 
 def _said(output: dict[str, Any]) -> Iterator[str]:
@@ -41,7 +55,9 @@ def _said(output: dict[str, Any]) -> Iterator[str]:
     if "traceback" in output:
         yield f"{output.get('ename')}: {output.get('evalue')}"
     elif not any(kind.startswith(("image", "png", "jpeg", "svg")) for kind in said):
-        yield from filter(None, (_joined(said.get(name)).strip() for name in ("text/plain", "text")))
+        yield from filter(
+            None, (_WRITTEN_OVER.sub("", _joined(said.get(name))).strip() for name in ("text/plain", "text"))
+        )
 
 
 def _joined(lines: object) -> str:

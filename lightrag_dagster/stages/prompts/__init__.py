@@ -34,6 +34,7 @@ Group = Literal[
 ]
 
 _FRONT_MATTER = re.compile(r"\A---\s*\nechoes:(?P<echoes>.*)\n---\s*\n")
+_LIKE_FRONT_MATTER = re.compile(r"\A---\s*\n\w+ *:")
 _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "extraction": {
         "extraction_system": frozenset({"entity_types", "language"}),
@@ -123,6 +124,8 @@ def _read(file: Path, expected: frozenset[str]) -> tuple[str, list[str]]:
     head = _FRONT_MATTER.match(text)
     echoes = list(filter(None, map(str.strip, head["echoes"].split(",")))) if head else []
     text = text[head.end() :].strip() if head else text
+    if head is None and _LIKE_FRONT_MATTER.match(text):
+        raise SettingsError(f"prompt {file}: its front matter is not a line `echoes: names` between two lines `---`")
     template = Template(text)
     if not template.is_valid():
         raise SettingsError(f"prompt {file} has a lone $; write $$ for a dollar sign")

@@ -43,6 +43,19 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
     assert (found.text, found.note) == ("```\nplot()\n```\n\n## Levels", "outputs without text are left out: 2")
 
 
+@pytest.mark.parametrize("damaged", [1, {}, {"cell_type": "heading", "level": "x", "source": "y", "outputs": [1]}])
+def test_a_cell_of_another_shape_is_left_out_and_counted(damaged: object) -> None:
+    cells = [{"cell_type": "markdown", "source": "Before"}, damaged, {"cell_type": "markdown", "source": "After"}]
+    found = read(json.dumps({"cells": cells}).encode())
+    assert (found.text, found.note) == ("Before\n\nAfter", "cells of another shape are left out: 1")
+
+
+def test_of_a_progress_bar_the_last_state_is_read() -> None:
+    output = {"output_type": "stream", "text": ["10%\r", "100%\n", "done\r\n"]}
+    cells = [{"cell_type": "code", "source": "", "outputs": [output]}]
+    assert read(json.dumps({"cells": cells}).encode()).text == "```\n100%\ndone\n```"
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}", b'{"cells": [1]}', b'{"cells": 1}', b"[" * 100_000])
 def test_what_is_no_notebook_has_a_reason(data: bytes) -> None:
     with pytest.raises(UnreadableError, match="no notebook; give the file its own suffix"):

@@ -147,8 +147,9 @@ def test_what_a_mail_server_keeps_beside_mails_is_no_document(tmp_path: Path) ->
     write(tmp_path / "files", dict.fromkeys([*kept, *others], MAIL.format("Levels", "The gauge rose.")))
     rows = read(settings_of(tmp_path))
     assert {path for path, row in rows.items() if row["status"] == "skipped"} == {*kept}
-    said = ("a file of the mail server; the mails of a maildir are in cur and new", "unsupported file type (.")
-    assert all(rows[path]["error"].startswith(said) for path in kept)
+    said = "a file of the mail server; the mails of a maildir are in cur and new"
+    assert all(rows[path]["error"].startswith((said, "unsupported file type (.")) for path in kept)
+    assert {rows[path]["media_type"] for path in kept} == {"application/x-mail-server"}  # no type that is unknown
     named = read(settings_of(tmp_path, "other", types={"subscriptions": "text"}))
     assert named["subscriptions"]["content"].endswith("The gauge rose.")
 

@@ -71,6 +71,7 @@ def test_two_dollars_are_one(tmp_path: Path) -> None:
         ("entity_types", b"- Price: $5", "lone"),
         ("entity_types", b"- $language", "here: none"),
         ("entity_types", b"\xff\xfe", "not UTF-8"),
+        ("entity_types", b"---\nechos: Ship\n---\n- Ship", "front matter is not"),
         ("entity-types", b"- Ship", "replaces no prompt"),
     ],
 )
