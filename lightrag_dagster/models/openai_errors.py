@@ -68,7 +68,7 @@ _KINDS: dict[str, type[ProviderError]] = {
 }
 _SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg")
 _NO_QUOTES = str.maketrans("", "", "'`")
-_TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
+_TOLD_IN_WORDS = frozenset({400, 413, 422, 429, 500})
 
 
 def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> FailedCallError:
