@@ -55,7 +55,7 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
     said = ""
     try:
         # Gemini leaves out an empty message, and all choices if there is none.
-        left_out = {} if completion.get("object") == "chat.completion" else None
+        left_out: Any = {} if completion.get("object") == "chat.completion" else None
         choice = (completion.get("choices") or [left_out])[0]
         said = "" if choice is None else json.dumps(choice)
         message, reason = choice.get("message", left_out), _reason(_text(choice.get("finish_reason")) or "stop")
