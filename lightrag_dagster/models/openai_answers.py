@@ -54,9 +54,11 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
         raise failed
     said = ""
     try:
-        choice = completion["choices"][0]
-        said = json.dumps(choice)
-        message, reason = choice["message"], _reason(_text(choice.get("finish_reason")) or "stop")
+        # Gemini leaves out an empty message, and all choices if there is none.
+        left_out: Any = {} if completion.get("object") == "chat.completion" else None
+        choice = (completion.get("choices") or [left_out])[0]
+        said = "" if choice is None else json.dumps(choice)
+        message, reason = choice.get("message", left_out), _reason(_text(choice.get("finish_reason")) or "stop")
         text, refusal = _content(message.get("content")), message.get("refusal")
         if not reason.isprintable():
             raise ValueError("not every database can hold the finish reason")

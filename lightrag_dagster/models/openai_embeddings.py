@@ -162,10 +162,10 @@ class OpenAIEmbedder:
         encoding = _encodings.get(host, "base64")
         try:
             vectors = await self._post(client, texts, encoding)
-        except (openai.BadRequestError, openai.UnprocessableEntityError):
-            if host in _encodings:
+        except (openai.BadRequestError, openai.UnprocessableEntityError, FailedCallError) as error:
+            if host in _encodings or not getattr(error, "retry", True):
                 raise
-            encoding = "float"  # if something else was wrong, this is refused too
+            encoding = "float"  # OpenRouter gives none in base64 for some; if something else was wrong, this fails too
             vectors = await self._post(client, texts, encoding)
         _encodings[host] = encoding
         return vectors

@@ -70,9 +70,10 @@ _KINDS: dict[str, type[ProviderError]] = {
     "permanent": PermanentProviderError,
     "transient": TransientProviderError,
 }
-_SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg")
+_SAYING = ("param", "code", "type", "status", "message", "detail", "loc", "msg", "details", "violations", "quotaId")
+_DELAY = re.compile("'retryDelay': '([0-9.]+)s'")  # Google asks to wait in the body alone
 _NO_QUOTES = str.maketrans("", "", "'`")
-_TOLD_IN_WORDS = frozenset({400, 413, 422, 500})
+_TOLD_IN_WORDS = frozenset({400, 413, 422, 429, 500})
 
 
 def unusable(target: Target, problem: str, said: str = "", remedy: str = "") -> FailedCallError:
@@ -182,7 +183,7 @@ def _joined(said: object, depth: int = 5) -> str:
 
 
 def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -> FailedCallError:
-    asked = _retry_after(error.response.headers)
+    asked = _retry_after(error.response.headers, error.body)
     rule = _rule(error, target, *codes, *(["passing_402"] if error.status_code == 402 and asked else []))
     who = f"{target.host} (HTTP {error.status_code}, model {target.model})"
     transient = rule["kind"] == "transient"
@@ -202,15 +203,17 @@ def _details(error: openai.APIStatusError) -> str:
     return f": {', '.join(plain)}" if plain else ""
 
 
-def _retry_after(headers: httpx2.Headers) -> float | None:
+def _retry_after(headers: httpx2.Headers, body: object) -> float | None:
     """Return the wait that the server asks for: seconds, or None if there is no usable value."""
     try:
         if "retry-after-ms" in headers:
             wait = float(headers["retry-after-ms"]) / 1000
         elif (value := headers.get("retry-after", "")).replace(".", "", 1).isdigit():
             wait = float(value)
+        elif told := _DELAY.search(str(body)):
+            wait = float(told[1])
         else:
             wait = parsedate_to_datetime(value).timestamp() - time.time()
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, RecursionError):
         return None
     return wait if wait > 0 else None

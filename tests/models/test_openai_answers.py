@@ -244,13 +244,14 @@ def test_tokens_of_embeddings_are_counted_by_the_same_rule(
         vectors([1, 0], [0, 1], [1, 1], numbers=(1, 1, 2)),
         Reply(body={"data": {"embedding": [1, 0]}}),
         Reply(body={"data": None}),
+        Reply(body={"data": []}),
         Reply(body=[]),
         *(Reply(body=content, headers=JSON) for content in UNREADABLE),
     ],
-    ids=range(12 + len(UNREADABLE)),
+    ids=range(13 + len(UNREADABLE)),
 )
 def test_embeddings_of_another_shape_are_unusable(loopback: Loopback, settings: Settings, reply: Reply) -> None:
-    loopback.script.append(reply)
+    loopback.script.extend([reply] * 2)  # the second time, numbers were asked for
     with pytest.raises(TransientProviderError, match="unusable answer for model e: it holds no embeddings"):
         embedded(settings)
 

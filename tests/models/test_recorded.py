@@ -82,9 +82,9 @@ def test_a_provider_is_asked_and_understood(
 
 
 def request_of(recorded: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the body that is sent: all but that for vectors adds to the plain one."""
+    """Return the body that is sent: all but those for vectors add to the plain one."""
     requests = recorded["requests"]
-    body: dict[str, Any] = requests[name] if name == "vectors" else requests["plain"] | requests[name]
+    body: dict[str, Any] = requests[name] if "input" in requests[name] else requests["plain"] | requests[name]
     return body
 
 
