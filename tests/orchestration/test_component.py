@@ -45,33 +45,6 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
     assert {tuple(spec.owners) for spec in specs} == {("team:legal",)}
 
 
-@pytest.mark.parametrize(
-    ("config", "lines"),
-    [
-        (None, ["limits no pool", "a run that hangs"]),
-        ("concurrency: {pools: {default_limit: 1}}", ["a run that hangs"]),
-        ("run_monitoring: {enabled: true}", ["limits no pool"]),
-        ("run_monitoring: {enabled: true}\nconcurrency: {pools: {default_limit: 2}}", []),
-    ],
-)
-def test_an_instance_without_limits_or_monitoring_is_a_line_at_load(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    config: str | None,
-    lines: list[str],
-) -> None:
-    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
-    if config:
-        (tmp_path / "dagster.yaml").write_text(config)
-    build(KnowledgeBaseComponent(namespace="contracts", settings={"home": str(tmp_path / "home")}))
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("lightrag_dagster")]
-    assert len(said) == len(lines)
-    assert all(line in one for line, one in zip(lines, said, strict=True))
-    if "limits no pool" in lines:
-        assert "`dagster instance concurrency set contracts_llm 1`" in said[0]
-
-
 def test_a_mistake_names_the_setting() -> None:
     with pytest.raises(SettingsError, match=r"setting chunking\.size"):
         build(KnowledgeBaseComponent(settings={"chunking": {"size": "many"}}))
@@ -144,7 +117,7 @@ def importable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_command_line_takes_the_settings_of_the_file(importable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = scaffold(importable, "contracts", home="{{ env.WHERE }}")
     (folder / "lightrag.yaml").write_text("language: German\nllm: {max_output_tokens: 700, model: cheap}\n")
-    written = (folder / "defs.yaml").read_text().replace("    # config:", "    llm: {model: dear}\n    config:")
+    written = (folder / "defs.yaml").read_text().replace("  # config:", "    llm: {model: dear}\n  config:")
     (folder / "defs.yaml").write_text(written)
     monkeypatch.setenv("WHERE", "/srv/here")
     monkeypatch.setenv("LIGHTRAG_NAMESPACE", "other")
@@ -197,12 +170,12 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
         ("type: nowhere.Component\n", "cannot be loaded: .*"),
         (f"type: {TYPE}\n---\ntype: {TYPE}\n", "name one of the knowledge bases of .*, each with a namespace"),
         ("type: [a\nsettings: {database: 'postgresql://u:hunter2@h'\n", "cannot be loaded: line 2, .*"),
-        (f"type: {TYPE}\nattributes: {{settings: {{config: 3}}}}\n", "setting config: 3 is not the path"),
+        (f"type: {TYPE}\nattributes: {{config: 3}}\n", "cannot be loaded: .*config"),
         (
             f"type: {TYPE}\nattributes: {{settings: {{home: '{{{{ env.NOT_SET_HERE }}}}'}}}}\n",
             "setting home: it has no value, as where a template names a variable that is not set; see the `defs.yaml`",
         ),
-        (f"type: {TYPE}\nattributes: {{settings: {{config: no.yaml}}}}\n", "setting config: .*no.yaml is not a file"),
+        (f"type: {TYPE}\nattributes: {{config: no.yaml}}\n", "setting config: .*no.yaml is not a file"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None, message: str) -> None:
