@@ -7,7 +7,6 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster.assets.jobs import build_jobs
-from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import (
     MORNING_DEADLINE,
     MORNING_SLACK,
