@@ -1,6 +1,7 @@
 """The component, as `dg` finds, scaffolds and checks it in a project of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBaseComponent
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.component import KnowledgeBaseScaffolder, ScaffoldedKnowledgeBase
 from lightrag_dagster.orchestration.defs_file import chosen_by
-from lightrag_dagster.settings import choosing, load_settings
+from lightrag_dagster.settings import Settings, choosing, load_settings
 from tests.support import RIVER
 
 # Dagster's own loader of components.
@@ -43,6 +45,36 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
     specs = build(component).resolve_all_asset_specs()
     assert {spec.key.path[0] for spec in specs} == {"contracts"}
     assert {tuple(spec.owners) for spec in specs} == {("team:legal",)}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "mistakes"),
+    [
+        ({"namespace": "contracts", "settings": Settings().model_dump(mode="json")}, []),
+        ({"settings": {"chunking": {"size": "{{ env.SIZE }}"}, "llm": {"max_cost_usd": "{{ env.COST }}"}}}, []),
+        ({"config": "lightrag.yaml", "settings": "{{ shared }}"}, []),
+        ({"settings": {"chunking": {"size": "many"}}}, ["settings.chunking.size"]),
+        ({"settings": {"llm": {"max_cost_usd": -1}}}, ["settings.llm.max_cost_usd"]),
+        ({"settings": {"llm": {"modle": "gpt-6-luna"}}}, ["settings.llm"]),
+        ({"settings": {"exports": ["graphmll"]}}, ["settings.exports"]),
+        ({"settings": {"named_sources": {"crm": {"typs": {}}}}}, ["settings.named_sources.crm"]),
+        ({"config": 3, "setings": {}}, ["config", ""]),
+    ],
+)
+def test_dg_check_yaml_finds_a_mistake_at_its_setting(attributes: dict[str, object], mistakes: list[str]) -> None:
+    model = KnowledgeBaseComponent.get_model_cls()
+    assert model
+    found = Draft202012Validator(model.model_json_schema()).iter_errors(attributes)
+    assert sorted(".".join(map(str, one.absolute_path)) for one in found) == sorted(mistakes)
+
+
+def test_editors_and_agents_are_told_what_each_setting_means() -> None:
+    model = KnowledgeBaseComponent.get_model_cls()
+    assert model
+    told = model.model_json_schema()["properties"]["settings"]["properties"]
+    assert set(told) == set(Settings.model_fields)
+    assert told["chunking"]["properties"]["size"]["description"] == "Longest chunk, for every method. Tokens."
+    assert not [name for name, one in told.items() if not one.get("description")]
 
 
 def test_a_mistake_names_the_setting() -> None:
@@ -162,6 +194,25 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
     assert chosen_by(file).settings["home"] == "/srv/legal"
 
 
+def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) -> None:
+    page = (ROOT / "docs" / "in-a-project.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```yaml\n(post_processing:\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    file = scaffold(importable, "contracts", home=str(importable / "home")) / "defs.yaml"
+    own = "    dagster: {owners: ['team:data'], fresh_hours: 30}\n"
+    scaffold(importable, "letters", home=str(importable / "letters"))
+    file.write_text(file.read_text() + own + shown)
+    definitions = dg.ComponentTree.for_project(importable).build_defs()
+    specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
+    ours = {name: spec for name, spec in specs.items() if name.startswith("contracts/")}
+    assert {tuple(spec.owners) for spec in ours.values()} == {("team:legal",)}
+    assert {spec.tags.get("domain") for spec in ours.values()} == {"legal"}
+    assert [name for name, spec in specs.items() if spec.automation_condition] == ["contracts/graph_report"]
+    assert ours["contracts/chunks"].kinds == specs["letters/chunks"].kinds != set()
+    assert not specs["letters/chunks"].owners
+    (sensor,) = (one for one in definitions.get_repository_def().sensor_defs if one.name.startswith("default"))
+    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -206,6 +257,7 @@ def test_dg_lists_scaffolds_and_checks_two_beside_the_projects_own(project: Path
         "@dg.definitions\ndef defs() -> dg.Definitions:\n"
         "    return dg.Definitions(executor=dg.multiprocess_executor, resources={'lightrag': 'own'})\n"
     )
+    dg_cli(project, "check", "yaml")
     dg_cli(project, "check", "defs")
     listed = dg_cli(project, "list", "defs")
     assert "contracts/knowledge_base" in listed
