@@ -194,6 +194,7 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
     assert chosen_by(file).settings["home"] == "/srv/legal"
 
 
+@pytest.mark.filterwarnings("ignore::dagster.PreviewWarning", "ignore::dagster.BetaWarning")  # of its own loader
 def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) -> None:
     page = (ROOT / "docs" / "in-a-project.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```yaml\n(post_processing:\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
@@ -201,6 +202,7 @@ def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) 
     own = "    dagster: {owners: ['team:data'], fresh_hours: 30}\n"
     scaffold(importable, "letters", home=str(importable / "letters"))
     file.write_text(file.read_text() + own + shown)
+    sys.path.insert(0, str(importable / "src"))
     definitions = dg.ComponentTree.for_project(importable).build_defs()
     specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
     ours = {name: spec for name, spec in specs.items() if name.startswith("contracts/")}
