@@ -130,7 +130,7 @@ LINEAGE: Mapping[str, Origins] = {
 
 
 @cache
-def column_lineage(table: str, namespace: Namespace) -> Mapping[str, dg.TableColumnLineage]:
+def column_lineage(table: str, namespace: Namespace) -> dict[str, dg.TableColumnLineage]:
     """Return the metadata with the column lineage of a table; `raw_documents` and others from outside have none."""
     if table not in LINEAGE:
         return {}

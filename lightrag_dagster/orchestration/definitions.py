@@ -29,7 +29,7 @@ _FRESH = ("raw_documents", "knowledge_base")
 def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitions:
     """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor.
 
-    What nothing is configured for is left out: assets about questions and exports, and their automation.
+    Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
     """
     versions = Recipes.of(settings).by_asset()
     providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)

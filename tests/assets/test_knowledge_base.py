@@ -90,7 +90,8 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
         result = materialise(settings, instance, PUBLICATION)
         assert result.success
         made = [*ingested.get_asset_materialization_events(), *result.get_asset_materialization_events()]
-        drawn = {one.asset_key.path[-1] for one in made if "dagster/column_lineage" in one.materialization.metadata}
+        shown = [one.materialization for one in made]
+        drawn = {one.asset_key.path[-1] for one in shown if "dagster/column_lineage" in one.metadata}
         assert drawn == LINEAGE.keys() - {"communities", "duplicate_candidates"}
         metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
         found.append({name: value.value for name, value in metadata.items()})

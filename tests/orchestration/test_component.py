@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBaseComponent

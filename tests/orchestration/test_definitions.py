@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -77,7 +78,7 @@ def test_what_nothing_is_configured_for_is_left_out(
     def names(of: Settings) -> set[str]:
         loaded = build_definitions(of).get_repository_def()
         loaded.load_all_definitions()
-        automated = [*loaded.get_all_jobs(), *loaded.schedule_defs, *loaded.sensor_defs]
+        automated: list[Any] = [*loaded.get_all_jobs(), *loaded.schedule_defs, *loaded.sensor_defs]
         assets = {key.path[-1] for key in loaded.asset_graph.get_all_asset_keys()}
         return assets | {one.name.removeprefix(f"{namespace}_") for one in automated if not one.name.startswith("__")}
 

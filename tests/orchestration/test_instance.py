@@ -5,6 +5,7 @@ An instance of others may be of any form that Dagster accepts.
 
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -112,7 +113,7 @@ def test_a_command_works_in_an_instance_of_any_form(
     with dg.DagsterInstance.get() as others:  # as the daemon, the web server and `dg` open it
         (event,) = others.fetch_materializations(dg.AssetKey("status_report"), 9).records
         assert event.asset_materialization
-        advice = event.asset_materialization.metadata["instance"].value
+        advice: Any = event.asset_materialization.metadata["instance"].value
         commands = [f"`dagster instance concurrency set {pool} 1`, once" for pool in ("llm", "writer")]
         assert [one.split("run ")[-1] for one in advice[:-1]] == ([] if limits_all else commands)
         assert "run_monitoring" in advice[-1]
