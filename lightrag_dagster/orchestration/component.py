@@ -85,18 +85,26 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
     For the command line, `lightrag-dagster --defs path/to/defs.yaml run` takes the same settings.
     """
 
-    namespace: str = Field(
-        default="",
-        description="Prefix of asset keys, partitions, steps, jobs, schedules, sensors, pools and of the resource.",
-    )
-    config: str | None = Field(
-        default=None,
-        description="A lightrag.yaml, seen from the folder of the defs.yaml; LIGHTRAG_… variables win over it.",
-    )
+    namespace: Annotated[
+        str,
+        dg.Resolver.default(
+            description="Prefix of asset keys, partitions, steps, jobs, schedules, sensors, pools and of the resource."
+        ),
+    ] = ""
+    config: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="A lightrag.yaml, seen from the folder of the defs.yaml; LIGHTRAG_… variables win over it."
+        ),
+    ] = None
     # A mapping when it is loaded, so that templates are resolved and a mistake is told as the command line tells it.
-    settings: Annotated[dict[str, Any], DescribedSettings()] = Field(
-        default={}, description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys."
-    )
+    settings: Annotated[
+        dict[str, Any],
+        DescribedSettings(),
+        dg.Resolver.default(
+            description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys."
+        ),
+    ] = Field(default={})
 
     def chosen(self, folder: Path) -> Chosen:
         """Return the chosen settings of a component in a folder."""

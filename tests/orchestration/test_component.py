@@ -71,7 +71,9 @@ def test_dg_check_yaml_finds_a_mistake_at_its_setting(attributes: dict[str, obje
 def test_editors_and_agents_are_told_what_each_setting_means() -> None:
     model = KnowledgeBaseComponent.get_model_cls()
     assert model
-    told = model.model_json_schema()["properties"]["settings"]["properties"]
+    attributes = model.model_json_schema()["properties"]
+    assert [name for name, one in attributes.items() if one.get("description")] == ["namespace", "config", "settings"]
+    told = attributes["settings"]["properties"]
     assert set(told) == set(Settings.model_fields)
     assert told["chunking"]["properties"]["size"]["description"] == "Longest chunk, for every method. Tokens."
     assert not [name for name, one in told.items() if not one.get("description")]
