@@ -102,7 +102,8 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
         dict[str, Any],
         DescribedSettings(),
         dg.Resolver.default(
-            description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys."
+            description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys. The JSON "
+            "schema of this component has each of them."
         ),
     ] = Field(default={})
 

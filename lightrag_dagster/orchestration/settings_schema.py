@@ -19,9 +19,9 @@ class DescribedSettings:
     """An annotation of a mapping: its JSON schema names the settings, each of which may be a template of Dagster."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> Node:
-        """Return the schema; Dagster's choice between a mapping and a template gets the names, the mapping alone none.
+        """Return the schema, with the names beside Dagster's choice between a mapping and a template.
 
-        In the choice they would be lost in messages, which only say that neither fits.
+        In the choice the places of mistakes would be lost: a message would only say that neither fits.
         """
         plain = handler(core)
         return plain | _described() if "anyOf" in plain else plain
@@ -52,9 +52,14 @@ def _with_sections(node: Mapping[str, Any], sections: Mapping[str, Any]) -> Node
 
 
 def _or_template(node: Node) -> Node:
-    """Return the schema of a value that may be a template; a section has them inside, and any text may be one."""
-    if node.get("type") == "object" or (node.get("type") == "string" and not _BOUNDS & node.keys()):
+    """Return the schema of a value that may be a template; text without bounds may be one already.
+
+    A section is no choice, in which the places of mistakes would be lost: its schema also fits text with braces.
+    """
+    if node.get("type") == "string" and not _BOUNDS & node.keys():
         return node
+    if node.get("type") == "object":
+        return node | {"type": ["object", "string"], "pattern": _TEMPLATE["pattern"]}
     about = {name: one for name, one in node.items() if name in _ABOUT}
     value = {name: one for name, one in node.items() if name not in _ABOUT}
     return about | {"anyOf": [*value.get("anyOf", [value]), _TEMPLATE]}

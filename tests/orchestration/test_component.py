@@ -53,6 +53,8 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
         ({"namespace": "contracts", "settings": Settings().model_dump(mode="json")}, []),
         ({"settings": {"chunking": {"size": "{{ env.SIZE }}"}, "llm": {"max_cost_usd": "{{ env.COST }}"}}}, []),
         ({"config": "lightrag.yaml", "settings": "{{ shared }}"}, []),
+        ({"settings": {"llm": "{{ shared_llm }}", "named_sources": "{{ sources }}"}}, []),
+        ({"settings": {"llm": "offline"}}, ["settings.llm"]),
         ({"settings": {"chunking": {"size": "many"}}}, ["settings.chunking.size"]),
         ({"settings": {"llm": {"max_cost_usd": -1}}}, ["settings.llm.max_cost_usd"]),
         ({"settings": {"llm": {"modle": "gpt-6-luna"}}}, ["settings.llm"]),
@@ -190,10 +192,13 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
     file = scaffold(importable, "legal/contracts", home="{{ place }}") / "defs.yaml"
     above = file.parent.parent
     (above / "places.py").write_text(
-        "import dagster as dg\n\n@dg.template_var\ndef place():\n    return '/srv/legal'\n"
+        "import dagster as dg\n\n@dg.template_var\ndef place():\n    return '/srv/legal'\n\n"
+        "@dg.template_var\ndef shared():\n    return {'model': 'dear'}\n"
     )
+    file.write_text(f"{file.read_text()}    llm: '{{{{ shared }}}}'\n")
     (above / "defs.yaml").write_text("type: dagster.DefsFolderComponent\ntemplate_vars_module: .places\n")
     assert chosen_by(file).settings["home"] == "/srv/legal"
+    assert chosen_by(file).settings["llm"] == {"model": "dear"}
 
 
 @pytest.mark.filterwarnings("ignore::dagster.PreviewWarning", "ignore::dagster.BetaWarning")  # of its own loader
