@@ -58,6 +58,7 @@ setup: .venv/dev
 demo: .venv/run
 	$(BIN)/lightrag-dagster demo
 
+ui: export LIGHTRAG_QUESTIONS ?= examples/questions.yaml
 ui: .venv/ui
 	@mkdir -p "$(abspath $(LIGHTRAG_HOME))/dagster"
 	DAGSTER_HOME="$(abspath $(LIGHTRAG_HOME))/dagster" $(BIN)/dg dev

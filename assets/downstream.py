@@ -2,8 +2,10 @@
 
 import dagster as dg
 
+from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import Metadata, stopwatch, table_metadata
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, count_values
@@ -27,6 +29,7 @@ def duplicate_candidates(lightrag: dg.ResourceParam[LightRAG]) -> dg.Materialize
         data_version=dg.DataVersion(found.version),
         metadata=table_metadata(found.rows, seconds=watch.seconds)
         | verdicts
+        | column_lineage("duplicate_candidates", Namespace(lightrag.settings.namespace))
         | {"cut": found.cut, "outdone": found.outdone, "dropped_unlikely": found.unlikely},
     )
 
@@ -48,7 +51,9 @@ def communities(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     version = lightrag.tables().require("communities", ALL_SOURCES)
     return dg.MaterializeResult(
         data_version=dg.DataVersion(version.version),
-        metadata=table_metadata(found, seconds=watch.seconds) | levels,
+        metadata=table_metadata(found, seconds=watch.seconds)
+        | levels
+        | column_lineage("communities", Namespace(lightrag.settings.namespace)),
     )
 
 
@@ -57,19 +62,14 @@ def communities(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     group_name="downstream",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
-    description="The published snapshot in the formats that the setting `exports` names, for other programs; without "
-    "any, nothing is written.",
+    description="The published snapshot in the formats that the setting `exports` names, for other programs.",
 )
-def exports(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
+def exports(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Write the formats that are not there yet."""
-    formats = lightrag.settings.exports
-    if not formats:
-        said = "nothing is exported: the setting `exports` names no format"
-        context.log.info(said)
-        return dg.MaterializeResult(data_version=dg.DataVersion("none"), metadata={"exported": said})
     from lightrag_dagster.exports.exports import export_published
     from lightrag_dagster.storage.snapshots.exported import place_of
 
+    formats = lightrag.settings.exports
     with stopwatch() as watch:
         found = export_published(lightrag.home, formats)
     metadata: Metadata = {"snapshot_id": found.snapshot_id, "seconds": watch.seconds}

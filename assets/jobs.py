@@ -9,6 +9,7 @@ from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import source_checks
 from lightrag_dagster.assets.metadata import IngestConfig
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.settings import Settings
 
 Job: TypeAlias = Any
 """The result of `define_asset_job`, for which Dagster exports no name."""
@@ -20,9 +21,19 @@ BUILDING = ("ingest", "backfill", "publish")
 
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
+_ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask", "evaluate", "downstream")
 
-def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> dict[str, Job]:
-    """Return each of `JOBS` by its name without prefix; they keep their executor beside one of the project."""
+
+def is_wanted(name: str, settings: Settings) -> bool:
+    """Say whether an asset, job or sensor has something to do: some are for questions, exports or batches alone."""
+    if name in _ABOUT_QUESTIONS:
+        return settings.questions is not None
+    return settings.llm.by_batch if name == "batches" else name != "exports" or bool(settings.exports)
+
+
+def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
+    """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project."""
+    namespace = Namespace(settings.namespace)
     steps = [namespace.named(declared.name) for declared in INGESTION]
     ingestion = [*steps, *(check.node_def.name for check in source_checks(namespace))]
 
@@ -32,7 +43,7 @@ def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> dict[st
             namespace.named(name), selection=selection, config=config, description=description, executor_def=executor
         )
 
-    return {
+    jobs = {
         "ingest": job("ingest", INGESTED, "Read, chunk, extract and parse one source (one partition)."),
         "backfill": job(
             "backfill",
@@ -49,3 +60,4 @@ def build_jobs(namespace: Namespace, executor: dg.ExecutorDefinition) -> dict[st
         ),
         "report": job("report", ["status_report"], "Report pending, rejected and outdated data."),
     }
+    return {name: one for name, one in jobs.items() if is_wanted(name, settings)}

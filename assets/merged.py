@@ -8,6 +8,7 @@ import dagster as dg
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
 from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
@@ -33,43 +34,6 @@ _DEPENDENCIES = [
     ),
     dg.AssetDep("curation"),
 ]
-
-# Column → the columns, table.column, that its values are made from.
-_FROM_CHUNKS = {
-    "chunk_ids": ["chunks.chunk_id"],
-    "doc_ids": ["chunks.doc_id"],
-    "file_paths": ["chunks.source", "chunks.path"],
-    "sources": ["chunks.source"],
-    "chunk_count": ["chunks.chunk_id"],
-    "document_count": ["chunks.doc_id"],
-    "capped": ["chunks.chunk_id", "chunks.doc_id"],
-}
-_ENDS = ["relation_mentions.src", "relation_mentions.tgt"]
-_NAMES = ["entity_mentions.name", *_ENDS]
-_LINEAGE: dict[str, dict[str, list[str]]] = {
-    "entities": _FROM_CHUNKS
-    | {
-        "entity_id": _NAMES,
-        "name": _NAMES,
-        "type": ["entity_mentions.type"],
-        "description": ["entity_mentions.description", "relation_mentions.description"],
-        "mention_count": ["entity_mentions.mention_index"],
-        "degree": _ENDS,
-    },
-    "relations": _FROM_CHUNKS
-    | {
-        "relation_id": _ENDS,
-        "src_id": _ENDS,
-        "tgt_id": _ENDS,
-        "src": _NAMES,
-        "tgt": _NAMES,
-        "keywords": ["relation_mentions.keywords"],
-        "description": ["relation_mentions.description"],
-        "weight": ["relation_mentions.weight"],
-        "mention_count": ["relation_mentions.mention_index"],
-        "rank": _ENDS,
-    },
-}
 
 
 @multi_asset(
@@ -126,14 +90,3 @@ def _capped(path: Path) -> Metadata:
     if "capped" not in pq.read_schema(path).names:
         return {}
     return {"capped": pc.sum(read_parquet(path, ["capped"])["capped"], min_count=0).as_py()}
-
-
-def column_lineage(table: str, namespace: Namespace) -> dict[str, dg.TableColumnLineage]:
-    """Return the metadata with the column lineage of a merged table; none for evidence."""
-    if table not in _LINEAGE:
-        return {}
-    made_from = {
-        column: [dg.TableColumnDep(namespace.key(asset), name) for asset, name in (one.split(".") for one in origins)]
-        for column, origins in _LINEAGE[table].items()
-    }
-    return {"dagster/column_lineage": dg.TableColumnLineage(made_from)}

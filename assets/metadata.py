@@ -9,6 +9,7 @@ import dagster as dg
 import pyarrow as pa
 from pydantic import Field
 
+from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.pipeline.documents import Reading, ReadReport
@@ -134,7 +135,10 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
         version.rows,
         seconds=watch.seconds,
         **version.counts.get("status", {}) | lost | version.sums,
+        **column_lineage(version.table, Namespace(recipes.settings.namespace)),
     )
+    # Dagster takes `row_count` for that of the whole table, and keeps the last; `knowledge_base` has the whole.
+    metadata["dagster/partition_row_count"] = metadata.pop("dagster/row_count")
     if version.table == "parsed":
         metadata |= {"reasons": version.counts["reason"]}
     if recipe:

@@ -16,7 +16,7 @@ import dagster as dg
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
-from lightrag_dagster.assets.jobs import Job
+from lightrag_dagster.assets.jobs import Job, is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -65,9 +65,8 @@ _PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 _log = logging.getLogger(__name__)
 
 
-def conditions(settings: Settings) -> dict[str, dg.AutomationCondition[Any]]:
-    """Return the automation condition of each asset. Without questions, `answers` has none."""
-    return dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA) if settings.questions else {}
+CONDITIONS = dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA)
+"""The automation condition of each asset that has one."""
 
 
 _SENSORS = {
@@ -104,8 +103,9 @@ _SENSORS = {
 """The interval of each sensor, in seconds, and its description."""
 
 
-def build_sensors(namespace: Namespace, jobs: Mapping[str, Job]) -> list[dg.SensorDefinition]:
-    """Return every sensor, all of them running at first."""
+def build_sensors(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.SensorDefinition]:
+    """Return the wanted sensors, all of them running at first."""
+    namespace = Namespace(settings.namespace)
 
     def common(name: str) -> dict[str, Any]:
         seconds, description = _SENSORS[name]
@@ -118,7 +118,7 @@ def build_sensors(namespace: Namespace, jobs: Mapping[str, Job]) -> list[dg.Sens
 
     downstream = dg.AssetSelection.groups(namespace.named("downstream"))
     success, bound = dg.DagsterRunStatus.SUCCESS, namespace.bound
-    return [
+    sensors = [
         dg.sensor(job=jobs["ingest"], **common("source_partitions"))(bound(source_partitions)),
         dg.sensor(jobs=[jobs["ingest"], jobs["backfill"]], **common("batches"))(bound(batches)),
         dg.sensor(job=jobs["publish"], **common("publish_accepted"))(bound(publish_accepted)),
@@ -126,6 +126,7 @@ def build_sensors(namespace: Namespace, jobs: Mapping[str, Job]) -> list[dg.Sens
         dg.run_failure_sensor(**common("record_failures"))(bound(record_failures)),
         dg.run_status_sensor(run_status=success, **common("record_failed_checks"))(bound(record_failed_checks)),
     ]
+    return [one for one in sensors if is_wanted(namespace.without(one.name), settings)]
 
 
 def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.SensorResult:

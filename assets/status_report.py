@@ -6,8 +6,9 @@ from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import asset
+from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import stopwatch
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
@@ -33,11 +34,33 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
         look_upstream(context.instance, lightrag.settings)
         states = pending(Situation.looking(lightrag.settings))
         costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
-    return report(states, watch.seconds, costs)
+    advice = lacking(context.instance, Namespace(lightrag.settings.namespace))
+    for line in advice:
+        context.log.info(line)
+    return report(states, watch.seconds, costs, advice)
 
 
-def report(states: Pending, seconds: float, costs: Sequence[Mapping[str, Any]] = ()) -> dg.MaterializeResult:
-    """Return what is shown of pending work, which it took some seconds to find, and of `costs` by month and source."""
+def lacking(instance: dg.DagsterInstance, namespace: Namespace) -> list[str]:
+    """Return advice on what an instance lacks: limits of our pools, in its file or database, and an eye on runs."""
+    storage, advice = instance.event_log_storage, []
+    if instance.get_concurrency_config().pool_config.default_pool_limit is None:
+        known = storage.get_pool_limits() if storage.supports_global_concurrency_limits else ()
+        limited = {limit.name for limit in known}
+        advice = [
+            f"pool {pool} has no limit, so that its steps wait for locks, each in a process: run "
+            f"`dagster instance concurrency set {pool} 1`, once"
+            for pool in map(namespace.named, (LLM_POOL, WRITER_POOL))
+            if pool not in limited
+        ]
+    if not instance.run_monitoring_enabled:
+        advice.append("dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended")
+    return advice
+
+
+def report(
+    states: Pending, seconds: float, costs: Sequence[Mapping[str, Any]] = (), advice: Sequence[str] = ()
+) -> dg.MaterializeResult:
+    """Return what is shown of pending work, which it took some seconds to find, of `costs`, and of the instance."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
     return dg.MaterializeResult(
         data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
@@ -51,6 +74,7 @@ def report(states: Pending, seconds: float, costs: Sequence[Mapping[str, Any]] =
             "warnings": states.warnings,
             "seconds": seconds,
             **_spent(costs),
+            **({"instance": list(advice)} if advice else {}),
         },
     )
 

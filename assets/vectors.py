@@ -4,12 +4,15 @@ from functools import partial
 
 import dagster as dg
 
+from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
-from lightrag_dagster.assets.metadata import account_of, made_by, stopwatch
+from lightrag_dagster.assets.metadata import account_of, column_schema, made_by, stopwatch
+from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.models.providers import open_embedder
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import vector_schema
 
 
 def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Declared:
@@ -33,6 +36,8 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
             tags=made_by(report.embedder.identity),
             metadata={
                 "dagster/row_count": entry.rows,
+                "dagster/column_schema": column_schema(vector_schema(entry.dimensions)),
+                **column_lineage(table, Namespace(lightrag.settings.namespace)),
                 "lance_table": entry.table,
                 "tag": entry.tag,
                 "upserted": entry.upserted,

@@ -3,16 +3,13 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
 from pydantic import BaseModel, Field
 
-from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL
-from lightrag_dagster.assets.namespace import Namespace
-from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
-from lightrag_dagster.orchestration.instance import warn_of_instance
+from lightrag_dagster.orchestration.settings_schema import DescribedSettings
 from lightrag_dagster.settings import Chosen, choosing, load_settings
 
 _WRITTEN = """\
@@ -29,8 +26,9 @@ attributes:
     # Nothing is sent anywhere until a provider is named. The key stays in OPENAI_API_KEY.
     # llm: {{provider: openai, model: gpt-6-luna, max_cost_usd: 5}}
     # embedding: {{provider: openai}}
-    # All settings: docs/settings.md. Those of a lightrag.yaml, whose place is seen from this folder:
-    # config: lightrag.yaml
+    # All settings: docs/settings.md.
+  # Settings of a lightrag.yaml, whose place is seen from this folder; LIGHTRAG_… variables win over them:
+  # config: lightrag.yaml
 """
 
 
@@ -87,30 +85,34 @@ class KnowledgeBaseComponent(dg.Component, dg.Model, dg.Resolvable):
     For the command line, `lightrag-dagster --defs path/to/defs.yaml run` takes the same settings.
     """
 
-    namespace: str = Field(
-        default="",
-        description="Prefix of asset keys, partitions, steps, jobs, schedules, sensors, pools and of the resource.",
-    )
-    settings: dict[str, Any] = Field(
-        default={},
-        description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys. `config` names a "
-        "lightrag.yaml, seen from the folder of the defs.yaml, which these variables win over.",
-    )
+    namespace: Annotated[
+        str,
+        dg.Resolver.default(
+            description="Prefix of asset keys, partitions, steps, jobs, schedules, sensors, pools and of the resource."
+        ),
+    ] = ""
+    config: Annotated[
+        str | None,
+        dg.Resolver.default(
+            description="A lightrag.yaml, seen from the folder of the defs.yaml; LIGHTRAG_… variables win over it."
+        ),
+    ] = None
+    # A mapping when it is loaded, so that templates are resolved and a mistake is told as the command line tells it.
+    settings: Annotated[
+        dict[str, Any],
+        DescribedSettings(),
+        dg.Resolver.default(
+            description="Settings as in lightrag.yaml; they win over LIGHTRAG_… variables. No API keys. The JSON "
+            "schema of this component has each of them."
+        ),
+    ] = Field(default={})
 
     def chosen(self, folder: Path) -> Chosen:
-        """Return the chosen settings of a component in a folder; raises SettingsError."""
-        settings = dict(self.settings)
-        config = settings.pop("config", None)
-        if not isinstance(config, str | None):
-            raise SettingsError(f"setting config: {config!r} is not the path of a lightrag.yaml")
-        if self.namespace:
-            settings["namespace"] = self.namespace
-        return Chosen(settings, folder / config if config else None, "the `defs.yaml`")
+        """Return the chosen settings of a component in a folder."""
+        settings = self.settings | ({"namespace": self.namespace} if self.namespace else {})
+        return Chosen(settings, folder / self.config if self.config else None, "the `defs.yaml`")
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Return the definitions of the knowledge base; raises SettingsError."""
         with choosing(self.chosen(context.path)):
-            settings = load_settings()
-        namespace = Namespace(settings.namespace)
-        warn_of_instance([namespace.named(LLM_POOL), namespace.named(WRITER_POOL)])
-        return build_definitions(settings)
+            return build_definitions(load_settings())

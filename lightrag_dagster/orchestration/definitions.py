@@ -3,6 +3,7 @@
 Reading settings and prompt files is all that happens at load.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 
@@ -10,10 +11,10 @@ import dagster as dg
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.checks import build_checks
-from lightrag_dagster.assets.jobs import build_jobs
+from lightrag_dagster.assets.jobs import build_jobs, is_wanted
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
-from lightrag_dagster.assets.sensors import build_sensors, conditions
+from lightrag_dagster.assets.sensors import CONDITIONS, build_sensors
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.resources import LightRAG
@@ -25,9 +26,12 @@ _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
 _FRESH = ("raw_documents", "knowledge_base")
 
 
-def build_definitions(settings: Settings) -> dg.Definitions:
-    """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor."""
-    versions, following = Recipes.of(settings).by_asset(), conditions(settings)
+def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitions:
+    """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor.
+
+    Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
+    """
+    versions = Recipes.of(settings).by_asset()
     providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
 
     namespace = Namespace(settings.namespace)
@@ -38,27 +42,28 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             spec = spec.replace_attributes(deps=_upstream(settings))
         return spec.replace_attributes(
             code_version=versions.get(name),  # `curation` runs no code of ours on its content
-            automation_condition=following.get(name),
+            automation_condition=CONDITIONS.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
             owners=settings.dagster.owners,
             metadata={**spec.metadata, **_place(name, settings)},
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
 
-    jobs = build_jobs(namespace, executor(settings.dagster.executor))
+    jobs = build_jobs(settings, executor(settings.dagster.executor))
+    assets = _assets(namespace, pools)
     return dg.Definitions(
-        assets=[assets.map_asset_specs(complete) for assets in _assets(namespace)],
+        assets=[assets[name].map_asset_specs(complete) for name in assets if is_wanted(name, settings)],
         asset_checks=_checks(namespace),
         jobs=list(jobs.values()),
         schedules=build_schedules(settings, jobs),
-        sensors=build_sensors(namespace, jobs),
+        sensors=build_sensors(settings, jobs),
         resources={namespace.resource: LightRAG(settings)},
     )
 
 
 @cache
-def _assets(namespace: Namespace) -> list[dg.AssetsDefinition]:
-    return [declared.within(namespace) for declared in ASSETS]
+def _assets(namespace: Namespace, pools: bool) -> dict[str, dg.AssetsDefinition]:
+    return {one.name: replace(one, pool=one.pool if pools else None).within(namespace) for one in ASSETS}
 
 
 _checks = cache(build_checks)

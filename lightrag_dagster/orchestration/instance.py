@@ -1,12 +1,10 @@
 """The Dagster instance of a home, so that runs of the command line show in the UI."""
 
 import logging
-import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -17,19 +15,14 @@ from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.connections import kept_open
 from lightrag_dagster.storage.home import Home
 
-_log = logging.getLogger(__name__)
-
 _CONFIG = files(__package__).joinpath("dagster.yaml").read_text("utf-8")
-# Steps wait for a pool, not runs, so that one source is read while the model is asked about another. A command claims
-# no place in a pool: it holds the builder's lock, for which a step of the daemon may wait while it has such a place.
-# Nor does it keep the output of steps, which is empty: to capture it would start four processes a job.
+# A command keeps no output of steps, which is empty: to capture it would start four processes a job.
 _OF_A_COMMAND: Any = {
-    "concurrency": {"pools": {"granularity": "run", "default_limit": 1}},
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
         "class": "NoOpComputeLogManager",
         "config": {},
-    },
+    }
 }
 
 
@@ -37,7 +30,8 @@ _OF_A_COMMAND: Any = {
 def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """Open the home's Dagster instance for a command; create it, without telemetry or sign-up dialog, if there is none.
 
-    The `dagster.yaml` of another $DAGSTER_HOME is its owner's; where it has none, the command alone has these settings.
+    The `dagster.yaml` of another $DAGSTER_HOME is its owner's, and what it says of concurrency stays as it is; where it
+    has none, the command alone has these settings.
 
     Raises:
         StoreError: its folder cannot be written, then or in the block.
@@ -62,30 +56,3 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
             f"Dagster cannot keep its records in {folder}: {cause}; make room on the disk, or the folder writable, and "
             "run again"
         ) from error
-
-
-def warn_of_instance(pools: Iterable[str]) -> None:
-    """Log a line if the `dagster.yaml` of $DAGSTER_HOME limits no pool, or does not watch runs.
-
-    Limits of single pools are in the instance's database, which is not opened when definitions are loaded.
-    """
-    folder = os.environ.get("DAGSTER_HOME")
-    if not folder:
-        return
-    file = Path(folder) / "dagster.yaml"
-    try:
-        config = (yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None) or {}
-    except (OSError, ValueError, yaml.YAMLError):
-        return  # Dagster itself refuses such a file, and says why
-    if not (config.get("concurrency") or {}).get("pools", {}).get("default_limit"):
-        commands = " and ".join(f"`dagster instance concurrency set {pool} 1`" for pool in pools)
-        _log.warning(
-            "%s/dagster.yaml limits no pool: run %s, once; `concurrency: {pools: {default_limit: 1}}` in it, "
-            "which limits all pools, ends this line",
-            folder,
-            commands,
-        )
-    if not (config.get("run_monitoring") or {}).get("enabled"):
-        _log.warning(
-            "%s/dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended", folder
-        )

@@ -37,7 +37,8 @@ class Jobs:
         self._tags = {COMMAND_TAG: command, ACCOUNT_TAG: account}
         self._namespace = Namespace(settings.namespace)
         self._settings = settings
-        self._definitions = build_definitions(settings)
+        # Of no pool: a command holds the builder's lock, for which a step of the daemon waits while it is in its pool.
+        self._definitions = build_definitions(settings, pools=False)
         self._checks = {check.node_def.name for check in self._definitions.asset_checks or ()}
 
     def sync_partitions(self, names: Sequence[str]) -> None:

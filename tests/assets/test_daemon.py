@@ -168,12 +168,5 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
         }
         assert failed == {}
         running = {one["name"] for one in sensors if one["sensorState"]["status"] == "RUNNING"}
-        assert running == {
-            "source_partitions",
-            "batches",
-            "publish_accepted",
-            "downstream",
-            "record_failures",
-            "record_failed_checks",
-        }
+        assert running == {"source_partitions", "publish_accepted", "record_failures", "record_failed_checks"}
         assert not Home(settings.home).failures.exists()

@@ -51,7 +51,8 @@ def test_materialisations_report_rows_schema_and_calls(
 
     assert result.success
     documents = metadata_of(result, "raw_documents")
-    assert documents["dagster/row_count"] == 4
+    assert documents["dagster/partition_row_count"] == 4
+    assert "dagster/row_count" not in documents
     assert (documents["processed"], documents["empty"], documents["skipped"]) == (2, 1, 1)
     assert documents["dagster/column_schema"].columns[0].name == "source"
     assert documents["media_types"] == {"application/octet-stream": 1, "text/markdown": 2, "text/plain": 1}

@@ -8,13 +8,12 @@ import pytest
 
 from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.column_lineage import LINEAGE
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph
 from lightrag_dagster.assets.knowledge_base import knowledge_base
-from lightrag_dagster.assets.merged import column_lineage
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.resources import LightRAG
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
@@ -87,27 +86,18 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
     found: list[dict[str, Any]] = []
     for files_now in ({"river.md": RIVER}, {"river.md": RIVER, "flood.txt": FLOOD}):
         write_source(settings, "notes", files_now)
-        assert materialise(settings, instance, INGESTION, "notes").success
+        ingested = materialise(settings, instance, INGESTION, "notes")
         result = materialise(settings, instance, PUBLICATION)
         assert result.success
+        made = [*ingested.get_asset_materialization_events(), *result.get_asset_materialization_events()]
+        shown = [one.materialization for one in made]
+        drawn = {one.asset_key.path[-1] for one in shown if "dagster/column_lineage" in one.metadata}
+        assert drawn == LINEAGE.keys() - {"communities", "duplicate_candidates"}
         metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
         found.append({name: value.value for name, value in metadata.items()})
-        lineage = result.asset_materializations_for_node("merge")[0].metadata["dagster/column_lineage"].value
-        assert isinstance(lineage, dg.TableColumnLineage)
     first, second = found
     assert (first["cost_usd"], first["rows/raw_documents"]) == (0.0, 1)
     assert "change/raw_documents" not in first
     assert (second["rows/raw_documents"], second["change/raw_documents"]) == (2, 1)
     assert second["change/entities"] == second["rows/entities"] - first["rows/entities"] > 0
     assert second["previous_snapshot_id"] == first["snapshot_id"]
-
-
-@pytest.mark.parametrize("table", ["entities", "relations"])
-def test_column_lineage_names_real_columns(table: str) -> None:
-    lineage = column_lineage(table, Namespace("finance"))["dagster/column_lineage"]
-    assert set(lineage.deps_by_column) <= set(MERGED_TABLES[table].names)
-    for origins in lineage.deps_by_column.values():
-        for one in origins:
-            prefix, name = one.asset_key.path
-            assert prefix == "finance"
-            assert one.column_name in SOURCE_TABLES[name].names

@@ -42,11 +42,11 @@ def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
     program = Path(sys.executable).with_name("lightrag-dagster")
     assert f'\n  {program} --home {home} query "What happened' in output, "the folder is another than the clone's"
     assert f"\n  make -C {clone} ui LIGHTRAG_HOME={home} " in output
-    settings = load_settings()
+    settings = demo.demo_settings(load_settings(), demo._EXAMPLES)
     keys = build_definitions(settings).resolve_all_asset_keys()
     with open_instance(Home(settings.home)) as instance:
         missing = {key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None}
-    asked_for = {"communities", "duplicate_candidates", "exports", "graph_report"}
+    asked_for = {"communities", "duplicate_candidates", "graph_report"}
     assert missing == {"curation"} | asked_for  # decisions are observed, others made when somebody wants them
 
 

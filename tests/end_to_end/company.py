@@ -66,11 +66,15 @@ load_from:
 """,
 }
 
+# As older deployments have it: beside the limits of such a coordinator Dagster takes none of pools.
 _INSTANCE = """
 telemetry: {enabled: false}
 nux: {enabled: false}
 run_monitoring: {enabled: true}
-concurrency: {pools: {granularity: op, default_limit: 1}}
+run_coordinator:
+  module: dagster.core.run_coordinator
+  class: QueuedRunCoordinator
+  config: {max_concurrent_runs: 4, tag_concurrency_limits: [{key: team, value: legal, limit: 1}]}
 """
 _START = """
 mutation ($name: String!) { startSchedule(scheduleSelector: {

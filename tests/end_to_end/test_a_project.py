@@ -1,7 +1,7 @@
 """A company's Dagster project with two knowledge bases: a night, a backfill, a failure and a recovery.
 
-The project is made by Dagster's own commands, has packages `assets` and `resources` and an executor of its own, and
-this package as a wheel.
+The project is made by Dagster's own commands, has packages `assets` and `resources` and an executor of its own, this
+package as a wheel, and an instance of the older kind.
 """
 
 import json
@@ -29,7 +29,8 @@ BRIEFING = """
 { assetNodeOrError(assetKey: {path: ["briefing"]}) { ... on AssetNode { assetMaterializations(limit: 5) {
     partition metadataEntries { label ... on MarkdownMetadataEntry { mdStr } ... on TextMetadataEntry { text } } } } } }
 """
-POOLS = "{ instance { concurrencyLimits { concurrencyKey } } }"
+LIMITS = "{ instance { concurrencyLimits { concurrencyKey limit } } }"
+POOLS = {"contracts_llm", "contracts_writer", "manuals_llm", "manuals_writer"}
 
 
 def answer(body: dict[str, Any]) -> Answer:
@@ -89,6 +90,8 @@ def it_loads_beside_the_projects_own(company: Company) -> None:
     assert {"briefing", "contracts/knowledge_base", "manuals/knowledge_base"} <= keys
     jobs = {job["name"] for job in listed["jobs"]}
     assert {"contracts_ingest", "contracts_backfill", "manuals_ingest"} <= jobs
+    for pool in POOLS:
+        company.run("dagster", "instance", "concurrency", "set", pool, "1")
 
 
 def a_night_publishes_both(company: Company, served: Served) -> None:
@@ -97,8 +100,8 @@ def a_night_publishes_both(company: Company, served: Served) -> None:
     until(lambda: snapshot(company, "contracts") and snapshot(company, "manuals"), "not both were published")
     until(lambda: sources(company, "contracts") == {"leases", "letters"}, "a source of contracts is missing")
     assert sources(company, "manuals") == {"gauges"}
-    pools = {limit["concurrencyKey"] for limit in served.ask(POOLS)["concurrencyLimits"]}
-    assert {"contracts_llm", "contracts_writer", "manuals_llm", "manuals_writer"} <= pools
+    limits = {limit["concurrencyKey"]: limit["limit"] for limit in served.ask(LIMITS)["concurrencyLimits"]}
+    assert limits == dict.fromkeys(POOLS, 1)
 
 
 def a_day_of_the_projects_own_asset_asks_one(company: Company, served: Served) -> None:

@@ -230,7 +230,7 @@ def silent(row: Row, output: str, seen: Seen) -> list[str]:
     if check.passed and not check.metadata[entry].value:
         found.append(f"metadata of check {name}")
     values = next(seen.metadata[asset, source] for source in where if (asset, source) in seen.metadata)
-    if entry not in values or (not values[entry] and entry != "dagster/row_count"):
+    if entry not in values or (not values[entry] and entry != "dagster/partition_row_count"):
         found.append(f"metadata {entry} of {asset}: {sorted(values)}")
     return found
 

@@ -1,6 +1,7 @@
 """The component, as `dg` finds, scaffolds and checks it in a project of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 import yaml
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import lightrag_dagster
 from lightrag_dagster import KnowledgeBaseComponent
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.component import KnowledgeBaseScaffolder, ScaffoldedKnowledgeBase
 from lightrag_dagster.orchestration.defs_file import chosen_by
-from lightrag_dagster.settings import choosing, load_settings
+from lightrag_dagster.settings import Settings, choosing, load_settings
 from tests.support import RIVER
 
 # Dagster's own loader of components.
@@ -46,30 +48,37 @@ def test_attributes_become_settings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "lines"),
+    ("attributes", "mistakes"),
     [
-        (None, ["limits no pool", "a run that hangs"]),
-        ("concurrency: {pools: {default_limit: 1}}", ["a run that hangs"]),
-        ("run_monitoring: {enabled: true}", ["limits no pool"]),
-        ("run_monitoring: {enabled: true}\nconcurrency: {pools: {default_limit: 2}}", []),
+        ({"namespace": "contracts", "settings": Settings().model_dump(mode="json")}, []),
+        ({"settings": {"chunking": {"size": "{{ env.SIZE }}"}, "llm": {"max_cost_usd": "{{ env.COST }}"}}}, []),
+        ({"config": "lightrag.yaml", "settings": "{{ shared }}"}, []),
+        ({"settings": {"llm": "{{ shared_llm }}", "named_sources": "{{ sources }}"}}, []),
+        ({"settings": {"llm": "offline"}}, ["settings.llm"]),
+        ({"settings": {"chunking": {"size": "many"}}}, ["settings.chunking.size"]),
+        ({"settings": {"llm": {"max_cost_usd": -1}}}, ["settings.llm.max_cost_usd"]),
+        ({"settings": {"llm": {"modle": "gpt-6-luna"}}}, ["settings.llm"]),
+        ({"settings": {"exports": ["graphmll"]}}, ["settings.exports"]),
+        ({"settings": {"named_sources": {"crm": {"typs": {}}}}}, ["settings.named_sources.crm"]),
+        ({"config": 3, "setings": {}}, ["config", ""]),
     ],
 )
-def test_an_instance_without_limits_or_monitoring_is_a_line_at_load(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    config: str | None,
-    lines: list[str],
-) -> None:
-    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
-    if config:
-        (tmp_path / "dagster.yaml").write_text(config)
-    build(KnowledgeBaseComponent(namespace="contracts", settings={"home": str(tmp_path / "home")}))
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("lightrag_dagster")]
-    assert len(said) == len(lines)
-    assert all(line in one for line, one in zip(lines, said, strict=True))
-    if "limits no pool" in lines:
-        assert "`dagster instance concurrency set contracts_llm 1`" in said[0]
+def test_dg_check_yaml_finds_a_mistake_at_its_setting(attributes: dict[str, object], mistakes: list[str]) -> None:
+    model = KnowledgeBaseComponent.get_model_cls()
+    assert model
+    found = Draft202012Validator(model.model_json_schema()).iter_errors(attributes)
+    assert sorted(".".join(map(str, one.absolute_path)) for one in found) == sorted(mistakes)
+
+
+def test_editors_and_agents_are_told_what_each_setting_means() -> None:
+    model = KnowledgeBaseComponent.get_model_cls()
+    assert model
+    attributes = model.model_json_schema()["properties"]
+    assert [name for name, one in attributes.items() if one.get("description")] == ["namespace", "config", "settings"]
+    told = attributes["settings"]["properties"]
+    assert set(told) == set(Settings.model_fields)
+    assert told["chunking"]["properties"]["size"]["description"] == "Longest chunk, for every method. Tokens."
+    assert not [name for name, one in told.items() if not one.get("description")]
 
 
 def test_a_mistake_names_the_setting() -> None:
@@ -144,7 +153,7 @@ def importable(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_command_line_takes_the_settings_of_the_file(importable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = scaffold(importable, "contracts", home="{{ env.WHERE }}")
     (folder / "lightrag.yaml").write_text("language: German\nllm: {max_output_tokens: 700, model: cheap}\n")
-    written = (folder / "defs.yaml").read_text().replace("    # config:", "    llm: {model: dear}\n    config:")
+    written = (folder / "defs.yaml").read_text().replace("  # config:", "    llm: {model: dear}\n  config:")
     (folder / "defs.yaml").write_text(written)
     monkeypatch.setenv("WHERE", "/srv/here")
     monkeypatch.setenv("LIGHTRAG_NAMESPACE", "other")
@@ -183,10 +192,34 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
     file = scaffold(importable, "legal/contracts", home="{{ place }}") / "defs.yaml"
     above = file.parent.parent
     (above / "places.py").write_text(
-        "import dagster as dg\n\n@dg.template_var\ndef place():\n    return '/srv/legal'\n"
+        "import dagster as dg\n\n@dg.template_var\ndef place():\n    return '/srv/legal'\n\n"
+        "@dg.template_var\ndef shared():\n    return {'model': 'dear'}\n"
     )
+    file.write_text(f"{file.read_text()}    llm: '{{{{ shared }}}}'\n")
     (above / "defs.yaml").write_text("type: dagster.DefsFolderComponent\ntemplate_vars_module: .places\n")
     assert chosen_by(file).settings["home"] == "/srv/legal"
+    assert chosen_by(file).settings["llm"] == {"model": "dear"}
+
+
+@pytest.mark.filterwarnings("ignore::dagster.PreviewWarning", "ignore::dagster.BetaWarning")  # of its own loader
+def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) -> None:
+    page = (ROOT / "docs" / "in-a-project.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```yaml\n(post_processing:\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    file = scaffold(importable, "contracts", home=str(importable / "home")) / "defs.yaml"
+    own = "    dagster: {owners: ['team:data'], fresh_hours: 30}\n"
+    scaffold(importable, "letters", home=str(importable / "letters"))
+    file.write_text(file.read_text() + own + shown)
+    sys.path.insert(0, str(importable / "src"))
+    definitions = dg.ComponentTree.for_project(importable).build_defs()
+    specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
+    ours = {name: spec for name, spec in specs.items() if name.startswith("contracts/")}
+    assert {tuple(spec.owners) for spec in ours.values()} == {("team:legal",)}
+    assert {spec.tags.get("domain") for spec in ours.values()} == {"legal"}
+    assert [name for name, spec in specs.items() if spec.automation_condition] == ["contracts/graph_report"]
+    assert ours["contracts/chunks"].kinds == specs["letters/chunks"].kinds != set()
+    assert not specs["letters/chunks"].owners
+    (sensor,) = (one for one in definitions.get_repository_def().sensor_defs if one.name.startswith("default"))
+    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
 
 
 @pytest.mark.parametrize(
@@ -197,12 +230,12 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
         ("type: nowhere.Component\n", "cannot be loaded: .*"),
         (f"type: {TYPE}\n---\ntype: {TYPE}\n", "name one of the knowledge bases of .*, each with a namespace"),
         ("type: [a\nsettings: {database: 'postgresql://u:hunter2@h'\n", "cannot be loaded: line 2, .*"),
-        (f"type: {TYPE}\nattributes: {{settings: {{config: 3}}}}\n", "setting config: 3 is not the path"),
+        (f"type: {TYPE}\nattributes: {{config: 3}}\n", "cannot be loaded: .*config"),
         (
             f"type: {TYPE}\nattributes: {{settings: {{home: '{{{{ env.NOT_SET_HERE }}}}'}}}}\n",
             "setting home: it has no value, as where a template names a variable that is not set; see the `defs.yaml`",
         ),
-        (f"type: {TYPE}\nattributes: {{settings: {{config: no.yaml}}}}\n", "setting config: .*no.yaml is not a file"),
+        (f"type: {TYPE}\nattributes: {{config: no.yaml}}\n", "setting config: .*no.yaml is not a file"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(importable: Path, text: str | None, message: str) -> None:
@@ -233,6 +266,7 @@ def test_dg_lists_scaffolds_and_checks_two_beside_the_projects_own(project: Path
         "@dg.definitions\ndef defs() -> dg.Definitions:\n"
         "    return dg.Definitions(executor=dg.multiprocess_executor, resources={'lightrag': 'own'})\n"
     )
+    dg_cli(project, "check", "yaml")
     dg_cli(project, "check", "defs")
     listed = dg_cli(project, "list", "defs")
     assert "contracts/knowledge_base" in listed

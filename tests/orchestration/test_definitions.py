@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -40,8 +41,18 @@ UNPARTITIONED = {
 }
 
 
+ABOUT_QUESTIONS = {"answers", "retrieval_evaluation", "ask", "evaluate", "downstream"}
+
+
+def configured(settings: Settings, **changes: object) -> Settings:
+    """Return settings under which there is something to do for every asset, job and sensor."""
+    llm = {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}
+    return settings.changed(questions=settings.home / "questions.yaml", exports=("tables",), llm=llm, **changes)
+
+
 def test_every_asset_is_described(settings: Settings) -> None:
-    specs = {spec.key.to_user_string(): spec for spec in build_definitions(settings).resolve_all_asset_specs()}
+    definitions = build_definitions(configured(settings))
+    specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
     assert set(specs) == PARTITIONED | UNPARTITIONED
     for name, spec in specs.items():
         assert spec.description, name
@@ -49,6 +60,30 @@ def test_every_asset_is_described(settings: Settings) -> None:
         assert spec.kinds, name
         assert bool(spec.code_version) == (name != "curation"), name
         assert (spec.partitions_def is not None) == (name in PARTITIONED), name
+
+
+@pytest.mark.parametrize("namespace", ["", "finance"])
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        ({}, ABOUT_QUESTIONS | {"exports", "batches"}),
+        ({"exports": ("tables",)}, ABOUT_QUESTIONS | {"batches"}),
+        ({"questions": Path("questions.yaml")}, {"exports", "batches"}),
+        ({"llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}}, ABOUT_QUESTIONS | {"exports"}),
+    ],
+)
+def test_what_nothing_is_configured_for_is_left_out(
+    settings: Settings, changes: dict[str, object], missing: set[str], namespace: str
+) -> None:
+    def names(of: Settings) -> set[str]:
+        loaded = build_definitions(of).get_repository_def()
+        loaded.load_all_definitions()
+        automated: list[Any] = [*loaded.get_all_jobs(), *loaded.schedule_defs, *loaded.sensor_defs]
+        assets = {key.path[-1] for key in loaded.asset_graph.get_all_asset_keys()}
+        return assets | {one.name.removeprefix(f"{namespace}_") for one in automated if not one.name.startswith("__")}
+
+    of_all = settings.changed(namespace=namespace)
+    assert names(configured(of_all)) - names(of_all.changed(**changes)) == missing
 
 
 @pytest.mark.parametrize(
@@ -84,9 +119,7 @@ def test_a_prompt_setting_changes_the_code_version_of_what_it_shapes(settings: S
 @pytest.mark.parametrize("namespace", ["", "finance"])
 def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings, namespace: str) -> None:
     settings = settings.changed(namespace=namespace)
-    changed = settings.changed(
-        llm={"provider": "openai", "model": "gpt-4o-mini"}, dagster={"owners": ("team:finance",), "fresh_hours": 30}
-    )
+    changed = configured(settings, dagster={"owners": ("team:finance",), "fresh_hours": 30})
     offline, online = (
         {spec.key.path[-1]: spec for spec in build_definitions(one).resolve_all_asset_specs()}
         for one in (settings, changed)
@@ -99,7 +132,7 @@ def test_owners_kinds_and_freshness_follow_the_settings(settings: Settings, name
 
 
 def test_a_namespace_prefixes_what_a_deployment_shares(settings: Settings) -> None:
-    definitions = build_definitions(settings.changed(namespace="finance"))
+    definitions = build_definitions(configured(settings, namespace="finance"))
     specs = {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
     assert set(specs) == {f"finance/{name}" for name in PARTITIONED | UNPARTITIONED}
     partitions = specs["finance/chunks"].partitions_def
@@ -120,27 +153,29 @@ def test_resources_hold_no_key(settings: Settings, monkeypatch: pytest.MonkeyPat
 
 
 def test_one_run_at_a_time_asks_a_language_model(settings: Settings, tmp_path: Path) -> None:
-    definitions = build_definitions(settings)
-    jobs = {name: definitions.resolve_job_def(name) for name in ("ingest", "publish", "ask", "evaluate")}
-    asking = {
-        name: {node.name for node in job.all_node_defs if isinstance(node, dg.OpDefinition) and node.pool == "llm"}
-        for name, job in jobs.items()
-    }
-    writing = {node.name for node in jobs["publish"].all_node_defs if getattr(node, "pool", None) == "writer"}
+    def in_pools(*, pools: bool) -> dict[tuple[str, str], set[str]]:
+        definitions, found = build_definitions(configured(settings), pools=pools), dict[tuple[str, str], set[str]]()
+        for job in ("ingest", "publish", "ask", "evaluate"):
+            for node in definitions.resolve_job_def(job).all_node_defs:
+                if isinstance(node, dg.OpDefinition) and node.pool:
+                    found.setdefault((job, node.pool), set()).add(node.name)
+        return found
+
     vectors = {"chunk_vectors", "entity_vectors", "relation_vectors"}
-    assert writing == vectors | {"knowledge_graph", "knowledge_base", "published_graph"}
-    assert asking == {
-        "ingest": {"extractions"},
-        "publish": {"merge"},
-        "ask": {"answers"},
-        "evaluate": {"retrieval_evaluation"},
+    assert in_pools(pools=True) == {
+        ("ingest", "llm"): {"extractions"},
+        ("publish", "llm"): {"merge"},
+        ("publish", "writer"): vectors | {"knowledge_graph", "knowledge_base", "published_graph"},
+        ("ask", "llm"): {"answers"},
+        ("evaluate", "llm"): {"retrieval_evaluation"},
     }
+    assert in_pools(pools=False) == {}, "those of a command, which holds the builder's lock"
     home = Home(tmp_path)
-    with open_instance(home) as instance:
-        assert instance.get_concurrency_config().pool_config.pool_granularity is PoolGranularity.RUN
+    with open_instance(home):
+        pass
     with dg.DagsterInstance.from_config(str(home.dagster)) as daemon:
-        pools = daemon.get_concurrency_config().pool_config
-        assert (pools.pool_granularity, pools.default_pool_limit) == (PoolGranularity.OP, 1)
+        limits = daemon.get_concurrency_config().pool_config
+        assert (limits.pool_granularity, limits.default_pool_limit) == (PoolGranularity.OP, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,25 @@
-"""The Dagster instance of a command: whole records, few waits for the disk, no processes beside it."""
+"""The Dagster instance of a command: whole records, few waits for the disk, no processes beside it.
+
+An instance of others may be of any form that Dagster accepts.
+"""
 
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import dagster as dg
 import pytest
+from rich.console import Console
 from sqlalchemy import create_engine
 
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.status_report import lacking
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.runner import make_report
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
+from tests.support import RIVER, run, write_source
 
 
 @dg.asset
@@ -54,3 +66,83 @@ def test_other_databases_are_left_as_they_are(tmp_path: Path) -> None:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "delete"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
     engine.dispose()
+
+
+DAEMON = "a run of the daemon"
+SECONDS = 60.0
+_COORDINATOR = "run_coordinator: {module: dagster.core.run_coordinator, class: QueuedRunCoordinator, config: {%s}}"
+_LIMITS = "tag_concurrency_limits: [{key: team, value: {applyLimitPerUniqueValue: true}, limit: 1}]"
+_BLOCKED = "block_op_concurrency_limited_runs: {enabled: true, op_concurrency_slot_buffer: 1}"
+FORMS = {
+    "nothing": ("", False),
+    "coordinator": (_COORDINATOR % "max_concurrent_runs: 3", False),
+    "coordinator with limits of tags": (_COORDINATOR % f"max_concurrent_runs: 3, {_LIMITS}", False),
+    "coordinator that blocks": (_COORDINATOR % _BLOCKED, False),
+    "no queue": ("run_coordinator: {module: dagster.core.run_coordinator, class: DefaultRunCoordinator}", False),
+    "run_queue": (f"run_queue: {{max_concurrent_runs: 3, {_LIMITS}}}", False),
+    "run_queue and default": (
+        "run_queue: {max_concurrent_runs: 3}\nconcurrency: {default_op_concurrency_limit: 1}",
+        True,
+    ),
+    "runs": (f"concurrency: {{runs: {{max_concurrent_runs: 3, {_LIMITS}}}}}", False),
+    "pools by step": ("concurrency: {pools: {granularity: op, default_limit: 1}}", True),
+    "pools by run": ("concurrency: {pools: {granularity: run, default_limit: 1}}", True),
+    "Postgres": ("", False),
+}
+"""Forms of `dagster.yaml`, by what they say of concurrency, and whether that limits all pools."""
+
+
+def the_form(form: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the instance of others that $DAGSTER_HOME names, without telemetry."""
+    folder.mkdir()
+    (folder / "dagster.yaml").write_text(f"telemetry: {{enabled: false}}\n{form}\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_command_works_in_an_instance_of_any_form(
+    form: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    text, limits_all = FORMS[form]
+    if form == "Postgres":
+        url = request.getfixturevalue("postgres").get_secret_value().replace("://", "+psycopg2://", 1)
+        text = f"storage: {{postgres: {{postgres_url: '{url}'}}}}"
+    the_form(text, tmp_path / "others", monkeypatch)
+    with display(Console(quiet=True)) as shown:
+        make_report(settings, shown)
+    with dg.DagsterInstance.get() as others:  # as the daemon, the web server and `dg` open it
+        (event,) = others.fetch_materializations(dg.AssetKey("status_report"), 9).records
+        assert event.asset_materialization
+        advice: Any = event.asset_materialization.metadata["instance"].value
+        commands = [f"`dagster instance concurrency set {pool} 1`, once" for pool in ("llm", "writer")]
+        assert [one.split("run ")[-1] for one in advice[:-1]] == ([] if limits_all else commands)
+        assert "run_monitoring" in advice[-1]
+        for pool in ("llm", "writer"):
+            others.event_log_storage.set_concurrency_slots(pool, 1)
+        assert lacking(others, Namespace()) == advice[-1:], "limits in the database count"
+
+
+def test_a_command_waits_for_no_pool_that_a_step_of_the_daemon_holds(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    the_form(FORMS["pools by step"][0], tmp_path / "others", monkeypatch)
+    write_source(settings, "notes", {"river.md": RIVER})
+    with dg.DagsterInstance.get() as others:
+        storage = others.event_log_storage
+        for pool in ("llm", "writer"):
+            storage.set_concurrency_slots(pool, 1)
+            assert storage.claim_concurrency_slot(pool, DAEMON, "a step").is_claimed
+        waiting = Timer(SECONDS, storage.free_concurrency_slots_for_run, [DAEMON])
+        waiting.start()
+        assert run(settings).published
+        assert waiting.is_alive(), "it waited for these pools"
+        waiting.cancel()
+        assert {one.job_name for one in others.get_runs()} == {"ingest", "publish"}
+
+
+def test_nothing_is_lacking_in_the_instance_of_a_home(settings: Settings) -> None:
+    home = Home.of(settings)
+    with open_instance(home):
+        pass
+    with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+        assert lacking(instance, Namespace("contracts")) == []
