@@ -39,7 +39,7 @@ setup: .venv/dev
 	$(PIP) --editable '.[dev]'
 	@touch .venv/run .venv/ui $@
 
-.venv/long: .venv/dev .venv/dbt/bin/dbt
+.venv/long: .venv/dev .venv/dbt/bin/dbt .venv/duckdb
 	$(PIP) --editable '.[long]'
 	@touch $@
 
@@ -48,6 +48,10 @@ setup: .venv/dev
 	$(PYTHON) -m venv .venv/dbt
 	.venv/dbt/bin/pip install --quiet --upgrade pip
 	.venv/dbt/bin/pip install --quiet --no-compile 'dbt-core==1.10.23' 'dbt-duckdb==1.11.1' 'dlt==1.31.0' 'duckdb==2.0.0'
+
+# The oldest DuckDB that the docs name, beside this one; there is none for Python 3.13.
+.venv/duckdb: | .venv/bin/pip
+	.venv/bin/pip install --quiet --no-compile --target $@ 'duckdb==1.0.0; python_version < "3.13"' pytz
 
 # A small model and a server for it, which `make test-long` uses if they are there: 15 minutes, with cmake and g++.
 .venv/llm: | .venv/bin/pip
