@@ -85,7 +85,18 @@ class PostgresServer:
 
     def script(self, file: Path, variables: Mapping[str, str]) -> None:
         """Run a file of statements by psql, as the image of Postgres runs it."""
-        options = ("-h", self._folder, "-p", self._listen[-1], "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1")
+        options = (
+            "-h",
+            self._folder,
+            "-p",
+            self._listen[-1],
+            "-U",
+            "postgres",
+            "-d",
+            "postgres",
+            "-v",
+            "ON_ERROR_STOP=1",
+        )
         subprocess.run(
             [self._programs / "psql", *options, "--no-psqlrc", "--quiet"],
             cwd=self._folder, env=os.environ | variables, input=file.read_bytes(), check=True, **self._as,

@@ -1,7 +1,7 @@
 """Build a release into dist/, and try it in a bare environment: `python -m tools.release [ADDRESS]`, or `make release`.
 
-ADDRESS is the repository's, such as https://example.org/owner/name: links and pictures of the README then lead there, as
-does the metadata. Without one they become plain text, since a page of an index has no files beside it.
+ADDRESS is the repository's, such as https://example.org/owner/name: links and pictures of the README then lead there,
+as does the metadata. Without one they become plain text, since a page of an index has no files beside it.
 """
 
 import os
@@ -56,11 +56,12 @@ def try_out(folder: Path, version: str) -> None:
     (wheel,) = DIST.glob("*.whl")
     subprocess.run([programs / "pip", "install", "--quiet", "--no-compile", wheel], check=True)
     bill = DIST / f"lightrag_dagster-{version}.cdx.json"
-    command = [Path(sys.executable).with_name("cyclonedx-py"), "environment", programs / "python", "--output-file", bill]
-    subprocess.run(command, check=True)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("LIGHTRAG_", "DAGSTER_", "PYTHON"))}
-    for words in (["--version"], ["prompts", "export", "prompts"], ["--home", "demo", "demo"], ["--home", "demo", "gc"]):
-        subprocess.run([programs / "lightrag-dagster", *words], cwd=folder, env=clean, check=True)
+    listing = [Path(sys.executable).with_name("cyclonedx-py"), "environment", programs / "python"]
+    subprocess.run([*listing, "--output-file", bill], check=True)
+    ours = ("LIGHTRAG_", "DAGSTER_", "PYTHON")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    for words in ("--version", "prompts export prompts", "--home demo demo", "--home demo gc"):
+        subprocess.run([programs / "lightrag-dagster", *words.split()], cwd=folder, env=clean, check=True)
 
 
 def main() -> None:

@@ -98,8 +98,9 @@ def _next_commands(home: Path) -> str:
     ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui {place}"
     if not (clone / "Makefile").exists():  # installed from a wheel
         server = quote(str(installed.with_name("dagster-webserver")))
-        more = f"LIGHTRAG_SOURCES={quote(str(_EXAMPLES / 'sources'))} DAGSTER_HOME={quote(str(home.absolute() / 'dagster'))}"
-        ui = f"{place} {more} {server} -m lightrag_dagster.definitions"
+        place += f" LIGHTRAG_SOURCES={quote(str(_EXAMPLES / 'sources'))}"
+        place += f" DAGSTER_HOME={quote(str(home.absolute() / 'dagster'))}"
+        ui = f"{place} {server} -m lightrag_dagster.definitions"
     return "\n".join(
         (
             "",

@@ -94,8 +94,8 @@ def prompts_export(folder: Annotated[Path, typer.Argument(help="The folder to wr
     from lightrag_dagster.stages.prompts import export_prompts
 
     console().print(
-        f"{len(export_prompts(folder))} prompts are in {folder}. Edit some, delete the others, and set LIGHTRAG_PROMPTS to "
-        "that folder; `plan --backfill` then has the price."
+        f"{len(export_prompts(folder))} prompts are in {folder}. Edit some, delete the others, and set "
+        "LIGHTRAG_PROMPTS to that folder; `plan --backfill` then has the price."
     )
 
 

@@ -63,9 +63,9 @@ def test_in_the_clone_the_commands_are_short(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_a_clone_the_user_interface_is_started_by_its_own_command(examples: Path) -> None:
     (examples.parent / "Makefile").unlink()
     printed = demo._next_commands(Path("demo"))
-    sources, server = examples / "sources", Path(sys.executable).with_name("dagster-webserver")
-    started = f"LIGHTRAG_HOME={Path.cwd()}/demo LIGHTRAG_SOURCES={sources} DAGSTER_HOME={Path.cwd()}/demo/dagster {server}"
-    assert f"\n  {started} -m lightrag_dagster.definitions  " in printed
+    home, server = Path.cwd() / "demo", Path(sys.executable).with_name("dagster-webserver")
+    places = f"LIGHTRAG_HOME={home} LIGHTRAG_SOURCES={examples / 'sources'} DAGSTER_HOME={home / 'dagster'}"
+    assert f"\n  {places} {server} -m lightrag_dagster.definitions  " in printed
 
 
 @pytest.mark.usefixtures("examples")

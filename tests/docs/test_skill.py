@@ -16,7 +16,9 @@ from tests.support import FLOOD, RIVER, write_source
 
 (SKILL,) = (PACKAGE / ".agents" / "skills").glob("*/SKILL.md")
 _, HEAD, BODY = SKILL.read_text(encoding="utf-8").split("---\n", 2)
-COMMANDS = [shlex.split(line) for block in re.findall(r"```bash\n(.*?)```", BODY, re.DOTALL) for line in block.splitlines()]
+COMMANDS = [
+    shlex.split(line) for block in re.findall(r"```bash\n(.*?)```", BODY, re.DOTALL) for line in block.splitlines()
+]
 
 
 def test_its_head_is_as_the_format_asks() -> None:

@@ -6,7 +6,10 @@ import pytest
 
 from tools.release import ROOT, readme_for_index
 
-TEXT = "See [the docs](docs/README.md#run), [below](#here) and [elsewhere](https://example.org/a).\n\n![A picture](docs/a.png)\n\nEnd."
+TEXT = (
+    "See [the docs](docs/README.md#run), [below](#here) and [elsewhere](https://example.org/a).\n\n"
+    "![A picture](docs/a.png)\n\nEnd."
+)
 
 
 @pytest.mark.parametrize(
