@@ -21,53 +21,51 @@ MOST = float(os.environ.get("KNOWLEDGE_MOST_USD", "50"))
 CONTRACTS = Asset("lightrag://contracts")
 
 
-def lightrag(*words: str) -> tuple[int, str]:
-    """Run a command; return its exit code and output. Its messages are in the log of the task."""
-    done = subprocess.run([COMMAND, *words], stdout=subprocess.PIPE, text=True, check=False)
+def lightrag(*words: str) -> Any:
+    """Run a command; return the facts that it prints as JSON. Its messages are in the log of the task."""
+    done = subprocess.run([COMMAND, *words, "--json"], stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout)
     if done.returncode == 2:
         raise AirflowFailException(f"{words[0]} needs a person; the lines above say why")  # again would end the same
-    if done.returncode not in (0, 1):
-        raise AirflowException(f"{words[0]} ended with exit code {done.returncode}")  # 75, or a signal: again
-    return done.returncode, done.stdout
+    if done.returncode not in (0, 1) or not done.stdout:  # 75, a signal, an unexpected error: again
+        raise AirflowException(f"{words[0]} ended with exit code {done.returncode}")
+    return json.loads(done.stdout)
 
 
-def snapshot() -> str | None:
-    """Return the id of the published snapshot, or None while there is none."""
-    return json.loads(lightrag("status", "--json")[1])["snapshot_id"]
+AGAIN = {"retries": 3, "retry_delay": timedelta(minutes=10)}
 
 
-@dag(schedule="30 2 * * *", start_date=datetime(2026, 1, 1), catchup=False, max_active_runs=1)
+@dag(schedule="30 2 * * *", start_date=datetime(2026, 1, 1), catchup=False, max_active_runs=1, default_args=AGAIN)
 def knowledge_base() -> None:
     """Price the night, ask a person if it is dear, build, announce the snapshot, and fail if a source is withheld."""
 
     @task.branch
     def price() -> str:
-        plan = json.loads(lightrag("plan", "--json")[1])
+        plan = lightrag("plan")
         return "build" if plan["known_price"] and plan["total"]["high"] <= EXPECTED else "approve"
 
     approve = ApprovalOperator(
         task_id="approve",
         subject="The night may cost more than expected; the log of `price` has the plan",
         execution_timeout=timedelta(hours=12),
+        retries=0,
     )
 
-    @task(trigger_rule="none_failed_min_one_success", retries=3, retry_delay=timedelta(minutes=10))
+    @task(trigger_rule="none_failed_min_one_success")
     def build() -> dict[str, Any]:
-        before = snapshot()
-        code, output = lightrag("run", "--max-cost", str(MOST), "--wait-lock", "10m")
-        print(output)
-        return {"before": before, "now": snapshot(), "withheld": code == 1}
+        facts: dict[str, Any] = lightrag("run", "--max-cost", str(MOST), "--wait-lock", "10m")
+        return facts
 
     @task(outlets=[CONTRACTS])
     def announce(built: dict[str, Any], *, outlet_events: Any) -> None:
-        if built["now"] == built["before"]:
-            raise AirflowSkipException("nothing changed, so that nobody is told")
-        outlet_events[CONTRACTS].extra = {"snapshot": built["now"]}
+        if not built["built"] or built["built"] != built["snapshot_id"]:
+            raise AirflowSkipException("nothing new was published, so that nobody is told")
+        outlet_events[CONTRACTS].extra = {"snapshot": built["snapshot_id"]}
 
     @task
     def complete(built: dict[str, Any]) -> None:
         if built["withheld"]:
-            raise AirflowFailException("a source is withheld, the others are published; the log of `build` says why")
+            raise AirflowFailException(f"withheld, while the other sources are published: {built['withheld']}")
 
     built = build()
     price() >> [approve, built]
@@ -83,8 +81,8 @@ def briefing() -> None:
     @task
     def ask(*, triggering_asset_events: Any) -> str:
         (*_, newest) = triggering_asset_events[CONTRACTS]
-        print(answer := lightrag("query", "Who leads the office?", "--snapshot", newest.extra["snapshot"])[1])
-        return answer
+        answer = lightrag("query", "Who leads the office?", "--snapshot", newest.extra["snapshot"])
+        return str(answer["text"])
 
     ask()
 
