@@ -56,7 +56,7 @@ def try_out(folder: Path, version: str) -> None:
     (wheel,) = DIST.glob("*.whl")
     subprocess.run([programs / "pip", "install", "--quiet", "--no-compile", wheel], check=True)
     bill = DIST / f"lightrag_dagster-{version}.cdx.json"
-    listing = [Path(sys.executable).with_name("cyclonedx-py"), "environment", programs / "python"]
+    listing: list[str | Path] = [Path(sys.executable).with_name("cyclonedx-py"), "environment", programs / "python"]
     subprocess.run([*listing, "--output-file", bill], check=True)
     ours = ("LIGHTRAG_", "DAGSTER_", "PYTHON")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}

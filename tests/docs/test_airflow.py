@@ -90,10 +90,11 @@ class Airflow:
 
     def tries(self, task: str) -> tuple[int, int]:
         """Return how often a task of the last night was tried, and how often it could have been again."""
-        return self._rows(
+        tried, most = self._rows(
             f"SELECT try_number, max_tries FROM task_instance WHERE task_id = '{task}' "
             "AND run_id = (SELECT run_id FROM dag_run ORDER BY id DESC LIMIT 1)"
         )[0]
+        return int(tried), int(most)
 
     def _run(self, *words: str, check: bool = True, **environment: str) -> None:
         done = subprocess.run(
