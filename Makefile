@@ -1,6 +1,6 @@
 # `make demo` builds a knowledge base from the sample sources; `make test` runs everything CI runs.
 # Each installs only what it needs: demo what runs, ui the Dagster UI's launcher as well, test the tools too, test-long a
-# further S3 server, Dagster's maker of projects, LightRAG, dbt and dlt, bench LightRAG.
+# further S3 server, Dagster's maker of projects, LightRAG, dbt and dlt, Airflow, an old DuckDB, bench LightRAG.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -17,7 +17,7 @@ export TMPDIR := $(if $(shell [ "$(ROOM)" -gt 6000000 ] 2>/dev/null && echo yes)
 BENCH ?= --count 100 200 --rounds 3
 PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
 
-.PHONY: setup demo ui test test-readers test-offline test-long test-mutants bench docs format clean
+.PHONY: setup demo ui test test-readers test-offline test-long test-mutants bench docs release format clean
 
 setup: .venv/dev
 
@@ -39,7 +39,13 @@ setup: .venv/dev
 	$(PIP) --editable '.[dev]'
 	@touch .venv/run .venv/ui $@
 
-.venv/long: .venv/dev .venv/dbt/bin/dbt
+# In an environment of its own as well: it pins most of what both need.
+.venv/airflow/bin/airflow: | .venv/bin/pip
+	$(PYTHON) -m venv .venv/airflow
+	.venv/airflow/bin/pip install --quiet --upgrade pip
+	.venv/airflow/bin/pip install --quiet --no-compile 'apache-airflow==3.3.2'
+
+.venv/long: .venv/dev .venv/dbt/bin/dbt .venv/duckdb .venv/airflow/bin/airflow
 	$(PIP) --editable '.[long]'
 	@touch $@
 
@@ -48,6 +54,10 @@ setup: .venv/dev
 	$(PYTHON) -m venv .venv/dbt
 	.venv/dbt/bin/pip install --quiet --upgrade pip
 	.venv/dbt/bin/pip install --quiet --no-compile 'dbt-core==1.10.23' 'dbt-duckdb==1.11.1' 'dlt==1.31.0' 'duckdb==2.0.0'
+
+# The oldest DuckDB that the docs name, beside this one; there is none for Python 3.13.
+.venv/duckdb: | .venv/bin/pip
+	.venv/bin/pip install --quiet --no-compile --no-deps --target $@ 'duckdb==1.0.0; python_version < "3.13"' pytz
 
 # A small model and a server for it, which `make test-long` uses if they are there: 15 minutes, with cmake and g++.
 .venv/llm: | .venv/bin/pip
@@ -105,6 +115,15 @@ bench: .venv/bench
 docs: setup
 	for page in settings tables; do \
 		$(BIN)/python -m tools.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
+
+# A release into dist/, with a bill of materials, tried in a bare environment. Links of its README lead to the repository
+# that URL names, such as `make release URL=https://example.org/owner/name`; without one they are plain text.
+.venv/release: | .venv/bin/pip
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet --no-compile 'build>=1.6' 'cyclonedx-bom>=7' 'twine>=7'
+
+release: .venv/release
+	.venv/release/bin/python -m tools.release $(URL)
 
 format: setup
 	$(BIN)/ruff check --fix .

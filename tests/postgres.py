@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,6 +82,25 @@ class PostgresServer:
         )  # fmt: skip
         # Lines that begin with a backslash are for psql alone.
         return "".join(line for line in dumped.stdout.splitlines(keepends=True) if not line.startswith("\\"))
+
+    def script(self, file: Path, variables: Mapping[str, str]) -> None:
+        """Run a file of statements by psql, as the image of Postgres runs it."""
+        options = (
+            "-h",
+            self._folder,
+            "-p",
+            self._listen[-1],
+            "-U",
+            "postgres",
+            "-d",
+            "postgres",
+            "-v",
+            "ON_ERROR_STOP=1",
+        )
+        subprocess.run(
+            [self._programs / "psql", *options, "--no-psqlrc", "--quiet"],
+            cwd=self._folder, env=os.environ | variables, input=file.read_bytes(), check=True, **self._as,
+        )  # fmt: skip
 
     def finds(self, word: str) -> bool:
         """Look for a word in all files of the data folder but the write-ahead log."""

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lightrag_dagster"
-BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "lightrag_dagster", "assets", "resources", "tools")
+LINKED = ("assets", "docs", "examples", "resources")
+BUILT_FROM = ("pyproject.toml", "README.md", "LICENSE", "NOTICE", "lightrag_dagster", *LINKED, "tools")
 """What a distribution is made of; `tools` lies beside it, and must not get in."""
 
 THEIRS = {
@@ -87,7 +88,7 @@ def test_the_sdist_has_every_file_once(built: Path) -> None:
     own = [name for name in names if name.startswith("lightrag_dagster/")]
     assert sorted(own) == sorted(files_of_package())
     others = {name for name in names if name not in own and not name.startswith("lightrag_dagster.egg-info/")}
-    assert others == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+    assert others == {"LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
 
 
 def test_the_wheel_has_every_file_and_one_name(built: Path) -> None:

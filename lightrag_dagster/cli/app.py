@@ -19,7 +19,7 @@ from lightrag_dagster.cli.options import (
     Sources,
     with_filters,
 )
-from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
+from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES
 
@@ -32,6 +32,7 @@ app = typer.Typer(
     name="lightrag-dagster",
     cls=Commands,
     help="LightRAG as a batch data platform: documents in, a published knowledge base out.",
+    epilog=f"Pages that messages name, such as docs/losses.md, are in {Path(__file__).parent.parent}.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -39,6 +40,7 @@ app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
+app.add_typer(prompts_app, name="prompts")
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,7 +11,7 @@ import lightrag_dagster
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import (
@@ -25,19 +25,15 @@ from lightrag_dagster.settings import (
 from lightrag_dagster.storage.manifests import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
-_EXAMPLES = Path(lightrag_dagster.__file__).parent.parent / "examples"
+_EXAMPLES = (Path(lightrag_dagster.__file__).parent / "examples").resolve()  # in a clone a link
 
 
 def run_demo(console: Console) -> None:
     """Build, publish and ask; print the counts and the commands to try next.
 
     Raises:
-        SourceError: the package was installed without the examples of its repository.
         StoreError: the home is that of other sources, which the demo would replace.
     """
-    sources = _EXAMPLES / "sources"
-    if not sources.is_dir():
-        raise SourceError(f"the sample sources are not in {sources}; run the demo from a clone of the repository")
     settings = demo_settings(load_settings(), _EXAMPLES)
     _require_own_home(settings)
     started = time.perf_counter()
@@ -98,7 +94,13 @@ def _next_commands(home: Path) -> str:
     program = installed.relative_to(here) if installed.is_relative_to(here) else installed
     command = f"{quote(str(program))} --home {quote(str(home))}"
     at_home = (here, home.absolute()) == (clone, clone / "demo")
-    ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui LIGHTRAG_HOME={quote(str(home.absolute()))}"
+    place = f"LIGHTRAG_HOME={quote(str(home.absolute()))}"
+    ui = "make ui" if at_home else f"make -C {quote(str(clone))} ui {place}"
+    if not (clone / "Makefile").exists():  # installed from a wheel
+        server = quote(str(installed.with_name("dagster-webserver")))
+        place += f" LIGHTRAG_SOURCES={quote(str(_EXAMPLES / 'sources'))}"
+        place += f" DAGSTER_HOME={quote(str(home.absolute() / 'dagster'))}"
+        ui = f"{place} {server} -m lightrag_dagster.definitions"
     return "\n".join(
         (
             "",

@@ -1,4 +1,4 @@
-"""Groups of commands: about snapshots, responses and vectors, batches, and decisions about names."""
+"""Groups of commands: about snapshots, responses and vectors, batches, prompts, and decisions about names."""
 
 from pathlib import Path
 from typing import Annotated
@@ -83,6 +83,20 @@ def batch_cancel(
     from lightrag_dagster.cli.batch import cancel_batches
 
     cancel_batches(console(), batch or [], every=every)
+
+
+prompts_app = typer.Typer(help="Prompts, of which each can be replaced by a file of yours.", no_args_is_help=True)
+
+
+@prompts_app.command("export")
+def prompts_export(folder: Annotated[Path, typer.Argument(help="The folder to write them to.")]) -> None:
+    """Copy the prompts into a folder, to be edited there."""
+    from lightrag_dagster.stages.prompts import export_prompts
+
+    console().print(
+        f"{len(export_prompts(folder))} prompts are in {folder}. Edit some, delete the others, and set "
+        "LIGHTRAG_PROMPTS to that folder; `plan --backfill` then has the price."
+    )
 
 
 curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)

@@ -28,7 +28,7 @@ word_list AS (
 ),
 answer AS (SELECT chunk_id, extraction_key, min(recipe) AS recipe FROM extractions GROUP BY ALL)
 SELECT e.entity_id, e.name, e.chunk_id, e.mention_index, e.source, a.recipe,
-    if(len(n.words) = 0, NULL, list_has_all(c.words, n.words)) AS grounded
+    CASE WHEN len(n.words) > 0 THEN list_has_all(c.words, n.words) END AS grounded
 FROM entity_evidence e
 JOIN answer a USING (chunk_id, extraction_key)
 JOIN word_list c ON c.kind = 'chunk' AND c.id = e.chunk_id

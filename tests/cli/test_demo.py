@@ -24,6 +24,7 @@ def examples(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     shutil.copy(demo._EXAMPLES / "sources" / "handbook" / "instruments.md", handbook)
     first, *_ = yaml.safe_load((demo._EXAMPLES / "questions.yaml").read_text())
     (folder / "questions.yaml").write_text(yaml.safe_dump([first]))
+    (tmp_path / "Makefile").touch()
     monkeypatch.setattr(demo, "_EXAMPLES", folder)
     return folder
 
@@ -57,6 +58,14 @@ def test_in_the_clone_the_commands_are_short(monkeypatch: pytest.MonkeyPatch) ->
     printed = demo._next_commands(demo.demo_settings(load_settings(), demo._EXAMPLES).home)
     assert '\n  .venv/bin/lightrag-dagster --home demo query "What' in printed
     assert "\n  make ui  " in printed
+
+
+def test_without_a_clone_the_user_interface_is_started_by_its_own_command(examples: Path) -> None:
+    (examples.parent / "Makefile").unlink()
+    printed = demo._next_commands(Path("demo"))
+    home, server = Path.cwd() / "demo", Path(sys.executable).with_name("dagster-webserver")
+    places = f"LIGHTRAG_HOME={home} LIGHTRAG_SOURCES={examples / 'sources'} DAGSTER_HOME={home / 'dagster'}"
+    assert f"\n  {places} {server} -m lightrag_dagster.definitions  " in printed
 
 
 @pytest.mark.usefixtures("examples")

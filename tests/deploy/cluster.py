@@ -72,6 +72,8 @@ class Cluster:
         folders = {}
         for mount in container["volumeMounts"]:
             volume = volumes[mount["name"]]
+            if mount["mountPath"] == "/tmp":  # a process has that of this machine
+                continue
             if "persistentVolumeClaim" in volume:
                 folders[mount["mountPath"]] = self._claims[volume["persistentVolumeClaim"]["claimName"]]
             elif "emptyDir" in volume:

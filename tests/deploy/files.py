@@ -24,16 +24,21 @@ def read_yaml(name: str) -> dict[str, Any]:
     return content
 
 
-def read_services(variables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the services of compose.yaml, with `${…}` replaced as Compose does; raises KeyError for `${NAME:?…}`."""
+def read_compose(variables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return what compose.yaml says, with `${…}` replaced as Compose does; raises KeyError for `${NAME:?…}`."""
 
     def value(found: re.Match[str]) -> str:
         name, operator, text = found.groups()
         return variables[name] if operator != ":-" else variables.get(name) or text
 
     content = _VARIABLE.sub(value, (DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
-    services: dict[str, dict[str, Any]] = yaml.safe_load(content)["services"]
-    return services
+    compose: dict[str, dict[str, Any]] = yaml.safe_load(content)
+    return compose
+
+
+def read_services(variables: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the services of compose.yaml; raises as `read_compose`."""
+    return read_compose(variables)["services"]
 
 
 def required_variables() -> set[str]:

@@ -26,7 +26,8 @@ SECONDS = 300.0
 """The longest wait for anything; an idle machine needs a tenth of it."""
 
 SECRETS = {
-    "POSTGRES_PASSWORD": "a-long-random-word",
+    "DAGSTER_PASSWORD": "a-long-random-word",
+    "KNOWLEDGE_PASSWORD": "a-third-long-random-word",
     "AWS_ACCESS_KEY_ID": "someone",
     "AWS_SECRET_ACCESS_KEY": "another-long-random-word",
 }
@@ -163,7 +164,4 @@ def free_port() -> int:
 
 def _prepare(postgres: PostgresServer) -> None:
     """Do what the image of Postgres does when it first starts."""
-    given = read_services(SECRETS)["postgres"]["environment"]
-    postgres.run(f"CREATE ROLE {given['POSTGRES_USER']} SUPERUSER LOGIN PASSWORD '{given['POSTGRES_PASSWORD']}'")
-    postgres.run(f"CREATE DATABASE {given['POSTGRES_DB']}")
-    postgres.run((DEPLOY / "postgres.sql").read_text(encoding="utf-8"))
+    postgres.script(DEPLOY / "postgres.sql", read_services(SECRETS)["postgres"]["environment"])

@@ -48,6 +48,8 @@ def test_the_services_ingest_publish_and_answer(tmp_path: Path, sources: Path) -
 
         assert "Marta Lindqvist" in services.execute("code", "lightrag-dagster", "query", "Who maintains the gauge?")
         assert "published" in services.execute("code", "lightrag-dagster", "status")
+        services.execute("code", "lightrag-dagster", "backup", str(tmp_path / "saved"))
+        services.execute("code", "dagster", "instance", "migrate")
         assert "ERROR" not in services.logs()
 
 

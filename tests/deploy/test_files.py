@@ -23,6 +23,7 @@ from tests.deploy.files import (
     example_variables,
     image_environment,
     instructions,
+    read_compose,
     read_services,
     read_yaml,
     required_variables,
@@ -68,7 +69,7 @@ def test_no_file_holds_a_secret() -> None:
     assert not [name for name in secret if not re.fullmatch("<.*>", example[name])]
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
-            assert not re.search("KEY|PASSWORD|SECRET", name) or re.fullmatch("<.*>", value), name
+            assert not re.search("(KEY|PASSWORD|SECRET)(?!_FILE)", name) or re.fullmatch("<.*>", value), name
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     assert not [name for name in DEPLOYMENT["env"] if re.search("KEY|PASSWORD|SECRET|DATABASE", name)]
 
@@ -111,14 +112,36 @@ def option(command: list[str], name: str) -> str:
 
 
 def test_databases_are_those_that_are_made() -> None:
-    made = re.findall(r"^CREATE DATABASE (\w+);$", (DEPLOY / "postgres.sql").read_text(encoding="utf-8"), re.MULTILINE)
-    made.append(SERVICES["postgres"]["environment"]["POSTGRES_DB"])
+    sql = (DEPLOY / "postgres.sql").read_text(encoding="utf-8")
+    owners = dict(re.findall(r"^CREATE DATABASE (\w+) OWNER (\w+);$", sql, re.MULTILINE))
     names = ("DAGSTER_POSTGRES_URL", "LIGHTRAG_DATABASE")
     asked = [urlsplit(SERVICES["code"]["environment"][name]) for name in names]
-    assert sorted(url.path.removeprefix("/") for url in asked) == sorted(made)
+    assert {url.path.removeprefix("/"): url.username for url in asked} == owners
+    assert len(set(owners.values())) == 2
+    variables = set(re.findall(r"^\\getenv \w+ (\w+)$", sql, re.MULTILINE))
+    assert variables == SERVICES["postgres"]["environment"].keys() - {"POSTGRES_PASSWORD_FILE"}
     # Where no driver is named, SQLAlchemy takes psycopg 3, which cannot run Dagster's `NOTIFY`.
     assert asked[0].scheme == read_yaml("values.yaml")["postgresql"]["postgresqlScheme"] == "postgresql+psycopg2"
-    assert {url.username for url in asked} == {SERVICES["postgres"]["environment"]["POSTGRES_USER"]}
+
+
+def test_services_have_limits_and_no_more_rights_than_they_need() -> None:
+    for name, service in SERVICES.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert {"mem_limit", "pids_limit"} <= set(service), name
+        assert (service.get("read_only", False), "cap_add" in service) == ((name in OURS), (name not in OURS)), name
+    assert [name for name, service in SERVICES.items() if "storage" in service.get("networks", [])] == ["s3", "code"]
+
+
+def test_the_key_of_the_bucket_is_for_it_alone() -> None:
+    (identity,) = json.loads(read_compose(example_variables())["configs"]["s3"]["content"])["identities"]
+    given = example_variables()
+    key = {"accessKey": given["AWS_ACCESS_KEY_ID"], "secretKey": given["AWS_SECRET_ACCESS_KEY"]}
+    assert identity["credentials"] == [key]
+    bucket = urlsplit(SERVICES["code"]["environment"]["LIGHTRAG_HOME"]).netloc
+    assert {action.partition(":")[2] for action in identity["actions"]} == {bucket}
+    (mounted,) = SERVICES["s3"]["configs"]
+    assert f"-s3.config={mounted['target']}" in SERVICES["s3"]["command"]
 
 
 def test_mounted_files_exist_and_folders_are_the_images() -> None:

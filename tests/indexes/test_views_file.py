@@ -1,6 +1,10 @@
 """The file of views that analysts open: its version, its comments, and that it follows its home."""
 
+import ast
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +12,7 @@ import duckdb
 import pytest
 
 from lightrag_dagster.indexes.views import build_views
-from lightrag_dagster.indexes.views_file import is_current
+from lightrag_dagster.indexes.views_file import derived_sql, is_current
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -19,6 +23,17 @@ from tests.storage.corpus import RIVER, home_of, merge
 
 READ_BY_1_0 = 64
 """Version of the storage of DuckDB 1.0, which all later ones read."""
+
+OLDEST = Path(__file__).parents[2] / ".venv" / "duckdb"
+"""The oldest DuckDB that docs/sql-and-cypher.md names, which `make test-long` installs."""
+
+READ_ALL = """
+import sys, duckdb
+with duckdb.connect(sys.argv[1], read_only=True) as connection:
+    views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL").fetchall()
+    rows = {name: len(connection.execute(f'SELECT * FROM "{name}"').fetchall()) for (name,) in views}
+print(duckdb.__version__, rows)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +72,21 @@ def test_duckdb_1_can_read_it(built: Generation) -> None:
         definitions = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
     assert len(definitions) == len(VIEWS)
     assert not [sql for (sql,) in definitions if "lambda" in sql.lower() or "->" in sql]
+    assert not [name for name, sql in derived_sql().items() if " if(" in sql]  # DuckDB 1 has no such function
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not OLDEST.exists(), reason="`make test-long` installs the oldest DuckDB")
+def test_the_oldest_duckdb_reads_every_view(built: Generation) -> None:
+    def read(**environment: str) -> list[str]:
+        command = [sys.executable, "-c", READ_ALL, str(built.path("views.duckdb"))]
+        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split(maxsplit=1)
+
+    (newest, expected), (oldest, found) = read(), read(PYTHONPATH=str(OLDEST))
+    assert (oldest, found) == ("1.0.0", expected)
+    assert (newest, set(VIEWS)) == (duckdb.__version__, set(ast.literal_eval(found)))
 
 
 def test_every_view_and_column_has_its_comment(built: Generation) -> None:

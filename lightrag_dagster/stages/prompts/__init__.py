@@ -7,6 +7,7 @@ names what its examples speak of, so that a row which repeats them can be told f
 """
 
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,6 +96,21 @@ def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
     read = {name: _read(file, expected[name]) for name, file in files.items()}
     echoes = {name: None for _, names in read.values() for name in names}
     return Prompts({name: text for name, (text, _) in read.items()}, language, tuple(echoes))
+
+
+def export_prompts(folder: Path) -> list[Path]:
+    """Copy the package's prompts into a folder, and return the copies; raises SettingsError, also if one is there."""
+    files = sorted(Path(__file__).parent.glob("*.md"))
+    copies = [folder / file.name for file in files]
+    if present := next((copy for copy in copies if copy.exists()), None):
+        raise SettingsError(f"{present} is there already, and stays as it is; name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, copy in zip(files, copies, strict=True):
+            shutil.copyfile(file, copy)
+    except OSError as error:
+        raise SettingsError(f"prompts cannot be written to {folder}: {error.strerror or error}") from error
+    return copies
 
 
 def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Path]:
