@@ -17,6 +17,7 @@ from lightrag_dagster.cli.options import (
     RowsForm,
     Snapshot,
     Sources,
+    WaitLock,
     with_filters,
 )
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, snapshots_app
@@ -97,6 +98,7 @@ def run(
     max_cost: MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
@@ -127,6 +129,7 @@ def backfill(
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     accept_deletes: AcceptDeletes = False,
     max_cost: MaxCost = None,
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill

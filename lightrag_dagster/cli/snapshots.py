@@ -12,7 +12,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.snapshots import snapshots
 
 
@@ -90,5 +90,5 @@ def collect(console: Console, *, dry_run: bool) -> None:
 @contextmanager
 def _locked() -> Iterator[tuple[Home, Lock]]:
     home = Home.existing(load_settings())
-    with building(home, COMMAND_SECONDS) as lock:
+    with building(home) as lock:
         yield home, lock

@@ -27,7 +27,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
@@ -120,7 +120,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    taken_over = take_over(home, COMMAND_SECONDS)
+    taken_over = take_over(home)
     refresh_upstream(settings)
     damaged = _repair(home, verify=verify)
     account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
@@ -133,7 +133,7 @@ def bring_up_to_date(
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
-        with building(home, COMMAND_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
+        with building(home) as lock, open_jobs(settings, display, tag, account) as jobs:
             _PendingWork(situation.recipes, lock, jobs, outcome).everything(
                 sources, states, backfill=backfill, knowledge_base=knowledge_base
             )
@@ -154,7 +154,7 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
     """Remove damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
     if not find_published_damage(home, verify=verify):
         return []
-    with building(home, COMMAND_SECONDS) as lock:
+    with building(home) as lock:
         return [str(one) for one in repair_published(home, verify=verify, lock=lock)]
 
 
@@ -186,7 +186,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
 
     situation = Situation.looking(settings)
     manifest = situation.require_published()
-    with building(situation.home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
+    with building(situation.home), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 
@@ -195,7 +195,7 @@ def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
     from lightrag_dagster.orchestration.jobs import open_jobs
 
-    with building(Home.of(settings), COMMAND_SECONDS), open_jobs(settings, display, "report") as jobs:
+    with building(Home.of(settings)), open_jobs(settings, display, "report") as jobs:
         jobs.execute("report")
 
 
