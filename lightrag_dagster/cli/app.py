@@ -13,6 +13,7 @@ from lightrag_dagster.cli.options import (
     AcceptDeletes,
     AsJson,
     EscapeFormulas,
+    MaxAge,
     MaxCost,
     RowsForm,
     Snapshot,
@@ -309,15 +310,21 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="For monitoring: exit code 1 if a source is withheld or most of it skipped, 2 if it cannot tell.",
+            help="For monitoring: a line for each thing that a person should look at, and exit code 1 if there is one, "
+            "2 if it cannot tell.",
         ),
     ] = False,
+    max_age: MaxAge = None,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
-    from lightrag_dagster.cli.status import check_status, show_status
-
     if check:
-        raise typer.Exit(check_status(console()))
+        from lightrag_dagster.cli.check import check_status
+
+        raise typer.Exit(check_status(console(), max_age))
+    if max_age is not None:
+        raise typer.BadParameter("is for --check", param_hint="--max-age")
+    from lightrag_dagster.cli.status import show_status
+
     show_status(console(), as_json=as_json)
 
 

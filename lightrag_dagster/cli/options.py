@@ -54,6 +54,15 @@ WaitLock = Annotated[
         help="Wait so long for another process that builds, such as 10m, before exit code 75; 5 s unless given.",
     ),
 ]
+MaxAge = Annotated[
+    float | None,
+    typer.Option(
+        "--max-age",
+        parser=seconds_of,
+        metavar="TIME",
+        help="With --check: the longest time since a source was what it should be, such as 26h.",
+    ),
+]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
 
 _Texts = list[str] | None

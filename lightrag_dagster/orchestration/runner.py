@@ -18,7 +18,7 @@ from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
-from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
+from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
 from lightrag_dagster.pipeline.situation import Situation
@@ -140,6 +140,7 @@ def bring_up_to_date(
         states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
     looked_at += [name for name in absent if name in states.sources]  # else it was removed
+    note_looks(home, (states.sources[name] for name in looked_at))
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 

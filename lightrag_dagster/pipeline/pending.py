@@ -4,7 +4,7 @@ Decided from the files of each source and from records in the home, never from D
 (one is with `run --retry-failed`), nothing is chunked or merged: the cost is that of listing the sources.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError, StoreError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
@@ -32,6 +32,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
+from lightrag_dagster.storage.database.looks import NEVER, Look, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
@@ -56,7 +57,7 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not.
+    are in the graph although it was accepted, `unread` why most of its files are not. `look` has the last attempts.
     """
 
     source: str
@@ -75,6 +76,7 @@ class SourceState:
     losses: Sequence[Loss] = ()
     warning: str | None = None
     unread: str | None = None
+    look: Look = NEVER
 
     @property
     def withheld(self) -> str | None:
@@ -85,6 +87,11 @@ class SourceState:
     def busy(self) -> bool:
         """True if the next run has something to do for the source."""
         return bool(self.ingest or self.accept or self.waiting)
+
+    @property
+    def is_merged(self) -> bool:
+        """True if the newest snapshot has what is in the source now."""
+        return self.merged and not self.withheld and not self.busy
 
     @property
     def unfinished_backfill(self) -> str | None:
@@ -208,16 +215,31 @@ def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[
         StoreError: a record is damaged.
     """
     sources, waiting = situation.sources, _waiting(situation.settings, situation.home)
+    looks, backfills = (_attempts(situation.home, backfill=one) for one in (False, True))
 
     def look_at(name: str) -> SourceState:
-        return source_state(sources[name], situation, waiting.get(name, {}))
+        attempts = looks.get(name, NEVER), backfills.get(name, NEVER)
+        return source_state(sources[name], situation, waiting.get(name, {}), *attempts)
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
 
 
-def source_state(source: Source, situation: Situation, waiting: Mapping[bool, str]) -> SourceState:
-    """Return the pending work of one source; raises StoreError for a damaged record."""
+def _attempts(home: Home, *, backfill: bool) -> Mapping[str, Look]:
+    with suppress(StoreError):  # of a damaged database, which ends `status` when all else is printed
+        return Looks(home.ledger).read(backfill=backfill)
+    return {}
+
+
+def note_looks(home: Home, states: Iterable[SourceState]) -> None:
+    """Note that a run found these sources published as they are now, those that are; raises StoreError."""
+    Looks(home.ledger).good([state.source for state in states if state.is_merged])
+
+
+def source_state(
+    source: Source, situation: Situation, waiting: Mapping[bool, str], look: Look = NEVER, tried: Look = NEVER
+) -> SourceState:
+    """Return the pending work of one source, of which a backfill was `tried`; raises StoreError if damaged."""
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
@@ -236,8 +258,8 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         problem = str(error)
     backfill = None
     if tables.has_candidate(name):
-        tried = judge(candidate, name, *bounds)
-        backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+        made = judge(candidate, name, *bounds)
+        backfill = made.reason if made.whole and made.reason else tried.error or "it was interrupted"
     return SourceState(
         source=name,
         ingest=ingest,
@@ -255,6 +277,7 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
+        look=look,
     )
 
 

@@ -29,6 +29,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.files import atomic
@@ -293,6 +294,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         remove_other_versions(home, entry)
     home.files.empty_other_caches()
     home.failures.unlink(missing_ok=True)
+    Looks(home.ledger).forget_reasons()
     shutil.rmtree(home.batch_files, ignore_errors=True)
     if home.may_have_batches:
         with BatchLedger(home.batches) as ledger:
