@@ -7,10 +7,10 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
-_SENSOR = "publish_accepted"
+_SENSORS = ("publish_accepted", "source_partitions", "batches")
 
 _SILENT_SECONDS = 900.0
-"""Time without a tick of a sensor that has one a minute, after which the daemon is dead, or cannot load our code."""
+"""Time without a tick of sensors that have one every few minutes, after which the daemon is dead or cannot load us."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,10 +26,10 @@ def silent_daemon(settings: Settings, now: float) -> str | None:
     from lightrag_dagster.assets.namespace import Namespace
     from lightrag_dagster.orchestration.instance import open_instance
 
-    sensor = Namespace(settings.namespace).named(_SENSOR)
+    ours = {Namespace(settings.namespace).named(sensor) for sensor in _SENSORS}
     try:
         with open_instance(home) as instance:
-            states = [one for one in instance.all_instigator_state() if one.name == sensor and one.is_running]
+            states = [one for one in instance.all_instigator_state() if one.name in ours and one.is_running]
             ticks = [
                 tick.timestamp
                 for one in states
@@ -42,6 +42,6 @@ def silent_daemon(settings: Settings, now: float) -> str | None:
     if silent < _SILENT_SECONDS:
         return None
     return (
-        f"Dagster's daemon has not asked the sensor {sensor} for {lasting(silent)}, which it does every minute: start "
-        f"the daemon, see whether it can load the code, or stop the sensor where none is meant to run"
+        f"Dagster's daemon has asked none of {', '.join(sorted(ours))} for {lasting(silent)}, which it does every few "
+        "minutes: start it, see whether it can load the code, or stop these sensors where none is meant to run"
     )
