@@ -99,13 +99,14 @@ def run(
     max_cost: MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
+    as_json: AsJson = False,
     _wait_lock: WaitLock = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify}
+    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
     raise typer.Exit(run_pipeline(console(), source or [], overrides, **options))
 
 
@@ -130,12 +131,13 @@ def backfill(
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     accept_deletes: AcceptDeletes = False,
     max_cost: MaxCost = None,
+    as_json: AsJson = False,
     _wait_lock: WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
 
-    wanted = {"everything": everything, "knowledge_base": knowledge_base}
+    wanted = {"everything": everything, "knowledge_base": knowledge_base, "as_json": as_json}
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
     raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
