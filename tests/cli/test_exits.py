@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -221,3 +222,21 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     assert ended(["run"], writer) == (0, "")
     os.close(writer)
     assert published_snapshot(Home.of(load_settings())) is not None
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = Home.of(load_settings())
+    other = hold(home)
+    commands = ["run"], ["backfill", "--all"], ["gc"], ["backup", str(tmp_path / "copy")]
+    for arguments in commands[0], commands[2], commands[3]:
+        code, _, errors = command(capfd, monkeypatch, *arguments, "--wait-lock", "0s")
+        assert (code, f"error: process {other.pid} on " in errors, "is building in" in errors) == (75, True, True)
+    threading.Timer(0.5, other.communicate, [""]).start()
+    assert command(capfd, monkeypatch, "run", "--wait-lock", "10m")[0] == 0
+    for arguments in commands:
+        assert command(capfd, monkeypatch, *arguments, "--wait-lock", "0s")[0] == 0
+    code, _, errors = command(capfd, monkeypatch, "run", "--wait-lock", "soon")
+    assert (code, "'soon' is no time; write a number and its unit: 90s, 10m, 26h or 7d" in errors) == (2, True)
