@@ -108,8 +108,8 @@ class _Watch:
             for name, state in self.states.sources.items()
             if state.look.error and not (state.withheld or state.waiting or state.is_merged)
         ]
-        whole = self.looks.get(KNOWLEDGE_BASE, NEVER).error and self.states.publish is not None
-        return [*names, KNOWLEDGE_BASE] if whole else names
+        work = self.states.publish is not None or any(state.busy for state in self.states.sources.values())
+        return [*names, KNOWLEDGE_BASE] if work and self.looks.get(KNOWLEDGE_BASE, NEVER).error else names
 
     def _ago(self, then: float | None) -> str:
         return f"{lasting(self.now - (then or self.now))} ago"

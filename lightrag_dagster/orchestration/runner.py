@@ -25,6 +25,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import Lock
@@ -140,7 +141,7 @@ def bring_up_to_date(
         states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
     looked_at += [name for name in absent if name in states.sources]  # else it was removed
-    note_looks(home, (states.sources[name] for name in looked_at))
+    note_looks(home, (states.sources[name] for name in looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 
@@ -215,7 +216,8 @@ class _PendingWork:
 
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
         settings = self._recipes.settings
-        require_models(settings)
+        with Looks(self._home.ledger).noting(KNOWLEDGE_BASE):
+            require_models(settings)
         for backfills in (False, True):
             due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
             if due:

@@ -32,7 +32,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
-from lightrag_dagster.storage.database.looks import NEVER, Look, Looks
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, NEVER, Look, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
@@ -231,9 +231,10 @@ def _attempts(home: Home, *, backfill: bool) -> Mapping[str, Look]:
     return {}
 
 
-def note_looks(home: Home, states: Iterable[SourceState]) -> None:
-    """Note that a run found these sources published as they are now, those that are; raises StoreError."""
-    Looks(home.ledger).good([state.source for state in states if state.is_merged])
+def note_looks(home: Home, states: Iterable[SourceState], *, published: bool = False) -> None:
+    """Note that a run found sources published as they are now, those that are, and perhaps all; raises StoreError."""
+    found = [state.source for state in states if state.is_merged]
+    Looks(home.ledger).good([*found, KNOWLEDGE_BASE] if published else found)
 
 
 def source_state(

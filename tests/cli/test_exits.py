@@ -22,6 +22,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
+from tests.storage.test_locking import hold
 
 ROOT = Path(__file__).parents[2]
 

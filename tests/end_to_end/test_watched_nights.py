@@ -63,9 +63,8 @@ class Nights:
         settings = load_settings()
         lightrag, definitions = LightRAG(settings), build_definitions(settings)
         with open_instance(Home.of(settings)) as instance:
-            instance.add_dynamic_partitions(
-                NAMESPACE.partitions, sorted(one.name for one in _folders(settings.sources))
-            )
+            names = sorted(path.name for path in settings.sources.iterdir())
+            instance.add_dynamic_partitions(NAMESPACE.partitions, names)
             at = datetime.now(UTC) + timedelta(seconds=self._passed)
             context = dg.build_schedule_context(instance, scheduled_execution_time=at)
             asked = nightly(context, lightrag=lightrag)
@@ -114,10 +113,6 @@ class Nights:
         return re.sub(r"gen-[0-9a-f]{8}[0-9a-f]*", "gen-…", text).replace("|", "\\|")
 
 
-def _folders(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.is_dir()]
-
-
 @contextmanager
 def nights(server: Loopback, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Nights]:
     server.chat = offline_answer
@@ -154,9 +149,7 @@ def test_three_nights(
         with monkeypatch.context() as outage:
             outage.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{unused_port()}/v1")
             passing.night()
-            passing.morning(
-                "night 1", "two sources were edited, and the provider cannot be reached; a third was emptied"
-            )
+            passing.morning("night 1", "two sources were edited; the provider cannot be reached; a third was emptied")
         passing.write({"mails": mails})
         passing.later(1)
         passing.night()

@@ -11,4 +11,4 @@ def lasting(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3600)):
         if seconds >= 2 * length:
             return counted(int(seconds // length), unit, f"{unit}s")
-    return counted(int(seconds // 60), "minute", "minutes")
+    return counted(max(1, int(seconds // 60)), "minute", "minutes")
