@@ -14,7 +14,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, NEVER, Look, Looks
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import check_databases
 
@@ -55,7 +55,7 @@ class _Watch:
     """The states of the sources, the last attempts at them, and the time in seconds since 1970."""
 
     states: Pending
-    looks: Mapping[str, Look]
+    looks: Mapping[str, Attempts]
     now: float
 
     def withheld(self) -> Iterator[str]:
@@ -94,7 +94,7 @@ class _Watch:
                 yield f"no run has looked at {name} yet"
             elif self.now - good_at > max_age:
                 then = self._ago(good_at)
-                published = state is None or state.is_merged
+                published = state is None or state.up_to_date
                 yield (
                     f"the last good look of a run at {name} was {then}"
                     if published
@@ -106,7 +106,7 @@ class _Watch:
         names = [
             name
             for name, state in self.states.sources.items()
-            if state.look.error and not (state.withheld or state.waiting or state.is_merged)
+            if self.looks.get(name, NEVER).error and not (state.withheld or state.waiting or state.up_to_date)
         ]
         work = self.states.publish is not None or any(state.busy for state in self.states.sources.values())
         return [*names, KNOWLEDGE_BASE] if work and self.looks.get(KNOWLEDGE_BASE, NEVER).error else names

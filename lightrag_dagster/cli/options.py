@@ -29,11 +29,11 @@ def seconds_of(time: str) -> float:
     """Return the seconds of a time such as 90s, 10m, 26h or 7d.
 
     Raises:
-        typer.BadParameter: it is none.
+        typer.BadParameter: the text has another form.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", time)
     if found is None:
-        raise typer.BadParameter(f"{time!r} is no time; write a number and its unit: 90s, 10m, 26h or 7d")
+        raise typer.BadParameter(f"{time!r} cannot be a time; write a number and its unit: 90s, 10m, 26h or 7d")
     return float(found[1]) * _UNITS[found[2]]
 
 

@@ -32,7 +32,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
-from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, NEVER, Look, Looks
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
@@ -57,7 +57,7 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not. `look` has the last attempts.
+    are in the graph although it was accepted, `unread` why most of its files are not.
     """
 
     source: str
@@ -76,7 +76,6 @@ class SourceState:
     losses: Sequence[Loss] = ()
     warning: str | None = None
     unread: str | None = None
-    look: Look = NEVER
 
     @property
     def withheld(self) -> str | None:
@@ -89,7 +88,7 @@ class SourceState:
         return bool(self.ingest or self.accept or self.waiting)
 
     @property
-    def is_merged(self) -> bool:
+    def up_to_date(self) -> bool:
         """True if the newest snapshot has what is in the source now."""
         return self.merged and not self.withheld and not self.busy
 
@@ -215,32 +214,32 @@ def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[
         StoreError: a record is damaged.
     """
     sources, waiting = situation.sources, _waiting(situation.settings, situation.home)
-    looks, backfills = (_attempts(situation.home, backfill=one) for one in (False, True))
+    stopped = _stopped_backfills(situation.home)
 
     def look_at(name: str) -> SourceState:
-        attempts = looks.get(name, NEVER), backfills.get(name, NEVER)
-        return source_state(sources[name], situation, waiting.get(name, {}), *attempts)
+        return source_state(sources[name], situation, waiting.get(name, {}), stopped.get(name))
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
 
 
-def _attempts(home: Home, *, backfill: bool) -> Mapping[str, Look]:
+def _stopped_backfills(home: Home) -> dict[str, str | None]:
+    """Return source → the error that ended its last backfill."""
     with suppress(StoreError):  # of a damaged database, which ends `status` when all else is printed
-        return Looks(home.ledger).read(backfill=backfill)
+        return {source: last.error for source, last in Looks(home.ledger).read(backfill=True).items()}
     return {}
 
 
 def note_looks(home: Home, states: Iterable[SourceState], *, published: bool = False) -> None:
     """Note that a run found sources published as they are now, those that are, and perhaps all; raises StoreError."""
-    found = [state.source for state in states if state.is_merged]
+    found = [state.source for state in states if state.up_to_date]
     Looks(home.ledger).good([*found, KNOWLEDGE_BASE] if published else found)
 
 
 def source_state(
-    source: Source, situation: Situation, waiting: Mapping[bool, str], look: Look = NEVER, tried: Look = NEVER
+    source: Source, situation: Situation, waiting: Mapping[bool, str], stopped: str | None = None
 ) -> SourceState:
-    """Return the pending work of one source, of which a backfill was `tried`; raises StoreError if damaged."""
+    """Return the pending work of one source, a backfill of which an error may have `stopped`; raises StoreError."""
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
@@ -260,7 +259,7 @@ def source_state(
     backfill = None
     if tables.has_candidate(name):
         made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else tried.error or "it was interrupted"
+        backfill = made.reason if made.whole and made.reason else stopped or "it was interrupted"
     return SourceState(
         source=name,
         ingest=ingest,
@@ -278,7 +277,6 @@ def source_state(
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
-        look=look,
     )
 
 

@@ -240,4 +240,4 @@ def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
     for arguments in commands:
         assert command(capfd, monkeypatch, *arguments, "--wait-lock", "0s")[0] == 0
     code, _, errors = command(capfd, monkeypatch, "run", "--wait-lock", "soon")
-    assert (code, "'soon' is no time; write a number and its unit: 90s, 10m, 26h or 7d" in errors) == (2, True)
+    assert (code, "'soon' cannot be a time; write a number and its unit: 90s, 10m, 26h or 7d" in errors) == (2, True)

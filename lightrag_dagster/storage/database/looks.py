@@ -29,7 +29,7 @@ _LOOKS = Table(
 )
 
 
-class Look(NamedTuple):
+class Attempts(NamedTuple):
     """The attempts at a source: the last good one, and the last one that failed since, with the reason.
 
     Seconds since 1970; None if there is none.
@@ -40,7 +40,7 @@ class Look(NamedTuple):
     error: str | None = None
 
 
-NEVER = Look()
+NEVER = Attempts()
 
 
 class Looks:
@@ -50,7 +50,7 @@ class Looks:
         """Name the database; it is opened by each method."""
         self._address = address
 
-    def read(self, *, backfill: bool = False) -> dict[str, Look]:
+    def read(self, *, backfill: bool = False) -> dict[str, Attempts]:
         """Return source → attempts, of backfills or of all else; also where nothing may be written."""
         if isinstance(self._address, Path) and not self._address.exists():
             return {}
@@ -58,7 +58,7 @@ class Looks:
             if not inspect(connection).has_table(_LOOKS.name):
                 return {}
             found = connection.execute(select(_LOOKS).where(_LOOKS.c.backfill == backfill))
-            return {row.source: Look(row.good_at, row.failed_at, row.error) for row in found}
+            return {row.source: Attempts(row.good_at, row.failed_at, row.error) for row in found}
 
     def good(self, sources: Collection[str], *, backfill: bool = False) -> None:
         """Note that sources are what they should be now."""
