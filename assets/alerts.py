@@ -17,7 +17,7 @@ import dagster as dg
 from pydantic import BaseModel
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import cause_of
+from lightrag_dagster.errors import cause_of, for_people
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
 """The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
@@ -86,6 +86,7 @@ def failed(instance: dg.DagsterInstance, subject: Subject, run_id: str, error: s
     """Remember a failure, so that `tell` tells of it, with others of the same cause; nothing without a webhook."""
     if not os.environ.get(WEBHOOK_VARIABLE):
         return
+    error = for_people(error)
     cause, now = digest(cause_of(error)), datetime.now(UTC)
 
     def change(troubles: _Troubles) -> None:

@@ -186,7 +186,7 @@ def test_a_failed_run_is_recorded_and_posted(
     assert record["error"].startswith("raw_documents: ")
     assert "no such source: absent" in record["error"]
     (message,) = map(json.loads, received)
-    assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: raw_documents: ")
+    assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: no such source: absent")
     assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
 
 
