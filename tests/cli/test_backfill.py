@@ -65,6 +65,7 @@ def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], mon
         assert (code, expected in " ".join(output.split())) == (0, True), output
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_a_backfill_that_the_budget_stopped_says_so(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback

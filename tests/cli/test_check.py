@@ -9,8 +9,6 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
-from tests.loopback import Loopback, unused_port
-from tests.models.models import offline_answer
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
 
@@ -21,22 +19,27 @@ def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *a
     return code, output.splitlines()
 
 
-def test_an_outage_is_one_line_with_its_sources_until_a_run_succeeds(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, loopback: Loopback
+DOWN = "127.0.0.1:8790 cannot be reached (model {}); check OPENAI_BASE_URL"
+
+
+def test_an_outage_is_one_line_with_its_sources_while_they_wait(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    loopback.chat = offline_answer
-    for name, value in {"PROVIDER": "openai", "MODEL": "gpt-6-luna", "MAX_RETRIES": "0"}.items():
-        monkeypatch.setenv(f"LIGHTRAG_LLM__{name}", value)
+    """As a run notes it; tests/end_to_end/test_watched_nights.py has such a run."""
     write_source(load_settings(), "wiki", {"flood.md": FLOOD})
-    with monkeypatch.context() as outage:
-        outage.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{unused_port()}/v1")
-        for source in ("notes", "wiki"):
-            assert command(capfd, monkeypatch, "run", "--source", source)[0] == 2
-    code, (line, nothing) = check(capfd, monkeypatch)
-    assert line.startswith("notes, wiki wait, since the last run failed 1 minute ago: 127.0.0.1:")
-    assert (code, "cannot be reached" in line, nothing.startswith("nothing is published in ")) == (1, True, True)
-    assert command(capfd, monkeypatch, "run")[0] == 0
-    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+    write_source(load_settings(), "legal", {"office.md": OFFICE})
+    build(load_settings())
+    looks = Looks(Home.of(load_settings()).ledger)
+    for source in ("legal", "notes", "wiki"):
+        looks.failed(source, DOWN.format(source))
+    assert check(capfd, monkeypatch) == (0, []), "what is there is published"
+    for source in ("notes", "wiki"):
+        write_source(load_settings(), source, {"river.md": RIVER, "flood.md": FLOOD, "new.md": OFFICE})
+    line = f"notes, wiki wait, since the last run failed 1 minute ago: {DOWN}"
+    code, lines = check(capfd, monkeypatch)
+    assert (code, lines) == (1, [line.format("wiki")])
+    looks.good(["notes", "wiki"])
+    assert check(capfd, monkeypatch) == (0, [])
 
 
 def test_a_snapshot_that_waits_for_release_is_a_line(
