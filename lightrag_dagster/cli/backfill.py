@@ -57,20 +57,23 @@ def run_backfill(
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
     with told_as_json(settings, account, as_json, **about), display(told) as shown:
-        outcome = bring_up_to_date(
-            settings, sources or None, shown, backfill=True, knowledge_base=whole, account=account
-        )
-    situation = Situation.looking(settings)
-    for source in [one for one in sources if one not in absent]:
+        wanted = {"backfill": True, "knowledge_base": whole}
+        outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
+    _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
+    if as_json:
+        print_json(outcome_facts(outcome) | about)
+        return exit_code(outcome)
+    return print_outcome(console, outcome)
+
+
+def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:
+    """Note the chunks of sources whose outdated rows are those of another source."""
+    for source in sources:
         for other, chunks in outdated_elsewhere(situation, source).items():
             outcome.notes.setdefault(source, []).append(
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )
-    if as_json:
-        print_json(outcome_facts(outcome) | about)
-        return exit_code(outcome)
-    return print_outcome(console, outcome)
 
 
 def _not_started(settings: Settings, plan: Plan | None, as_json: bool) -> int:

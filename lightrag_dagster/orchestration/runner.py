@@ -121,10 +121,9 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    taken_over = take_over(home)
+    account, outcome = account or str(uuid4()), Outcome(tidied=take_over(home))
     refresh_upstream(settings)
-    damaged = _repair(home, verify=verify)
-    account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
+    outcome.damaged = _repair(home, verify=verify)
     refresh_views(home, verify=verify)
     situation = Situation.looking(settings, refreshed=True)  # by the look for damage
     sources, absent = situation.chosen(names) if names is not None else ([], [])
@@ -141,7 +140,7 @@ def bring_up_to_date(
         states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
     looked_at += [name for name in absent if name in states.sources]  # else it was removed
-    note_looks(home, (states.sources[name] for name in looked_at), published=states.publish is None)
+    note_looks(home, map(states.sources.__getitem__, looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 
