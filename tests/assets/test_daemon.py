@@ -17,6 +17,7 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.orchestration.daemon import silent_daemon
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
@@ -177,3 +178,5 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
             "record_failed_checks",
         }
         assert not Home(settings.home).failures.exists()
+        assert silent_daemon(settings, time.time()) is None
+        assert "has asked none of batches, publish_accepted" in str(silent_daemon(settings, time.time() + 3600))
