@@ -29,6 +29,7 @@ from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.looks import DAEMON, Looks
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 CHECK_SECONDS = 60
@@ -185,6 +186,7 @@ def publish_accepted(
     As the sensor of what was published, it also prunes the history of runs, once a day.
     """
     namespace = Namespace(lightrag.settings.namespace)
+    Looks(lightrag.home.ledger).good([DAEMON])
     end_orphans(context.instance, lightrag.home, namespace)
     _tell_of_repairs(context.instance, lightrag)
     try:

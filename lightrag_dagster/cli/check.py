@@ -14,7 +14,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, NEVER, Attempts, Looks
+from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import check_databases
 
@@ -43,7 +43,7 @@ def check_status(console: Console, max_age: float | None) -> int:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]
     if max_age is not None:
         lines += watch.old(max_age)
-    if problem := silent_daemon(settings, watch.now):
+    if problem := silent_daemon(settings, watch.looks.get(DAEMON, NEVER).good_at, watch.now):
         lines.append(problem)
     for line in lines:
         console.print(line)

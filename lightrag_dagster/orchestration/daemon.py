@@ -15,33 +15,36 @@ _SILENT_SECONDS = 900.0
 _log = logging.getLogger(__name__)
 
 
-def silent_daemon(settings: Settings, now: float) -> str | None:
+def silent_daemon(settings: Settings, seen: float | None, now: float) -> str | None:
     """Return a line if a daemon has asked our sensors before, none of which was stopped, and has fallen silent.
 
-    `now` is in seconds since 1970. Dagster is imported only where it has an instance.
+    The home noted when it was `seen` last. Only if that is long ago, its ticks are read from the Dagster instance,
+    since that takes longer than all else. Seconds since 1970.
     """
     home = Home.of(settings)
-    if not home.dagster.exists():
+    if seen is None or now - seen < _SILENT_SECONDS:
         return None
-    from lightrag_dagster.assets.namespace import Namespace
-    from lightrag_dagster.orchestration.instance import open_instance
-
-    ours = {Namespace(settings.namespace).named(sensor) for sensor in _SENSORS}
-    try:
-        with open_instance(home) as instance:
-            states = [one for one in instance.all_instigator_state() if one.name in ours and one.is_running]
-            ticks = [
-                tick.timestamp
-                for one in states
-                for tick in instance.get_ticks(one.instigator_origin_id, one.selector_id, limit=1)
-            ]
-    except StoreError as error:
-        _log.warning("whether the daemon lives is not known: %s", error)
-        return None
+    ticks = _last_ticks(settings, home) if home.dagster.exists() else [seen]
     silent = now - max(ticks, default=now)
     if silent < _SILENT_SECONDS:
         return None
     return (
-        f"Dagster's daemon has asked none of {', '.join(sorted(ours))} for {lasting(silent)}, which it does every few "
+        f"Dagster's daemon has asked none of {', '.join(_SENSORS)} for {lasting(silent)}, which it does every few "
         "minutes: start it, see whether it can load the code, or stop these sensors where none is meant to run"
     )
+
+
+def _last_ticks(settings: Settings, home: Home) -> list[float]:
+    """Return the last tick of each of our sensors that runs; none if that cannot be told."""
+    from lightrag_dagster.assets.namespace import Namespace
+    from lightrag_dagster.orchestration.instance import open_instance
+
+    ours = set(map(Namespace(settings.namespace).named, _SENSORS))
+    try:
+        with open_instance(home) as instance:
+            states = [one for one in instance.all_instigator_state() if one.name in ours and one.is_running]
+            found = (instance.get_ticks(one.instigator_origin_id, one.selector_id, limit=1) for one in states)
+            return [tick.timestamp for ticks in found for tick in ticks]
+    except StoreError as error:
+        _log.warning("whether the daemon lives is not known: %s", error)
+        return []

@@ -18,6 +18,9 @@ from lightrag_dagster.storage.database.engine import Database
 KNOWLEDGE_BASE = ""
 """The place of a source where all of them are merged and published."""
 
+DAEMON = "...daemon"
+"""The place of a source where Dagster's daemon asks our sensors; no source may have such a name."""
+
 _LOOKS = Table(
     "looks",
     MetaData(),
