@@ -1,21 +1,23 @@
-"""Messages to people about failures: one when something starts to fail, one a day while it does, one when it recovers.
+"""Messages to people about failures: one for each cause, one a day while it lasts, and one when it is over.
 
-The home remembers what fails, in `alerts.json` beside `failures.jsonl`.
+Dagster's instance remembers what fails, so that all knowledge bases and machines of it tell of an outage once.
 """
 
 import json
 import logging
 import os
 import threading
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from functools import partial
 from textwrap import shorten
 from typing import NamedTuple
 
-from filelock import FileLock
+import dagster as dg
+from pydantic import BaseModel
 
-from lightrag_dagster.storage.files import atomic
-from lightrag_dagster.storage.home import Home
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import cause_of, for_people
 
 WEBHOOK_VARIABLE = "LIGHTRAG_FAILURE_WEBHOOK"
 """The address may hold a key, so it is not a setting: it is read when it is used, and never logged."""
@@ -32,6 +34,15 @@ WEBHOOK_SECONDS = 5.0
 REPEATED = timedelta(days=1)
 """A failure that lasts is told again after this time."""
 
+SETTLED = timedelta(seconds=45)
+"""Time for which a new failure waits for others of the same cause: longer than until the sensor sees these."""
+
+GATHERED = timedelta(minutes=5)
+"""Time after which it is told although runs are under way that may fail too."""
+
+_STATE = "lightrag/alerts"
+_NAMED = 10
+
 _LONGEST = 600
 """Maximum length of what a message says of an error. Characters."""
 
@@ -39,42 +50,114 @@ _LONGEST = 600
 _TEXT_ALONE = "chat.googleapis.com"
 
 _log = logging.getLogger(__name__)
+_changing = threading.Lock()
 
 
 class Subject(NamedTuple):
-    """The part of a knowledge base that fails or recovers: a job, of one source if it has partitions."""
+    """The part of a knowledge base that fails or recovers: a job, of one source if it has partitions.
 
-    namespace: str
+    `place` is the namespace, or the home where there is none.
+    """
+
+    place: str
     job: str
     source: str | None
 
-    def __str__(self) -> str:
-        of_source = f" of source {self.source}" if self.source else ""
-        return f"{self.job}{of_source}"
+
+class _Trouble(BaseModel):
+    """A cause of failures: those that failed for it, and those that still do.
+
+    `since` is the first failure that was not told yet; `told` when people were told last. The `error` is kept until
+    that is done, since it may quote a document.
+    """
+
+    since: datetime
+    told: datetime | None = None
+    error: str | None = None
+    run_id: str | None = None
+    failed: set[Subject] = set()
+    failing: set[Subject] = set()
 
 
-def failed(home: Home, subject: Subject, run_id: str, error: str) -> None:
-    """Tell of a failure, unless that was done within a day; a message that is not delivered is sent next time."""
-    now, told = datetime.now(UTC), _told(home).get(str(subject))
-    if told is not None and now - told < REPEATED:
+_Troubles = dict[str, _Trouble]
+
+
+def failed(instance: dg.DagsterInstance, subject: Subject, run_id: str, error: str) -> None:
+    """Remember a failure, so that `tell` tells of it, with others of the same cause; nothing without a webhook."""
+    if not os.environ.get(WEBHOOK_VARIABLE):
         return
-    if post(home, subject, run_id, f"{'still fails' if told else 'failed'}: {error}") is None:
-        _remember(home, subject, now)
+    error = for_people(error)
+    cause, now = digest(cause_of(error)), datetime.now(UTC)
+
+    def change(troubles: _Troubles) -> None:
+        for other, trouble in troubles.items():
+            if other != cause and subject in trouble.failing:
+                trouble.failing.discard(subject)
+                trouble.failed.discard(subject)
+        one = troubles.setdefault(cause, _Trouble(since=now))
+        one.error, one.run_id = one.error or error, run_id if one.error is None else one.run_id
+        one.failed.add(subject)
+        one.failing.add(subject)
+
+    _changed(instance, change)
 
 
-def recovered(home: Home, subject: Subject, run_id: str) -> None:
-    """Tell of a success, if the last that was told is a failure."""
-    if str(subject) in _told(home) and post(home, subject, run_id, "works again") is None:
-        _remember(home, subject, None)
+def recovered(instance: dg.DagsterInstance, subject: Subject, run_id: str) -> None:
+    """Remember that something works again."""
+
+    def change(troubles: _Troubles) -> None:
+        for trouble in troubles.values():
+            if subject in trouble.failing:
+                trouble.failing.discard(subject)
+                trouble.run_id = run_id
+
+    if any(subject in one.failing for one in _troubles(instance).values()):
+        _changed(instance, change)
 
 
-def failing(home: Home, namespace: str) -> list[Subject]:
-    """Return what failed when people were told last."""
-    parts = (name.partition(" of source ") for name in _told(home))
-    return [Subject(namespace, job, source or None) for job, _, source in parts]
+def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
+    """Return what fails in one knowledge base."""
+    found = {subject for trouble in _troubles(instance).values() for subject in trouble.failing}
+    return sorted(subject for subject in found if subject.place == place)
 
 
-def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | None:
+def tell(instance: dg.DagsterInstance, *, idle: bool) -> None:
+    """Tell of each cause that is new, lasts for a day, or is over; what is not delivered is sent next time.
+
+    A new one is told when nothing else can fail for it, since the instance is `idle`, or has done so for GATHERED.
+    """
+    now = datetime.now(UTC)
+    for cause, one in _troubles(instance).items():
+        said = _due(one, now, idle=idle)
+        if said is not None and (not said or post(one.failing or one.failed, one.run_id, said) is None):
+            _changed(instance, partial(_note_told, cause=cause, at=now if one.failing else None))
+
+
+def forget(instance: dg.DagsterInstance) -> None:
+    """Forget what fails, which is told once more."""
+    _changed(instance, dict.clear)
+
+
+def _due(one: _Trouble, now: datetime, *, idle: bool) -> str | None:
+    """Return what is to be told of a cause now, "" if it is over before it was; None if that has time."""
+    if not one.failing:
+        return "" if one.told is None else f"work{'s' if len(one.failed) == 1 else ''} again"
+    waits = REPEATED if one.told else SETTLED if idle else GATHERED
+    if one.error is None or now - (one.told or one.since) < waits:
+        return None
+    verb = "failed" if one.told is None else f"still fail{'s' if len(one.failing) == 1 else ''}"
+    return f"{verb}: {one.error}"
+
+
+def _note_told(troubles: _Troubles, cause: str, at: datetime | None) -> None:
+    """Note when a cause was told, or forget it if it is over."""
+    if at is None:
+        troubles.pop(cause, None)
+    elif one := troubles.get(cause):
+        one.told, one.error = at, None
+
+
+def post(subjects: Iterable[Subject], run_id: str | None, what: str) -> str | None:
     """Post a message to the webhook, if there is one; return why it was not delivered, else None.
 
     `text` is for people, and all that Slack, Teams and Google Chat show; the other fields are for programs.
@@ -84,19 +167,34 @@ def post(home: Home, subject: Subject, run_id: str | None, what: str) -> str | N
         return f"{WEBHOOK_VARIABLE} is not set"
     ui, environment = os.environ.get(UI_VARIABLE, "").rstrip("/"), os.environ.get(ENVIRONMENT_VARIABLE)
     url = f"{ui}/runs/{run_id}" if ui and run_id else None
-    place = f"{subject.namespace or home.name}{f' ({environment})' if environment else ''}"
-    text = f"{place}: {subject} {shorten(what, _LONGEST, placeholder=' …')}{f' {url}' if url else ''}"
-    body = {"text": text}
+    places, named = sorted({one.place for one in subjects}), _in_words(subjects)
+    place = f"{', '.join(places)}{f' ({environment})' if environment else ''}"
+    text = f"{place}: {named} {shorten(what, _LONGEST, placeholder=' …')}{f' {url}' if url else ''}"
+    body: dict[str, object] = {"text": text}
     if _TEXT_ALONE not in address:
-        about = {"run_id": run_id, "url": url, "namespace": subject.namespace, "home": home.name}
-        body |= {name: value for name, value in (about | {"environment": environment}).items() if value}
+        sources = sorted({one.source for one in subjects if one.source})
+        about = {"run_id": run_id, "url": url, "places": places, "sources": sources, "environment": environment}
+        body |= {name: value for name, value in about.items() if value}
     problem = _sent(address, body)
     if problem:
-        _log.warning("the message about %s was not delivered: %s", subject, problem)
+        _log.warning("the message about %s was not delivered: %s", named, problem)
     return problem
 
 
-def _sent(address: str, body: dict[str, str]) -> str | None:
+def _in_words(subjects: Iterable[Subject]) -> str:
+    """Return words such as `ingest of sources mails, notes and publish`."""
+    jobs: dict[str, list[str]] = {}
+    for one in sorted(subjects, key=lambda one: (one.job, one.source or "")):
+        jobs.setdefault(one.job, []).extend([one.source] if one.source else [])
+    parts = []
+    for job, sources in jobs.items():
+        more = f" and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
+        of = f" of source{'s' if len(sources) > 1 else ''} {', '.join(sources[:_NAMED])}{more}" if sources else ""
+        parts.append(f"{job}{of}")
+    return " and ".join(parts)
+
+
+def _sent(address: str, body: dict[str, object]) -> str | None:
     """Post a body within WEBHOOK_SECONDS in all; return why it was not delivered, without the address, else None."""
     import httpx2
 
@@ -118,30 +216,20 @@ def _sent(address: str, body: dict[str, str]) -> str | None:
     return problems[0] if problems else f"the webhook did not answer within {WEBHOOK_SECONDS:g} s"
 
 
-def _remember(home: Home, subject: Subject, told: datetime | None) -> None:
-    """Keep the time when a failure was told, or that there is none."""
-    file = _file(home)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file.with_suffix(".lock")):
-        state = {name: time for name, time in _told(home).items() if name != str(subject)}
-        if told is not None:
-            state[str(subject)] = told
-        times = {name: time.isoformat(timespec="seconds") for name, time in state.items()}
-        atomic.write_text(file, json.dumps(times, ensure_ascii=False))
-
-
-def _told(home: Home) -> dict[str, datetime]:
-    """Return what fails and when that was told last; a damaged file costs a message too many, and no other."""
-    file = _file(home)
-    if not file.exists():
-        return {}
+def _troubles(instance: dg.DagsterInstance) -> _Troubles:
+    """Return cause → what fails for it; a damaged record costs a message too many, and no other."""
+    text = instance.daemon_cursor_storage.get_cursor_values({_STATE}).get(_STATE)
     try:
-        found = json.loads(file.read_bytes())
-        return {subject: datetime.fromisoformat(told).astimezone(UTC) for subject, told in found.items()}
-    except (ValueError, TypeError, AttributeError):
-        _log.warning("%s is damaged and is written again: what fails is told once more", file)
+        return {cause: _Trouble.model_validate(one) for cause, one in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError):
+        _log.warning("the record of what fails is damaged and is written again: what fails is told once more")
         return {}
 
 
-def _file(home: Home) -> Path:
-    return home.failures.with_name("alerts.json")
+def _changed(instance: dg.DagsterInstance, change: Callable[[_Troubles], None]) -> None:
+    """Change the record; one thread at a time, since a code location evaluates its sensors in several."""
+    with _changing:
+        troubles = _troubles(instance)
+        change(troubles)
+        kept = {cause: one.model_dump(mode="json") for cause, one in troubles.items() if one.failed}
+        instance.daemon_cursor_storage.set_cursor_values({_STATE: json.dumps(kept, ensure_ascii=False)})

@@ -12,6 +12,7 @@ from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.pipeline.extractions import Waiting
 from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 
@@ -38,11 +39,16 @@ def in_own_run(step: str) -> Compute:
 
 
 def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] | dg.AssetObservation:
-    """Do a step, and return what Dagster shows of its tables, or of the batches that the source waits for."""
-    recipes = ingestion.recipes
-    namespace = Namespace(recipes.settings.namespace)
-    with stopwatch() as watch:
+    """Do a step, and return what Dagster shows of its tables, or of the batches that the source waits for.
+
+    The home notes why it failed, or that the source is done.
+    """
+    recipes, tables = ingestion.recipes, ingestion.tables
+    namespace, looks = Namespace(recipes.settings.namespace), Looks(tables.home.ledger)
+    with stopwatch() as watch, looks.noting(ingestion.source, backfill=tables.candidate):
         reports = STEPS[step](ingestion)
+    if step == [*STEPS][-1]:
+        looks.good([ingestion.source], backfill=tables.candidate)
     if isinstance(reports, Waiting):
         batches = {"batches": sorted(reports.batches)}
         return dg.AssetObservation(namespace.key("extractions"), partition=ingestion.source, metadata=batches)

@@ -9,6 +9,7 @@ from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
@@ -32,9 +33,10 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Publish the newest generation, unless it breaks an invariant."""
-    home = lightrag.home
-    with stopwatch() as watch:
+    home, looks = lightrag.home, Looks(lightrag.home.ledger)
+    with stopwatch() as watch, looks.noting(KNOWLEDGE_BASE):
         manifest = publish_newest(home)
+        looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
     if collected is not None:
         context.log.info(str(collected))

@@ -18,6 +18,7 @@ from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 
@@ -50,7 +51,8 @@ def merged(
 ) -> Iterator[dg.MaterializeResult]:
     """Merge the accepted version of every configured source into a new generation."""
     account = account_of(context, lightrag.settings)
-    with stopwatch() as watch, logged(context, lightrag):
+    looks = Looks(lightrag.home.ledger)
+    with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
         accept_pending(lightrag.settings)
         report = merge_sources(
             lightrag.recipes,

@@ -13,7 +13,7 @@ from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.pipeline.pending import look_at_sources
+from lightrag_dagster.pipeline.pending import look_at_sources, note_looks
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
@@ -110,6 +110,7 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
     """
     situation = Situation.looking(settings)
     states = look_at_sources(situation, seconds)
+    note_looks(situation.home, states.values())
     changed = [
         name
         for name, state in states.items()

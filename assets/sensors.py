@@ -29,13 +29,14 @@ from lightrag_dagster.pipeline.pending import to_accept
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.looks import DAEMON, Looks
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
 
 CHECK_SECONDS = 60
 """Often enough for new folders and for publication: a merge takes longer than this."""
 
 FAILURE_CHECK_SECONDS = 30
-"""A failure is worth a message within the minute."""
+"""A failure is worth a message within two minutes, by the next tick of `publish_accepted`."""
 
 CONDITION_CHECK_SECONDS = 30
 """As often as Dagster evaluates conditions by default."""
@@ -93,7 +94,7 @@ _SENSORS = {
     "record_failures": (
         FAILURE_CHECK_SECONDS,
         "Appends each failed run to failures.jsonl in the home, and tells of it by a message to the address in "
-        f"{WEBHOOK_VARIABLE}, if there is one: when something starts to fail, and daily while it does.",
+        f"{WEBHOOK_VARIABLE}, if there is one: for each cause, when something starts to fail, and daily while it does.",
     ),
     "record_failed_checks": (
         FAILURE_CHECK_SECONDS,
@@ -186,6 +187,7 @@ def publish_accepted(
     As the sensor of what was published, it also prunes the history of runs, once a day.
     """
     namespace = Namespace(lightrag.settings.namespace)
+    Looks(lightrag.home.ledger).good([DAEMON])
     end_orphans(context.instance, lightrag.home, namespace)
     _tell_of_repairs(context.instance, lightrag)
     try:
@@ -193,7 +195,9 @@ def publish_accepted(
             context.log.info(f"{pruned} old runs were deleted from the history")
     except Exception as error:  # of Dagster's storage too; publication is more important than old runs
         context.log.warning(f"old runs were not deleted from the history: {one_line(error)}; the next tick tries again")
-    if building_under_way(context.instance, namespace):
+    waiting = building_under_way(context.instance, namespace)
+    alerts.tell(context.instance, idle=not waiting)
+    if waiting:
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
@@ -235,7 +239,7 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     for check in failed:
         _record(lightrag, context, _told(check))
     if not failed:
-        alerts.recovered(lightrag.home, _subject(lightrag, context), context.dagster_run.run_id)
+        alerts.recovered(context.instance, _subject(lightrag, context), context.dagster_run.run_id)
 
 
 def _told(check: dg.AssetCheckEvaluation) -> str:
@@ -251,18 +255,22 @@ def _is_ours(context: dg.RunStatusSensorContext, lightrag: LightRAG) -> bool:
 
 def _subject(lightrag: LightRAG, context: dg.RunStatusSensorContext) -> alerts.Subject:
     namespace = Namespace(lightrag.settings.namespace)
-    return alerts.Subject(namespace.prefix, namespace.without(context.dagster_run.job_name), context.partition_key)
+    return alerts.Subject(_place(lightrag), namespace.without(context.dagster_run.job_name), context.partition_key)
+
+
+def _place(lightrag: LightRAG) -> str:
+    return lightrag.settings.namespace or lightrag.home.name
 
 
 def _tell_of_repairs(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
     """Tell that what failed works again by a command, whose runs Dagster shows no sensor of run statuses."""
     namespace = Namespace(lightrag.settings.namespace)
-    for subject in alerts.failing(lightrag.home, namespace.prefix):
+    for subject in alerts.failing(instance, _place(lightrag)):
         run = _last_success(instance, namespace, subject)
         if run is None or run.remote_job_origin is not None or not is_of(instance, namespace, run):
             continue
         if all(subject.source not in (None, check.partition) for check in _failed_checks(instance, run)):
-            alerts.recovered(lightrag.home, subject, run.run_id)
+            alerts.recovered(instance, subject, run.run_id)
 
 
 def _last_success(instance: dg.DagsterInstance, namespace: Namespace, subject: alerts.Subject) -> dg.DagsterRun | None:
@@ -300,4 +308,4 @@ def _record(lightrag: LightRAG, context: dg.RunStatusSensorContext, error: str) 
     home.failures.parent.mkdir(parents=True, exist_ok=True)
     with home.failures.open("a", encoding="utf-8") as lines:
         lines.write(json.dumps(record, ensure_ascii=False) + "\n")
-    alerts.failed(home, _subject(lightrag, context), run.run_id, str(record["error"]))
+    alerts.failed(context.instance, _subject(lightrag, context), run.run_id, str(record["error"]))

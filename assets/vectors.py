@@ -13,6 +13,7 @@ from lightrag_dagster.models.providers import open_embedder
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import vector_schema
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 
 
 def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Declared:
@@ -28,7 +29,8 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
     )
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)
-        with stopwatch() as watch, logged(context, lightrag):
+        looks = Looks(lightrag.home.ledger)
+        with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
             report = embed(lightrag.recipes, table, partial(open_embedder, home=lightrag.home, account=account))
         entry, usage = report.table, report.usage
         return dg.MaterializeResult(

@@ -26,6 +26,9 @@ import re
 # The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
 _BODY = re.compile(r"<(\?xml|!doctype|error|html)\b.*?(</(error|html)>|\Z)", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
+_RAISED_IN = re.compile(r"\A(?:\w+: )?[\w.]+Error: ")
+_CHECK = re.compile(r"\Acheck \w+ of [\w/]+: ")
+_DETAILS = re.compile(r"; |: | \(")
 _SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
 
 
@@ -35,6 +38,19 @@ def one_line(error: Exception) -> str:
     XML and HTML that a server sent are cut to their code, message and title, or else to their text.
     """
     return " ".join(_BODY.sub(_said, str(error)).split())
+
+
+def cause_of(text: str) -> str:
+    """Return the part of an error's text that is the same for all that has the same cause: `HOST cannot be reached`.
+
+    A check that failed may be in front.
+    """
+    return _DETAILS.split(_CHECK.sub("", text), maxsplit=1)[0]
+
+
+def for_people(text: str) -> str:
+    """Return an error's text without the step and the class that are in front of it in Dagster's records."""
+    return _RAISED_IN.sub("", text)
 
 
 def _said(body: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from lightrag_dagster.errors import one_line
+from lightrag_dagster.errors import cause_of, for_people, one_line
 
 S3 = (
     "404 Not Found: "
@@ -24,3 +24,26 @@ S3 = (
 )  # fmt: skip
 def test_the_message_of_a_library_is_one_line(message: str, expected: str) -> None:
     assert one_line(Exception(message)) == expected
+
+
+_DOWN = "llm.example:443 cannot be reached (model gpt-6-luna); check OPENAI_BASE_URL"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said", "cause"),
+    [
+        (_DOWN, _DOWN, "llm.example:443 cannot be reached"),
+        (
+            f"extractions: lightrag_dagster.errors.ProviderAccessError: {_DOWN}",
+            _DOWN,
+            "llm.example:443 cannot be reached",
+        ),
+        ("the budget of $5 a day is used up: $4 was spent", ..., "the budget of $5 a day is used up"),
+        ("check accepted of a/mentions: 6 of 16 failed (37.5%)", ..., "6 of 16 failed"),
+        ("KeyError: 'x'", "'x'", "'x'"),
+        ("notes: no reason", ..., "notes"),
+    ],
+)
+def test_an_error_is_told_without_its_class_and_grouped_by_its_cause(recorded: str, said: object, cause: str) -> None:
+    assert for_people(recorded) == (recorded if said is ... else said)
+    assert cause_of(for_people(recorded)) == cause

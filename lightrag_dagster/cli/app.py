@@ -13,10 +13,12 @@ from lightrag_dagster.cli.options import (
     AcceptDeletes,
     AsJson,
     EscapeFormulas,
+    MaxAge,
     MaxCost,
     RowsForm,
     Snapshot,
     Sources,
+    WaitLock,
     with_filters,
 )
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, snapshots_app
@@ -99,12 +101,14 @@ def run(
     max_cost: MaxCost = None,
     wait: Annotated[bool, typer.Option(help="Wait until batches are done, and continue with their responses.")] = False,
     verify: Annotated[bool, typer.Option(help="Read every file of the snapshot and rebuild damaged ones.")] = False,
+    as_json: AsJson = False,
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Bring the knowledge base up to date and publish it; exit code 1 if a source is withheld."""
     from lightrag_dagster.cli.run import run_pipeline
 
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
-    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify}
+    options = {"retry_failed": retry_failed, "wait": wait, "verify": verify, "as_json": as_json}
     raise typer.Exit(run_pipeline(console(), source or [], overrides, **options))
 
 
@@ -129,11 +133,13 @@ def backfill(
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
     accept_deletes: AcceptDeletes = False,
     max_cost: MaxCost = None,
+    as_json: AsJson = False,
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Rebuild rows made with older prompts, models or settings; without options, show the cost."""
     from lightrag_dagster.cli.backfill import run_backfill
 
-    wanted = {"everything": everything, "knowledge_base": knowledge_base}
+    wanted = {"everything": everything, "knowledge_base": knowledge_base, "as_json": as_json}
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
     raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
@@ -308,15 +314,21 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="For monitoring: exit code 1 if a source is withheld or most of it skipped, 2 if it cannot tell.",
+            help="For monitoring: a line for each thing that a person should look at, and exit code 1 if there is one, "
+            "2 if it cannot tell.",
         ),
     ] = False,
+    max_age: MaxAge = None,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
-    from lightrag_dagster.cli.status import check_status, show_status
-
     if check:
-        raise typer.Exit(check_status(console()))
+        from lightrag_dagster.cli.check import check_status
+
+        raise typer.Exit(check_status(console(), max_age))
+    if max_age is not None:
+        raise typer.BadParameter("is for --check", param_hint="--max-age")
+    from lightrag_dagster.cli.status import show_status
+
     show_status(console(), as_json=as_json)
 
 

@@ -1,19 +1,22 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
 from collections.abc import Mapping, Sequence
+from uuid import uuid4
 
 from rich.console import Console
 
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.progress import display
-from lightrag_dagster.cli.run import print_outcome
-from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
+from lightrag_dagster.cli.terminal import console as terminal
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.extractions import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.plan.plan import Plan, make_plan
+from lightrag_dagster.settings import Settings, load_settings
 
 
 def run_backfill(
@@ -23,6 +26,7 @@ def run_backfill(
     *,
     everything: bool,
     knowledge_base: bool,
+    as_json: bool,
 ) -> int:
     """Print the cost, then rebuild the outdated rows of the named sources, the knowledge base or all; publish.
 
@@ -31,6 +35,7 @@ def run_backfill(
     withheld.
     """
     settings = load_settings().changed(**overrides)
+    told = terminal(stderr=True) if as_json else console
     refresh_upstream(settings)
     situation = Situation.looking(settings)
     chosen, absent = situation.chosen(names) if names else ([], [])
@@ -38,23 +43,42 @@ def run_backfill(
     states = pending(situation)
     sources = list(names) or [name for name, state in states.sources.items() if state.outdated or state.backfill]
     if not names and not sources and not states.outdated:
-        console.print("Everything was made with the current prompts, models and settings.")
-        return 0
+        told.print("Everything was made with the current prompts, models and settings.")
+        return _not_started(settings, None, as_json)
     if knowledge_base and not everything and not names:
         sources = []
     whole = (bool(states.outdated) and not names) or knowledge_base
-    print_plan(console, make_plan(settings, sources or None, backfill=True, knowledge_base=whole))
+    with display(terminal(stderr=True)) as shown:
+        plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
+    print_plan(told, plan)
     if not (names or everything or knowledge_base):
         outdated = ", ".join(sources + states.outdated)
-        console.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
-        return 0
-    with display(console) as shown:
-        outcome = bring_up_to_date(settings, sources or None, shown, backfill=True, knowledge_base=whole)
-    situation = Situation.looking(settings)
-    for source in [one for one in sources if one not in absent]:
+        told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
+        return _not_started(settings, plan, as_json)
+    account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
+    with told_as_json(settings, account, as_json, **about), display(told) as shown:
+        wanted = {"backfill": True, "knowledge_base": whole}
+        outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
+    _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
+    if as_json:
+        print_json(outcome_facts(outcome) | about)
+        return exit_code(outcome)
+    return print_outcome(console, outcome)
+
+
+def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:
+    """Note the chunks of sources whose outdated rows are those of another source."""
+    for source in sources:
         for other, chunks in outdated_elsewhere(situation, source).items():
             outcome.notes.setdefault(source, []).append(
                 f"{chunks:,} chunks of {source} are also in {other}, whose outdated rows are merged for them; "
                 f"`lightrag-dagster backfill --source {other}` makes these again."
             )
-    return print_outcome(console, outcome)
+
+
+def _not_started(settings: Settings, plan: Plan | None, as_json: bool) -> int:
+    """Print the facts of a backfill that only showed its price, if JSON is wanted; return the exit code 0."""
+    if as_json:
+        outcome = Outcome(manifest=Situation.looking(settings).published)
+        print_json(outcome_facts(outcome) | {"started": False, "plan": plan.to_dict() if plan else None})
+    return 0

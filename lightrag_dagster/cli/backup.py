@@ -7,7 +7,6 @@ from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
 
@@ -15,7 +14,7 @@ def run_backup(console: Console, target: str) -> None:
     """Copy the home to a folder or bucket, and print the numbers of files and rows."""
     home = Home.of(load_settings())
     with one_step(console, home.name, "backup of"):
-        copied = back_up(home, target, COMMAND_SECONDS)
+        copied = back_up(home, target)
     _print(console, copied, f"{home.name} is backed up in {target}")
 
 
@@ -27,7 +26,7 @@ def run_restore(console: Console, source: str) -> int:
     """
     home = Home.of(load_settings())
     with one_step(console, home.name, "restore of"):
-        copied = restore(source, home, COMMAND_SECONDS)
+        copied = restore(source, home)
     _print(console, copied, f"{home.name} is restored from {source}")
     damaged = find_published_damage(home, verify=home.bucket is None)
     for damage in damaged:

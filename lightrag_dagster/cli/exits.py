@@ -18,10 +18,13 @@ import typer
 from typer.core import TyperGroup
 
 from lightrag_dagster.cli.terminal import console
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError
 
-PERSON, UNEXPECTED = 2, 1
-"""Exit codes of an error that a person can correct, and of any other. A signal is 128 and its number."""
+PERSON, UNEXPECTED, BUSY = 2, 1, os.EX_TEMPFAIL
+"""Exit codes of an error that a person can correct, of any other, and where another process builds in the home: 75.
+
+A signal is 128 and its number.
+"""
 GRACE_SECONDS = 5.0
 """After a signal a command has this long to end by itself."""
 _SEEN_SECONDS = 1.0
@@ -161,7 +164,7 @@ def _stopped(number: signal.Signals) -> str:
 def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
     """Return the line and the exit code of an error; print or store the traceback of an unexpected one."""
     if isinstance(error, LightRAGError):
-        return f"error: {error}", PERSON
+        return f"error: {error}", BUSY if isinstance(error, BuilderLockedError) else PERSON
     if isinstance(error, OSError) and error.errno in _FULL:
         place = f"{error.filename} is" if error.filename else "standard output or a disk is"
         return f"error: {place} full: {error.strerror}; make room, then run it again", PERSON

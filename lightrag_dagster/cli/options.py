@@ -1,11 +1,14 @@
 """Options that several commands share, and those by which a command asks a part of the documents."""
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, Literal
 
 import typer
+
+from lightrag_dagster.storage.locks.base import waiting_for_locks
 
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
@@ -21,6 +24,45 @@ AcceptDeletes = Annotated[
     typer.Option(help="Let sources, or those of --source, lose any number of documents or their text, or be gone."),
 ]
 MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop before spending more than this. US dollars.")]
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(time: str) -> float:
+    """Return the seconds of a time such as 90s, 10m, 26h or 7d.
+
+    Raises:
+        typer.BadParameter: the text has another form.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", time)
+    if found is None:
+        raise typer.BadParameter(f"{time!r} cannot be a time; write a number and its unit: 90s, 10m, 26h or 7d")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _wait_for_locks(context: typer.Context, seconds: float | None) -> None:
+    if seconds is not None:
+        context.with_resource(waiting_for_locks(seconds))
+
+
+WaitLock = Annotated[
+    float | None,
+    typer.Option(
+        "--wait-lock",
+        parser=seconds_of,
+        metavar="TIME",
+        callback=_wait_for_locks,
+        help="Wait so long for another process that builds, such as 10m, before exit code 75; 5 s unless given.",
+    ),
+]
+MaxAge = Annotated[
+    float | None,
+    typer.Option(
+        "--max-age",
+        parser=seconds_of,
+        metavar="TIME",
+        help="With --check: the longest time since a source was what it should be, such as 26h.",
+    ),
+]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
 
 _Texts = list[str] | None

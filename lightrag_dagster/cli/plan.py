@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_warnings
+from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.curation.desk import price_of_names
 from lightrag_dagster.orchestration.upstream import refresh_upstream
@@ -32,7 +34,8 @@ def _show(
 ) -> None:
     """Print the plan of a home of today's layout, and what is `lost` when the run takes it over."""
     knowledge_base = backfill and not names
-    plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base)
+    with display(terminal(stderr=True)) as shown:
+        plan = make_plan(settings, names, backfill=backfill, knowledge_base=knowledge_base, display=shown)
     plan.warnings[:0] = [f"the run takes over this home: {one}" for one in lost]
     if as_json:
         print_json(plan.to_dict())

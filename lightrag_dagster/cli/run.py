@@ -1,7 +1,9 @@
 """`run`: ingestion, merge and publication of all that changed."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from itertools import chain
 from uuid import uuid4
 
@@ -9,9 +11,13 @@ from rich.console import Console
 
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.terminal import console as terminal
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.progress import Display
+from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 
 
@@ -23,6 +29,7 @@ def run_pipeline(
     retry_failed: bool,
     wait: bool,
     verify: bool,
+    as_json: bool,
 ) -> int:
     """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
 
@@ -31,12 +38,59 @@ def run_pipeline(
     """
     settings = load_settings().changed(**overrides)
     settings = settings.retrying_failed() if retry_failed else settings
-    with display(console) as shown:
-        account = str(uuid4())
+    account = str(uuid4())
+    with told_as_json(settings, account, as_json), display(terminal(stderr=True) if as_json else console) as shown:
         outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
             outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, account=account), due)
+    if as_json:
+        print_json(outcome_facts(outcome))
+        return exit_code(outcome)
     return print_outcome(console, outcome)
+
+
+@contextmanager
+def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[None]:
+    """Print an error that ends the block as the outcome of a run too, with what it had spent, if JSON is wanted."""
+    try:
+        yield
+    except LightRAGError as error:
+        if as_json:
+            spent = Outcome(cost_usd=_spent(settings, account))
+            print_json(outcome_facts(spent, str(error)) | more)
+        raise
+
+
+def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, object]:
+    """Return the facts of `print_outcome`, for programs; docs/operations.md describes them."""
+    return {
+        "snapshot_id": outcome.manifest.snapshot_id if outcome.manifest else None,
+        "built": outcome.published.snapshot_id if outcome.published else None,
+        "waits_for_release": outcome.unreleased,
+        "ingested": outcome.ingested,
+        "withheld": outcome.rejected | outcome.failed,
+        "waiting": outcome.waiting,
+        "unpublished": sorted({*outcome.unpublished, *outcome.failed}),
+        "outdated": outcome.outdated,
+        "outdated_parts": outcome.outdated_parts,
+        "cost_usd": outcome.cost_usd,
+        "losses": [asdict(loss) for loss in outcome.losses],
+        "warnings": outcome.warnings,
+        "notes": [*chain.from_iterable(outcome.notes.values()), *outcome.tidied],
+        "damaged": outcome.damaged,
+        "error": error,
+    }
+
+
+def exit_code(outcome: Outcome) -> int:
+    """Return 0, or 1 when a source is withheld."""
+    return 1 if outcome.failed or outcome.rejected else 0
+
+
+def _spent(settings: Settings, account: str) -> float:
+    with suppress(LightRAGError):  # which is the error, or hides it
+        return Ledger(Home.of(settings).ledger).spent(account)
+    return 0.0
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
@@ -78,7 +132,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
     unpublished = {*outcome.unpublished, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
-    return 1 if outcome.failed or outcome.rejected else 0
+    return exit_code(outcome)
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

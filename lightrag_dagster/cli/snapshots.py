@@ -7,32 +7,40 @@ from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.snapshots import snapshots
 
 
-def list_snapshots(console: Console) -> None:
-    """Print every snapshot, the newest last; raises StoreError."""
+def list_snapshots(console: Console, *, as_json: bool) -> None:
+    """Print every snapshot, the newest last, or all as JSON; raises StoreError."""
     home = Home.existing(load_settings())
     refresh(home)
     published, held = snapshots.published_snapshot(home), snapshots.held_snapshot(home)
     names: dict[str, list[str]] = {}
     for name, snapshot_id in snapshots.pinned_snapshots(home).items():
         names.setdefault(snapshot_id, []).append(name)
-    rows, listed = [], snapshots.list_snapshots(home)
+    rows, facts, listed = [], [], snapshots.list_snapshots(home)
     for one in listed:
-        marks = [one.published_at[:16].replace("T", " "), *names.get(one.snapshot_id, [])]
-        if published and one.snapshot_id == published.snapshot_id:
-            marks.insert(1, "held" if held else "published")
+        is_published, state = published is not None and one.snapshot_id == published.snapshot_id, None
+        if is_published:
+            state = "held" if held else "published"
         elif held and one == listed[-1]:
-            marks.insert(1, WAITS_FOR_RELEASE)
+            state = WAITS_FOR_RELEASE
+        named = names.get(one.snapshot_id, [])
+        marks = [one.published_at[:16].replace("T", " "), *([state] if state else []), *named]
         counts = (f"{one.rows[name]:,}" for name in ("raw_documents", "entities", "relations"))
         rows.append(("\n  ".join([one.snapshot_id, *marks]), *counts))
+        about = {"snapshot_id": one.snapshot_id, "sequence": one.sequence, "published_at": one.published_at}
+        facts.append(about | {"state": state, "names": named, "rows": one.rows})
+    if as_json:
+        print_json({"snapshots": facts})
+        return
     print_table(console, ("snapshot", "documents", "entities", "relations"), rows)
 
 
@@ -90,5 +98,5 @@ def collect(console: Console, *, dry_run: bool) -> None:
 @contextmanager
 def _locked() -> Iterator[tuple[Home, Lock]]:
     home = Home.existing(load_settings())
-    with building(home, COMMAND_SECONDS) as lock:
+    with building(home) as lock:
         yield home, lock

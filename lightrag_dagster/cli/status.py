@@ -31,42 +31,21 @@ from lightrag_dagster.storage.snapshots.repair import check_databases, find_publ
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
 
 
-def check_status(console: Console) -> int:
-    """Print a line for each source that is withheld or mostly skipped, and what else is wrong; return 1, else 0.
-
-    Work that was not tried yet is left out: the next run does it.
-
-    Raises:
-        SourceError: the sources cannot be listed.
-        StoreError: the home is damaged.
-    """
-    settings = load_settings()
-    refresh_upstream(settings)
-    check_databases(Home.of(settings))
-    states = pending(Situation.looking(settings))
-    lines = [f"{name} is withheld: {one.withheld}" for name, one in states.sources.items() if one.withheld]
-    lines += [one.unread for one in states.sources.values() if one.unread]
-    lines += _damage(Home.of(settings))
-    if states.manifest is None:
-        lines += [f"nothing is published in {Home.of(settings).name}", *_taken_over(Home.of(settings))]
-    for line in lines:
-        console.print(line)
-    return 1 if lines else 0
-
-
 def show_status(console: Console, *, as_json: bool) -> None:
     """Print the published snapshot and a row for each configured source, or all of it as JSON.
 
     Raises:
-        SourceError: the sources cannot be listed; the published part was printed, as JSON with the `error`.
+        SourceError: the sources cannot be listed, where any are named; the published part was printed, as JSON with
+            the `error`.
         StoreError: the home is damaged; if only a database is, all else was printed.
     """
     settings = load_settings()
     refresh_upstream(settings)
     home = Home.of(settings)
     situation = Situation.looking(settings)
+    asks_only = only_asks(settings)
     try:
-        states = pending(situation)
+        states = published_part(situation) if asks_only else pending(situation)
     except SourceError as error:
         refresh_views(home)
         if as_json:
@@ -77,9 +56,17 @@ def show_status(console: Console, *, as_json: bool) -> None:
     refresh_views(home)
     if as_json:
         print_json(_facts(home, states, settings))
+    elif asks_only:
+        _print_published(console, home, states)
+        console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
         _print_all(console, home, states, settings)
     check_databases(home)
+
+
+def only_asks(settings: Settings) -> bool:
+    """Say whether no sources are named, nor in the folder that has them by default: a machine that only asks."""
+    return "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
 
 
 def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:
@@ -98,7 +85,7 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
         if named.rows and named.rows.watermark:
             console.print(watermark_line(name, named.rows.watermark))
     _print_problems(console, states)
-    for line in _damage(home):
+    for line in damage_of(home):
         console.print(line)
     warnings = [*states.warnings, *access_warnings(settings)]
     print_losses(console, states.losses, warnings, states.unreleased, states.unpublished)
@@ -109,7 +96,7 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     manifest = states.manifest
     if manifest is None:
         console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
-        for line in _taken_over(home):
+        for line in taken_over(home):
             console.print(line)
     else:
         rows = manifest.rows
@@ -127,13 +114,13 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     _print_batches(console, home)
 
 
-def _taken_over(home: Home) -> list[str]:
+def taken_over(home: Home) -> list[str]:
     """Return lines about a run that took over a home of another layout, and was killed before it published."""
     said = "a run took over this home of another version of this package and did not end; the next one goes on"
     return [f"{said}; {line}" for line in home_format.removed(home)]
 
 
-def _damage(home: Home) -> list[str]:
+def damage_of(home: Home) -> list[str]:
     """Return a line for each file of the published snapshot that is missing or has another size."""
     return [f"{damage}; `lightrag-dagster run` builds it again" for damage in find_published_damage(home)]
 
@@ -201,11 +188,11 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
             }
             for name, one in states.sources.items()
         },
-        "damaged": _damage(home),
+        "damaged": damage_of(home),
         "disk": _disk(home, settings.retention),
         "report": report_place(home, manifest),
         "losses": [asdict(loss) for loss in states.losses],
-        "warnings": [*states.warnings, *access_warnings(settings), *_taken_over(home)],
+        "warnings": [*states.warnings, *access_warnings(settings), *taken_over(home)],
         "error": None,
     }
 

@@ -12,12 +12,12 @@ snapshots_app = typer.Typer(help="List snapshots, and give them names.", no_args
 
 
 @snapshots_app.callback(invoke_without_command=True)
-def snapshots(context: typer.Context) -> None:
+def snapshots(context: typer.Context, as_json: AsJson = False) -> None:
     """List snapshots; the commands below name them, and `changes` compares two."""
     if context.invoked_subcommand is None:
         from lightrag_dagster.cli.snapshots import list_snapshots
 
-        list_snapshots(console())
+        list_snapshots(console(), as_json=as_json)
 
 
 @snapshots_app.command("pin")

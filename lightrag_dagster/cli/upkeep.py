@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from lightrag_dagster.cli.options import WaitLock
 from lightrag_dagster.cli.terminal import console
 
 
@@ -25,6 +26,7 @@ def gc(
     dry_run: Annotated[
         bool, typer.Option(help="Only print the snapshots that stay, and the numbers to remove.")
     ] = False,
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Remove files that no kept snapshot uses."""
     from lightrag_dagster.cli.snapshots import collect
@@ -34,6 +36,7 @@ def gc(
 
 def backup(
     target: Annotated[str, typer.Argument(help="An empty folder, or a URI such as s3://bucket/prefix.")],
+    _wait_lock: WaitLock = None,
 ) -> None:
     """Copy the home, including its database, to another place."""
     from lightrag_dagster.cli.backup import run_backup

@@ -26,7 +26,6 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept
 
 _CHECKED_TOGETHER = 32
@@ -141,7 +140,7 @@ class Ingestion:
     def _try(self, context: dg.OpExecutionContext, source: Source) -> None:
         """Ingest a source under its lock; its error is noted, unless it is one that ends the command."""
         try:
-            with ingesting(self._lightrag.home, source.name, COMMAND_SECONDS):
+            with ingesting(self._lightrag.home, source.name):
                 self._make(context, source)
         except ProviderAccessError:
             raise

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import dagster as dg
 
+from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.history import forget_runs, prune_daily, prune_runs
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
@@ -84,6 +85,7 @@ class Jobs:
     def forget_history(self) -> int:
         """Delete the events and logs of all runs, except of a report that is made now; return the number of runs."""
         wipe_assets(self._instance, self._namespace)
+        alerts.forget(self._instance)
         self.execute("report")
         return forget_runs(self._instance, self._namespace, self._tags[ACCOUNT_TAG])
 

@@ -18,16 +18,17 @@ from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.losses import Loss
 from lightrag_dagster.pipeline.merge import next_publication
-from lightrag_dagster.pipeline.pending import Pending, accept_pending, pending, why_ingest
+from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
@@ -120,10 +121,9 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    taken_over = take_over(home, COMMAND_SECONDS)
+    account, outcome = account or str(uuid4()), Outcome(tidied=take_over(home))
     refresh_upstream(settings)
-    damaged = _repair(home, verify=verify)
-    account, outcome = account or str(uuid4()), Outcome(tidied=taken_over, damaged=damaged)
+    outcome.damaged = _repair(home, verify=verify)
     refresh_views(home, verify=verify)
     situation = Situation.looking(settings, refreshed=True)  # by the look for damage
     sources, absent = situation.chosen(names) if names is not None else ([], [])
@@ -133,13 +133,14 @@ def bring_up_to_date(
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
-        with building(home, COMMAND_SECONDS) as lock, open_jobs(settings, display, tag, account) as jobs:
+        with building(home) as lock, open_jobs(settings, display, tag, account) as jobs:
             _PendingWork(situation.recipes, lock, jobs, outcome).everything(
                 sources, states, backfill=backfill, knowledge_base=knowledge_base
             )
         states = pending(Situation.looking(settings))
     looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
     looked_at += [name for name in absent if name in states.sources]  # else it was removed
+    note_looks(home, map(states.sources.__getitem__, looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)
 
@@ -154,7 +155,7 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
     """Remove damaged parts of the published snapshot, so that this run rebuilds them; return their descriptions."""
     if not find_published_damage(home, verify=verify):
         return []
-    with building(home, COMMAND_SECONDS) as lock:
+    with building(home) as lock:
         return [str(one) for one in repair_published(home, verify=verify, lock=lock)]
 
 
@@ -186,7 +187,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
 
     situation = Situation.looking(settings)
     manifest = situation.require_published()
-    with building(situation.home, COMMAND_SECONDS), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
+    with building(situation.home), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
         jobs.execute("evaluate")
     return manifest.snapshot_id
 
@@ -195,7 +196,7 @@ def make_report(settings: Settings, display: Display) -> None:
     """Materialise the report asset, as the schedule `morning` does."""
     from lightrag_dagster.orchestration.jobs import open_jobs
 
-    with building(Home.of(settings), COMMAND_SECONDS), open_jobs(settings, display, "report") as jobs:
+    with building(Home.of(settings)), open_jobs(settings, display, "report") as jobs:
         jobs.execute("report")
 
 
@@ -214,7 +215,8 @@ class _PendingWork:
 
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
         settings = self._recipes.settings
-        require_models(settings)
+        with Looks(self._home.ledger).noting(KNOWLEDGE_BASE):
+            require_models(settings)
         for backfills in (False, True):
             due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
             if due:

@@ -43,7 +43,7 @@ class Copied(NamedTuple):
     snapshot_id: str | None
 
 
-def back_up(home: Home, where: str, timeout: float) -> Copied:
+def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
     """Copy a home to a folder or bucket that is empty, or has an unfinished backup of the same home.
 
     Meanwhile nothing is built or published. An ingestion may run on: the backup has its source as if the ingestion had
@@ -72,7 +72,7 @@ def back_up(home: Home, where: str, timeout: float) -> Copied:
     return _copied(sizes, rows, records)
 
 
-def restore(where: str, home: Home, timeout: float) -> Copied:
+def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     """Copy a backup to a home that is empty, or that an unfinished restore of the same backup has left.
 
     Raises:

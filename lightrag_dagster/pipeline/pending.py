@@ -4,7 +4,7 @@ Decided from the files of each source and from records in the home, never from D
 (one is with `run --retry-failed`), nothing is chunked or merged: the cost is that of listing the sources.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
-from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError
+from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError, StoreError
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
@@ -32,6 +32,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
@@ -85,6 +86,11 @@ class SourceState:
     def busy(self) -> bool:
         """True if the next run has something to do for the source."""
         return bool(self.ingest or self.accept or self.waiting)
+
+    @property
+    def up_to_date(self) -> bool:
+        """True if the newest snapshot has what is in the source now."""
+        return self.merged and not self.withheld and not self.busy
 
     @property
     def unfinished_backfill(self) -> str | None:
@@ -208,16 +214,32 @@ def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[
         StoreError: a record is damaged.
     """
     sources, waiting = situation.sources, _waiting(situation.settings, situation.home)
+    stopped = _stopped_backfills(situation.home)
 
     def look_at(name: str) -> SourceState:
-        return source_state(sources[name], situation, waiting.get(name, {}))
+        return source_state(sources[name], situation, waiting.get(name, {}), stopped.get(name))
 
     states = dict(map_in_time(look_at, list(sources), _LOOKED_AT_ONCE, seconds))
     return {name: states[name] for name in sources if name in states}
 
 
-def source_state(source: Source, situation: Situation, waiting: Mapping[bool, str]) -> SourceState:
-    """Return the pending work of one source; raises StoreError for a damaged record."""
+def _stopped_backfills(home: Home) -> dict[str, str | None]:
+    """Return source → the error that ended its last backfill."""
+    with suppress(StoreError):  # of a damaged database, which ends `status` when all else is printed
+        return {source: last.error for source, last in Looks(home.ledger).read(backfill=True).items()}
+    return {}
+
+
+def note_looks(home: Home, states: Iterable[SourceState], *, published: bool = False) -> None:
+    """Note that a run found sources published as they are now, those that are, and perhaps all; raises StoreError."""
+    found = [state.source for state in states if state.up_to_date]
+    Looks(home.ledger).good([*found, KNOWLEDGE_BASE] if published else found)
+
+
+def source_state(
+    source: Source, situation: Situation, waiting: Mapping[bool, str], stopped: str | None = None
+) -> SourceState:
+    """Return the pending work of one source, a backfill of which an error may have `stopped`; raises StoreError."""
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
@@ -236,8 +258,8 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         problem = str(error)
     backfill = None
     if tables.has_candidate(name):
-        tried = judge(candidate, name, *bounds)
-        backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+        made = judge(candidate, name, *bounds)
+        backfill = made.reason if made.whole and made.reason else stopped or "it was interrupted"
     return SourceState(
         source=name,
         ingest=ingest,

@@ -14,7 +14,6 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import is_todays, read, refresh
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -41,7 +40,7 @@ def as_todays(settings: Settings) -> Iterator[tuple[Settings, list[str]]]:
         _copy(home, copy, home.pins)
         for path in home.root.glob("*.sqlite*"):
             (folder / path.name).symlink_to(path)
-        yield settings.model_copy(update={"home": folder}), take_over(copy, COMMAND_SECONDS)
+        yield settings.model_copy(update={"home": folder}), take_over(copy)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lightrag_dagster.core.progress import Display
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.access import access_warnings
@@ -80,7 +81,12 @@ class Plan:
 
 
 def make_plan(
-    settings: Settings, names: Sequence[str] | None = (), *, backfill: bool = False, knowledge_base: bool = False
+    settings: Settings,
+    names: Sequence[str] | None = (),
+    *,
+    backfill: bool = False,
+    knowledge_base: bool = False,
+    display: Display | None = None,
 ) -> Plan:
     """Return what a run, or a backfill, of some sources or of all would do and cost; no model is asked.
 
@@ -89,6 +95,7 @@ def make_plan(
         names: Sources; all when empty, none when None.
         backfill: Make outdated rows of these sources again.
         knowledge_base: Make outdated summaries and vectors of the knowledge base again.
+        display: The view of the progress, if there is one.
 
     Raises:
         EmbeddingError: the embedder of the newest snapshot cannot be opened any more.
@@ -102,7 +109,7 @@ def make_plan(
         extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
         planning = Planning(trial, extracting, describing, images, set(), backfill)
-        planned = [plan_source(source, planning) for source in sources]
+        planned = [_shown(source, planning, display) for source in sources]
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
@@ -123,6 +130,17 @@ def make_plan(
     warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
     warnings += _uncached(now.recipes) if unknown else []
     return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, warnings)
+
+
+def _shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
+    """Plan a source, as a step of the display if there is one."""
+    if display is None:
+        return plan_source(source, planning)
+    display.run(source.name)
+    display.start("plan")
+    planned = plan_source(source, planning)
+    display.finish()
+    return planned
 
 
 def _uncached(today: Recipes) -> list[str]:

@@ -29,12 +29,12 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
@@ -204,10 +204,10 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
     """
     home = Home.of(recipes.settings)
     with ExitStack() as locks:
-        lock = locks.enter_context(building(home, COMMAND_SECONDS))
+        lock = locks.enter_context(building(home))
         for source in sorted(gone):
-            locks.enter_context(ingesting(home, source, COMMAND_SECONDS))
-        locks.enter_context(using_batches(home, COMMAND_SECONDS))
+            locks.enter_context(ingesting(home, source))
+        locks.enter_context(using_batches(home))
         if held := held_snapshot(home):
             raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
         situation = Situation.building(recipes, lock)
@@ -294,6 +294,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         remove_other_versions(home, entry)
     home.files.empty_other_caches()
     home.failures.unlink(missing_ok=True)
+    Looks(home.ledger).forget_reasons()
     shutil.rmtree(home.batch_files, ignore_errors=True)
     if home.may_have_batches:
         with BatchLedger(home.batches) as ledger:

@@ -12,7 +12,7 @@ collected.json                        last garbage collection
 purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
-ledger.sqlite                         calls and cost of every run
+ledger.sqlite                         calls and cost of every run, and the last attempts at each source
 decisions.sqlite                      decisions of people about names
 failures.jsonl                        failed runs of the daemon, one JSON object a line
 tables/<table>/<source>/              immutable Parquet files, `current.json`, and `candidate.json` of a backfill;
@@ -106,7 +106,7 @@ class Home:
     responses = _Stored("responses.sqlite")  # response store
     vectors = _Stored("vectors.sqlite")  # vector store
     batches = _Stored("batches.sqlite")  # ledger of batches at the provider
-    ledger = _Stored("ledger.sqlite")  # ledger of calls and cost
+    ledger = _Stored("ledger.sqlite")  # ledger of calls and cost; beside it the last attempts at each source
     decisions = _Stored("decisions.sqlite")  # decisions of people about names
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """One builder of a home, one ingestion of a source and one user of the batches at a time.
 
-The locks are files beside SQLite and advisory locks in Postgres. The system releases both when the holder dies.
+The locks are files beside SQLite and advisory locks in Postgres. The system releases both when the holder dies. Who
+gives no time waits as long as the command does: COMMAND_SECONDS, or its option `--wait-lock`.
 """
 
 from collections.abc import Iterator
@@ -9,11 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from lightrag_dagster.errors import BuilderLockedError, StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.locks.base import Lock
+from lightrag_dagster.storage.locks.base import Lock, patience
 
 
 @contextmanager
-def building(home: Home, timeout: float) -> Iterator[Lock]:
+def building(home: Home, timeout: float | None = None) -> Iterator[Lock]:
     """Hold the home's builder lock for the block; a process that holds it already enters at once.
 
     A new home gets today's format.
@@ -32,13 +33,13 @@ def building(home: Home, timeout: float) -> Iterator[Lock]:
         yield lock
 
 
-def builder_lock(home: Home, timeout: float) -> AbstractContextManager[Lock]:
+def builder_lock(home: Home, timeout: float | None = None) -> AbstractContextManager[Lock]:
     """Hold only the builder's lock, in a home of any state; raises as `building`."""
-    return home.locks.hold(home.lock, timeout, f"is building in {home.name}", any_thread=True)
+    return home.locks.hold(home.lock, patience(timeout), f"is building in {home.name}", any_thread=True)
 
 
 @contextmanager
-def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
+def ingesting(home: Home, source: str, timeout: float | None = None) -> Iterator[Lock]:
     """Hold the lock of one source for the block; a thread that holds it already enters at once.
 
     Args:
@@ -55,9 +56,10 @@ def ingesting(home: Home, source: str, timeout: float) -> Iterator[Lock]:
         yield lock
 
 
-def source_lock(home: Home, source: str, timeout: float) -> AbstractContextManager[Lock]:
+def source_lock(home: Home, source: str, timeout: float | None = None) -> AbstractContextManager[Lock]:
     """Hold only the lock of one source, without taking over what others wrote; raises as `ingesting`."""
-    return home.locks.hold(home.source_lock(source), timeout, f"is ingesting source {source!r}", any_thread=False)
+    what = f"is ingesting source {source!r}"
+    return home.locks.hold(home.source_lock(source), patience(timeout), what, any_thread=False)
 
 
 def is_ingested(home: Home, source: str) -> bool:
@@ -71,7 +73,7 @@ def is_ingested(home: Home, source: str) -> bool:
         return False
 
 
-def using_batches(home: Home, timeout: float) -> AbstractContextManager[Lock]:
+def using_batches(home: Home, timeout: float | None = None) -> AbstractContextManager[Lock]:
     """Hold the lock of the home's batches for the block; a thread that holds it already enters at once.
 
     Args:
@@ -82,4 +84,5 @@ def using_batches(home: Home, timeout: float) -> AbstractContextManager[Lock]:
         BuilderLockedError: another process or thread still held the lock after `timeout`.
         StoreError: the home cannot be written, or the database cannot be reached.
     """
-    return home.locks.hold(home.batches_lock, timeout, f"is busy with the batches of {home.name}", any_thread=False)
+    what = f"is busy with the batches of {home.name}"
+    return home.locks.hold(home.batches_lock, patience(timeout), what, any_thread=False)

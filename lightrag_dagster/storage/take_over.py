@@ -49,7 +49,7 @@ class _Generation(Record):
     failed_summaries: int = 0
 
 
-def take_over(home: Home, timeout: float) -> list[str]:
+def take_over(home: Home, timeout: float | None = None) -> list[str]:
     """Make a home that another version of this package wrote one of this; return what people should know of it.
 
     Raises:

@@ -1,9 +1,22 @@
-"""Runs that tests record in a Dagster instance without executing them."""
+"""Runs and ticks that tests record in a Dagster instance without executing them."""
 
 from collections.abc import Set as AbstractSet
 
 import dagster as dg
-from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteJobOrigin, RemoteRepositoryOrigin
+from dagster._core.remote_origin import (
+    RegisteredCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteJobOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import (
+    InstigatorState,
+    InstigatorStatus,
+    InstigatorType,
+    SensorInstigatorData,
+    TickData,
+    TickStatus,
+)
 
 
 def pretend(
@@ -32,3 +45,16 @@ def pretend(
         asset_selection=frozenset(dg.AssetKey(name.split("/")) for name in assets) or None,
     )
     return run.run_id
+
+
+def tick(instance: dg.DagsterInstance, sensor: str, at: float) -> None:
+    """Record that the daemon asked a sensor; in seconds since 1970."""
+    location = RegisteredCodeLocationOrigin("lightrag_dagster")
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), sensor)
+    state = InstigatorState(origin, InstigatorType.SENSOR, InstigatorStatus.DECLARED_IN_CODE, SensorInstigatorData())
+    if not [one for one in instance.all_instigator_state() if one.name == sensor]:
+        instance.add_instigator_state(state)
+    data = TickData(
+        state.instigator_origin_id, sensor, InstigatorType.SENSOR, TickStatus.SKIPPED, at, selector_id=state.selector_id
+    )
+    instance.create_tick(data)

@@ -5,48 +5,53 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import Subject
-from lightrag_dagster.storage.home import Home
 from tests.chat import serving_chat
 from tests.cli.test_cli import command
 
 SUBJECT = Subject("contracts", "ingest", "notes")
+DOWN = "extractions: lightrag_dagster.errors.ProviderAccessError: 127.0.0.1:8790 cannot be reached (model {}); check it"
+NOW = timedelta()
 
 
 @pytest.fixture
 def chat(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+    monkeypatch.setattr(alerts, "SETTLED", NOW)
     with serving_chat() as chat:
         monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, chat.url)
         yield chat.messages
 
 
 def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
-    chat: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(alerts.UI_VARIABLE, "https://dagster.example/")
     monkeypatch.setenv(alerts.ENVIRONMENT_VARIABLE, "production")
-    home = Home(tmp_path)
-    alerts.recovered(home, SUBJECT, "run-0")
+    alerts.recovered(instance, SUBJECT, "run-0")
     for run in ("run-1", "run-2"):
-        alerts.failed(home, SUBJECT, run, "no such source")
-    alerts.failed(home, SUBJECT._replace(source="letters"), "run-3", "x" * 1000)
-    state = json.loads((tmp_path / "alerts.json").read_text())
-    yesterday = (datetime.now(UTC) - timedelta(days=1, minutes=1)).isoformat()
-    (tmp_path / "alerts.json").write_text(json.dumps(state | {str(SUBJECT): yesterday}))
-    alerts.failed(home, SUBJECT, "run-4", "no such source")
+        alerts.failed(instance, SUBJECT, run, "no such source")
+        alerts.tell(instance, idle=True)
+    alerts.failed(instance, SUBJECT._replace(source="letters"), "run-3", "x" * 1000)
+    alerts.tell(instance, idle=True)
+    with monkeypatch.context() as a_day_later:
+        a_day_later.setattr(alerts, "REPEATED", NOW)
+        alerts.failed(instance, SUBJECT, "run-4", "no such source")
+        for _ in range(2):
+            alerts.tell(instance, idle=True)
     for run in ("run-5", "run-6"):
-        alerts.recovered(home, SUBJECT, run)
+        alerts.recovered(instance, SUBJECT, run)
+        alerts.tell(instance, idle=True)
     about = "contracts (production): ingest of source notes"
     assert [message["text"] for message in chat if "letters" not in message["text"]] == [
         f"{about} failed: no such source https://dagster.example/runs/run-1",
-        f"{about} still fails: no such source https://dagster.example/runs/run-4",
+        f"{about} still fails: no such source https://dagster.example/runs/run-2",
         f"{about} works again https://dagster.example/runs/run-5",
     ]
     assert max(len(message["text"]) for message in chat) < 800
@@ -54,25 +59,97 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
         "text": "",
         "run_id": "run-1",
         "url": "https://dagster.example/runs/run-1",
-        "namespace": "contracts",
-        "home": str(tmp_path),
+        "places": ["contracts"],
+        "sources": ["notes"],
         "environment": "production",
     }
+    assert alerts.failing(instance, "contracts") == [SUBJECT._replace(source="letters")]
 
 
-@pytest.mark.parametrize(
-    "content", ["{", "[]", '{"ingest of source notes": 3}', '{"ingest of source notes": "then"}', '{"x": "2026-11-23"}']
-)
-def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
-    chat: list[dict[str, Any]], tmp_path: Path, content: str
+def test_one_outage_is_one_message_and_one_when_it_is_over(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance
 ) -> None:
-    (tmp_path / "alerts.json").write_text(content)
-    for _ in range(2):
-        alerts.failed(Home(tmp_path), SUBJECT, "run-1", "no such source")
+    """Of all sources and jobs, and of all knowledge bases of the instance; what fails for another reason is apart."""
+    hit = [Subject("contracts", "ingest", f"s{number:02}") for number in range(12)]
+    hit += [Subject("contracts", "publish", None), Subject("handbooks", "ingest", "wiki")]
+    for number, subject in enumerate(hit):
+        alerts.failed(instance, subject, f"run-{number}", DOWN.format("chat" if number % 2 else "embedding"))
+    alerts.failed(instance, SUBJECT, "run-x", "source 'notes' lost 3 of 9 documents at once (2 deleted)")
+    alerts.tell(instance, idle=False)
+    assert chat == [], "more may fail"
+    alerts.tell(instance, idle=True)
+    for subject in hit[1:]:
+        alerts.recovered(instance, subject, "run-y")
+    alerts.failed(instance, hit[0], "run-z", DOWN.format("chat"))
+    alerts.tell(instance, idle=True)
+    alerts.recovered(instance, hit[0], "run-last")
+    alerts.tell(instance, idle=True)
+    said = DOWN.format("embedding").rpartition("Error: ")[2]
+    named = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09 and 3 more and publish"
+    assert [message["text"] for message in chat] == [
+        f"contracts, handbooks: ingest of sources {named} failed: {said}",
+        "contracts: ingest of source notes failed: source 'notes' lost 3 of 9 documents at once (2 deleted)",
+        f"contracts, handbooks: ingest of sources {named} work again",
+    ]
+
+
+def test_a_failure_is_told_after_a_while_although_runs_are_under_way(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "GATHERED", NOW)
+    alerts.failed(instance, SUBJECT, "run-1", "no such source")
+    alerts.tell(instance, idle=False)
     assert len(chat) == 1
 
 
-def test_a_webhook_that_drips_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_recovers_before_it_was_told_is_not_told(chat: list[dict[str, Any]], instance: dg.DagsterInstance) -> None:
+    alerts.failed(instance, SUBJECT, "run-1", "no such source")
+    alerts.recovered(instance, SUBJECT, "run-2")
+    alerts.tell(instance, idle=True)
+    assert (chat, record(instance)) == ([], {})
+
+
+def test_what_fails_for_another_reason_later_is_told_by_that(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance
+) -> None:
+    other = SUBJECT._replace(source="letters")
+    for subject in (SUBJECT, other):
+        alerts.failed(instance, subject, "run-1", DOWN)
+    alerts.tell(instance, idle=True)
+    alerts.failed(instance, SUBJECT, "run-2", "no such source")
+    alerts.recovered(instance, other, "run-3")
+    alerts.tell(instance, idle=True)
+    texts = {message["text"].removeprefix("contracts: ingest of ") for message in chat[1:]}
+    assert texts == {"source notes failed: no such source", "source letters works again"}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"cause": 3}', '{"cause": {"since": "then"}}'])
+def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, content: str
+) -> None:
+    instance.daemon_cursor_storage.set_cursor_values({"lightrag/alerts": content})
+    for _ in range(2):
+        alerts.failed(instance, SUBJECT, "run-1", "no such source")
+        alerts.tell(instance, idle=True)
+    assert len(chat) == 1
+
+
+def test_the_text_of_an_error_is_kept_until_it_is_told(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance
+) -> None:
+    """It may quote a document, which `purge` is to remove everywhere."""
+    alerts.failed(instance, SUBJECT, "run-1", "no such source")
+    alerts.tell(instance, idle=True)
+    assert "no such" not in json.dumps(record(instance))
+    alerts.forget(instance)
+    assert record(instance) == {}
+
+
+def record(instance: dg.DagsterInstance) -> Any:
+    return json.loads(instance.daemon_cursor_storage.get_cursor_values({"lightrag/alerts"})["lightrag/alerts"])
+
+
+def test_a_webhook_that_drips_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alerts, "WEBHOOK_SECONDS", 0.5)
     over = threading.Event()
 
@@ -88,7 +165,7 @@ def test_a_webhook_that_drips_holds_nothing_up(tmp_path: Path, monkeypatch: pyte
         dripping.start()
         monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.getsockname()[1]}/hook")
         try:
-            problem = alerts.post(Home(tmp_path), SUBJECT, None, "failed")
+            problem = alerts.post([SUBJECT], None, "failed")
         finally:
             over.set()
             dripping.join()
@@ -96,17 +173,17 @@ def test_a_webhook_that_drips_holds_nothing_up(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_was_not_delivered_is_sent_next_time(
-    chat: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = os.environ[alerts.WEBHOOK_VARIABLE]
-    steps = (alerts.failed, "no such source"), (alerts.recovered,)
-    for step, *given in steps:
-        for webhook in (f"{address}/elsewhere", address):
+    for step, *given in ((alerts.failed, "no such source"), (alerts.recovered,)):
+        step(instance, SUBJECT, "run-1", *given)
+        for webhook in (f"{address}/elsewhere", address, address):
             monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, webhook)
-            step(Home(tmp_path), SUBJECT, "run-1", *given)
+            alerts.tell(instance, idle=True)
     texts = [message["text"].rpartition(" notes ")[2] for message in chat]
     assert texts == ["failed: no such source"] * 2 + ["works again"] * 2
-    assert json.loads((tmp_path / "alerts.json").read_text()) == {}
+    assert record(instance) == {}
 
 
 def test_a_test_message_says_whether_it_arrived(

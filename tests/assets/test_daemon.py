@@ -17,10 +17,12 @@ import dagster as dg
 import pytest
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.orchestration.daemon import silent_daemon
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.looks import DAEMON, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.loopback import unused_port
@@ -170,3 +172,7 @@ def test_a_dropped_file_changes_the_published_answer(settings: Settings) -> None
         running = {one["name"] for one in sensors if one["sensorState"]["status"] == "RUNNING"}
         assert running == {"source_partitions", "publish_accepted", "record_failures", "record_failed_checks"}
         assert not Home(settings.home).failures.exists()
+        seen = Looks(Home(settings.home).ledger).read()[DAEMON].good_at
+        assert silent_daemon(settings, 0.0, time.time()) is None
+        assert silent_daemon(settings, seen, time.time()) is None
+        assert "has asked none of publish_accepted" in str(silent_daemon(settings, seen, time.time() + 3600))

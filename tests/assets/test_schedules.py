@@ -19,6 +19,8 @@ from lightrag_dagster.assets.schedules import (
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.storage.database.looks import Looks
+from lightrag_dagster.storage.home import Home
 from tests.support import FLOOD, RIVER, build, write_source
 
 
@@ -32,6 +34,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     build(settings)
 
     assert sources_to_ingest(settings, known) == ([], [])
+    assert Looks(Home(settings.home).ledger).read().keys() == known  # so that `status --check` knows who was looked at
     write_source(settings, "office", {"flood.md": f"{FLOOD} It rained."})
     assert sources_to_ingest(settings, known) == (["office"], [])
     # Outdated rows wait for a backfill.

@@ -4,6 +4,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import dagster as dg
 import pytest
 from rich.console import Console
 
+from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG
 from lightrag_dagster.assets.sensors import (
@@ -134,6 +136,7 @@ def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: S
 def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
     """Bodies posted to the webhook, which this sets up."""
     bodies: list[bytes] = []
+    monkeypatch.setattr(alerts, "SETTLED", timedelta())
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -176,14 +179,15 @@ def test_a_failed_run_is_recorded_and_posted(
     context = failed_run(settings, instance)
 
     record_failures(context, lightrag=LightRAG(settings))
+    publishes(instance, settings)
 
     (record,) = records(settings)
     assert (record["source"], record["run_id"]) == ("absent", context.dagster_run.run_id)
     assert record["error"].startswith("raw_documents: ")
     assert "no such source: absent" in record["error"]
     (message,) = map(json.loads, received)
-    assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: raw_documents: ")
-    assert (message["run_id"], message["home"]) == (context.dagster_run.run_id, str(settings.home))
+    assert message["text"].startswith(f"{settings.home}: ingest of source absent failed: no such source: absent")
+    assert (message["run_id"], message["places"]) == (context.dagster_run.run_id, [str(settings.home)])
 
 
 def test_the_runs_of_others_are_not_recorded(
@@ -198,6 +202,7 @@ def test_the_runs_of_others_are_not_recorded(
     context = dg.build_run_status_sensor_context("record_failures", event, instance, result.dagster_run)
     record_failures(context.for_run_failure(), lightrag=LightRAG(settings))
     assert not Home(settings.home).failures.exists()
+    publishes(instance, settings)
     assert received == []
 
 
@@ -216,6 +221,7 @@ def test_decisions_that_cannot_all_hold_are_told_by_a_run_that_merges_nothing(
     (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_FAILURE]
     context = dg.build_run_status_sensor_context("record_failures", event, instance, result.dagster_run)
     record_failures(context.for_run_failure(), lightrag=LightRAG(broken))
+    publishes(instance, broken)
     (message,) = map(json.loads, received)
     assert "publish failed: check hold_together of curation: names.yaml:1 and names.yaml:2 give one" in message["text"]
     assert not publishes(instance, settings), "the setting is mended"
@@ -233,6 +239,7 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
             assert "![x](" not in str(check.description)  # which the UI takes for Markdown
         context = status_context(result, instance, source, dg.DagsterEventType.RUN_SUCCESS)
         record_failed_checks(context, lightrag=LightRAG(settings))
+    publishes(instance, settings)
 
     (record,) = records(settings)
     assert record["source"] == "bad"
@@ -246,6 +253,7 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
         result = ingest(settings.changed(documents={"accept_deletes": True}), instance, "bad")
         context = status_context(result, instance, "bad", dg.DagsterEventType.RUN_SUCCESS)
         record_failed_checks(context, lightrag=LightRAG(settings))
+        publishes(instance, settings)
     (_, recovery) = map(json.loads, received)
     assert recovery["text"].endswith(": ingest of source bad works again")
 
@@ -278,7 +286,9 @@ def test_a_message_that_cannot_be_delivered_costs_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv(WEBHOOK_VARIABLE, "http://127.0.0.1:9/secret")
+    monkeypatch.setattr(alerts, "SETTLED", timedelta())
     record_failures(failed_run(settings, instance), lightrag=LightRAG(settings))
+    publishes(instance, settings)
     assert len(records(settings)) == 1
     assert "was not delivered: ConnectError" in caplog.text
     assert "secret" not in caplog.text

@@ -6,6 +6,8 @@ import pytest
 
 from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
+from tests.loopback import Loopback
+from tests.models.models import offline_answer
 from tests.support import FLOOD, build
 
 
@@ -61,3 +63,24 @@ def test_a_backfill_of_the_knowledge_base(capfd: pytest.CaptureFixture[str], mon
     ):
         code, output, _ = command(capfd, monkeypatch, *words)
         assert (code, expected in " ".join(output.split())) == (0, True), output
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+def test_a_backfill_that_the_budget_stopped_says_so(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback
+) -> None:
+    """It was told as one that was interrupted."""
+    loopback.chat = offline_answer
+    for name, value in (("LLM__PROVIDER", "openai"), ("LLM__MODEL", "gpt-6-luna"), ("EXTRACTION__GLEANING", "0")):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", value)
+    build(load_settings(), graph=True)
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__ANSWER_FORMAT", "json_object")
+    code, _, errors = command(capfd, monkeypatch, "backfill", "--all", "--max-cost", "0.000001")
+    assert (code, "error: the budget of $1e-06 is used up" in errors) == (2, True)
+    _, output, _ = command(capfd, monkeypatch, "status")
+    (line,) = [line for line in output.splitlines() if line.startswith("A backfill of notes is not finished: ")]
+    assert line.startswith("A backfill of notes is not finished: the budget of $1e-06 is used up")
+    assert line.endswith("`lightrag-dagster backfill --source notes` resumes it.")
+    assert command(capfd, monkeypatch, "backfill", "--all")[0] == 0
+    assert "not finished" not in command(capfd, monkeypatch, "status")[1]

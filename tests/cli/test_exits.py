@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
+from tests.storage.test_locking import hold
+from tests.support import FLOOD, build
 
 ROOT = Path(__file__).parents[2]
 
@@ -221,3 +224,21 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     assert ended(["run"], writer) == (0, "")
     os.close(writer)
     assert published_snapshot(Home.of(load_settings())) is not None
+
+
+def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
+) -> None:
+    build(load_settings())
+    (notes / "flood.md").write_text(FLOOD)
+    with hold(Home.of(load_settings())) as other:
+        for arguments in ["run"], ["gc"], ["backup", str(tmp_path / "copy")]:
+            code, output, errors = command(capfd, monkeypatch, *arguments, "--wait-lock", "0s")
+            assert (code, output, errors.startswith(f"error: process {other.pid} on ")) == (75, "", True)
+            assert "is building in" in errors
+        released = threading.Timer(0.5, other.communicate, [""])
+        released.start()
+        assert command(capfd, monkeypatch, "gc", "--wait-lock", "1m")[0] == 0
+        released.join()
+    code, _, errors = command(capfd, monkeypatch, "run", "--wait-lock", "soon")
+    assert (code, "'soon' cannot be a time" in errors) == (2, True)

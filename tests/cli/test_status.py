@@ -150,6 +150,12 @@ def test_without_the_folder_of_sources_it_shows_what_is_published(
 ) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
     code, output, errors = command(capfd, monkeypatch, "status")
+    only_asks = "Nothing names sources, and there is no folder `sources`: this machine only asks."
+    assert (code, output.splitlines()[-1], errors) == (0, only_asks, "")
+    code, output, _ = command(capfd, monkeypatch, "status", "--json")
+    assert (code, json.loads(output)["error"], json.loads(output)["sources"]) == (0, None, {})
+    monkeypatch.setenv("LIGHTRAG_SOURCES", "sources")
+    code, output, errors = command(capfd, monkeypatch, "status")
     assert code == 2
     assert output.startswith("Published: gen-")
     assert errors.startswith("error: the folder of sources 'sources' cannot be listed: ")

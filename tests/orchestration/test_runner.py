@@ -16,6 +16,7 @@ from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import DocumentSettings, ExtractionSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import waiting_for_locks
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
 from tests.support import FLOOD, RIVER, build, published, run, write_source
@@ -186,8 +187,7 @@ def test_new_modification_times_publish_nothing(settings: Settings) -> None:
 
 
 @pytest.mark.long
-def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lightrag_dagster.orchestration.runner.COMMAND_SECONDS", 0.1)
+def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
     statement = (
@@ -206,7 +206,8 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings, mon
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(BuilderLockedError), ingesting(Home(settings.home), "notes", 0):
         pytest.fail("two at once")
-    outcome = run(settings)
+    with waiting_for_locks(0.1):
+        outcome = run(settings)
     holder.communicate("")
     assert list(outcome.failed) == ["notes"]
     assert f"process {holder.pid} on {socket.gethostname()} is ingesting source 'notes'" in outcome.failed["notes"]

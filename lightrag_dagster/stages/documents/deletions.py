@@ -19,22 +19,24 @@ class Losses(NamedTuple):
     """Numbers of documents whose text is no longer in their source.
 
     They are `deleted`, or `emptied` to less than a share of their text, or `repeating`: different from another document
-    before, and the same now. A document `switched_off` by its front matter is not lost.
+    before, and the same now. Those with an `unread_suffix` are there, as files that cannot be read. A document
+    `switched_off` by its front matter is not lost.
     """
 
     deleted: int
     emptied: int
     repeating: int
     switched_off: int = 0
+    unread_suffix: int = 0
 
     @property
     def lost(self) -> int:
         """Number of lost documents."""
-        return self.deleted + self.emptied + self.repeating
+        return self.deleted + self.emptied + self.repeating + self.unread_suffix
 
     def __str__(self) -> str:
         """Return the numbers in words."""
-        kinds = "deleted", "emptied", "now the same as another", "switched off"
+        kinds = "deleted", "emptied", "now the same as another", "switched off", "now with a suffix that is not read"
         return ", ".join(f"{count} {kind}" for count, kind in zip(self, kinds, strict=True) if count)
 
 
@@ -61,7 +63,7 @@ def check_deletions(source: str, connection: "duckdb.DuckDBPyConnection", settin
         SourceError: too much was lost, and `documents.accept_deletes` is off.
     """
     found = connection.execute(read_sql(__package__, "sql/lost")).fetchall()[0]
-    before, losses, (example, now) = found[0], Losses(*found[1:5]), found[5:]
+    before, losses, (example, now) = found[0], Losses(*found[1:6]), found[6:]
     all_of_it = before > 0 and now == 0 and sum(losses) == before
     if settings.accepts_deletes_of(source) or (losses.lost <= settings.max_deleted_share * before and not all_of_it):
         return losses

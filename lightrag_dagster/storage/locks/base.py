@@ -1,19 +1,37 @@
 """A lock that was acquired, the check that it was not lost since, and messages about its holder."""
 
 import logging
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Protocol
 
 from lightrag_dagster.errors import BuilderLockedError
 
 COMMAND_SECONDS = 5.0
-"""Time that a command waits for another process before it says so."""
+"""Time that a command waits for another process before it says so, unless it is told another."""
 
 STEP_SECONDS = 3600.0
 """Time that a step waits for another process: longer than any merge, shorter than a night."""
 
 _log = logging.getLogger(__name__)
+_patience: ContextVar[float] = ContextVar("patience", default=COMMAND_SECONDS)
+
+
+@contextmanager
+def waiting_for_locks(seconds: float) -> Iterator[None]:
+    """Have the block wait so long for another process wherever a command does."""
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+def patience(seconds: float | None) -> float:
+    """Return the seconds that are given, or else those of the command."""
+    return _patience.get() if seconds is None else seconds
 
 
 class Lock(Protocol):

@@ -9,7 +9,7 @@ from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.locks.base import COMMAND_SECONDS, Lock
+from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
@@ -114,7 +114,7 @@ def _is_whole(pointer: Path) -> bool:
 def _remove_version(home: Home, path: Path) -> None:
     """Remove a file of a source's table, and the record of the current version if that has it, under its lock."""
     tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
-    with ingesting(home, source, COMMAND_SECONDS):
+    with ingesting(home, source):
         current = tables.current(table, source)
         if current is not None and path in tables.all_paths(table, source, current.version):
             (path.parent / "current.json").unlink()

@@ -127,14 +127,22 @@ def test_all_emptied_is_refused_whatever_the_share() -> None:
 
 def test_documents_that_were_switched_off_are_lost_only_if_nothing_else_is_there() -> None:
     off = table(TEN | dict.fromkeys(list(TEN)[1:], ""), without_text="disabled")
-    assert check(table(TEN), off, DocumentSettings()) == (0, 0, 0, 9)
+    assert check(table(TEN), off, DocumentSettings()) == (0, 0, 0, 9, 0)
     with pytest.raises(SourceError, match=r"lost 10 of 10 documents at once \(10 switched off\), all it had"):
         check(table(TEN), table(dict.fromkeys(TEN, ""), without_text="disabled"), DocumentSettings())
 
 
+def test_files_whose_suffix_is_no_longer_read_are_not_told_as_deleted() -> None:
+    moved = without(3) | {"0.md.off": "", "1.bak": "", "other.bak": ""}
+    with pytest.raises(
+        SourceError, match=r"\(1 deleted, 2 now with a suffix that is not read\), .*; one of them is '0.md'"
+    ):
+        check(table(TEN), table(moved, without_text="skipped"), DocumentSettings())
+
+
 def test_losses_within_the_share_are_counted() -> None:
     now = table(without(1) | {"1.md": ""}, without_text="empty")
-    assert check(table(TEN), now, DocumentSettings()) == (1, 1, 0, 0)
+    assert check(table(TEN), now, DocumentSettings()) == (1, 1, 0, 0, 0)
 
 
 def test_new_documents_do_not_make_up_for_lost_ones() -> None:

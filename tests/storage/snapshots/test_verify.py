@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,8 +14,9 @@ from lightrag_dagster.indexes.cypher import build_graph
 from lightrag_dagster.settings import RetentionSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import waiting_for_locks
 from lightrag_dagster.storage.manifests import FileSum, PublishedFiles
-from lightrag_dagster.storage.snapshots import repair, snapshots
+from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.snapshots.repair import remove_damaged
@@ -168,19 +170,17 @@ def test_readers_get_the_latest_sound_snapshot(generation: Generation) -> None:
     assert current.snapshot_id == second.id  # only its graph is damaged, and the next run builds that
 
 
-def test_a_damaged_table_of_a_running_ingestion_is_left_to_it(
-    generation: Generation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(repair, "COMMAND_SECONDS", 0)
+def test_a_damaged_table_of_a_running_ingestion_is_left_to_it(generation: Generation) -> None:
     path = recorded(generation, "source table")
     flip(path)
     found = find_damage(generation.home, generation.id, verify=True)
     with (
         ThreadPoolExecutor(1) as thread,
         ingesting(generation.home, "river", 0),
+        waiting_for_locks(0),
         pytest.raises(BuilderLockedError, match="is ingesting source 'river'"),
     ):
-        thread.submit(remove_damaged, generation.home, generation.id, found).result()
+        thread.submit(copy_context().run, remove_damaged, generation.home, generation.id, found).result()
     assert path.exists()
     assert path.with_name("current.json").exists()
     remove_damaged(generation.home, generation.id, found)

@@ -1,0 +1,109 @@
+"""`status --check`, as monitoring calls it; what withholds a source is in test_status.py."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
+
+
+def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, list[str]]:
+    """Return the exit code and the lines of the check."""
+    code, output, errors = command(capfd, monkeypatch, "status", "--check", *arguments)
+    assert errors == ""
+    return code, output.splitlines()
+
+
+DOWN = "127.0.0.1:8790 cannot be reached (model {}); check OPENAI_BASE_URL"
+
+
+def test_an_outage_is_one_line_with_its_sources_while_they_wait(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    """As a run notes it; tests/end_to_end/test_watched_nights.py has such a run."""
+    write_source(load_settings(), "wiki", {"flood.md": FLOOD})
+    write_source(load_settings(), "legal", {"office.md": OFFICE})
+    build(load_settings())
+    looks = Looks(Home.of(load_settings()).ledger)
+    for source in ("legal", "notes", "wiki"):
+        looks.failed(source, DOWN.format(source))
+    assert check(capfd, monkeypatch) == (0, []), "what is there is published"
+    for source in ("notes", "wiki"):
+        write_source(load_settings(), source, {"river.md": RIVER, "flood.md": FLOOD, "new.md": OFFICE})
+    line = f"notes, wiki wait, since the last run failed 1 minute ago: {DOWN}"
+    code, lines = check(capfd, monkeypatch)
+    assert (code, lines) == (1, [line.format("wiki")])
+    looks.good(["notes", "wiki"])
+    assert check(capfd, monkeypatch) == (0, [])
+
+
+def test_a_snapshot_that_waits_for_release_is_a_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    build(load_settings())
+    first = published(load_settings()).snapshot_id
+    assert command(capfd, monkeypatch, "rollback", first)[0] == 0
+    assert check(capfd, monkeypatch) == (0, []), "nothing newer is there"
+    (notes / "new.md").write_text(FLOOD)
+    newest = build(load_settings()).published
+    assert newest is not None
+    line = f"{newest.snapshot_id} waits for `lightrag-dagster release`; {first} is held"
+    assert check(capfd, monkeypatch) == (1, [line])
+
+
+def test_what_failed_for_the_whole_is_said_while_there_is_work(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    build(load_settings())
+    looks = Looks(Home.of(load_settings()).ledger)
+    looks.failed(KNOWLEDGE_BASE, "no key is set")
+    assert check(capfd, monkeypatch) == (0, [])
+    (notes / "new.md").write_text(FLOOD)
+    line = "the knowledge base waits, since the last run failed 1 minute ago: no key is set"
+    assert check(capfd, monkeypatch) == (1, [line])
+    looks.good([KNOWLEDGE_BASE])
+    assert check(capfd, monkeypatch) == (0, [])
+
+
+def test_with_an_age_what_nobody_looked_at_is_a_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    write_source(load_settings(), "wiki", {"office.md": OFFICE})
+    build(load_settings(), graph=True)  # so that the command `run` only looks
+    unseen = ["no run has looked at notes yet", "no run has looked at wiki yet"]
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (1, unseen)
+    assert command(capfd, monkeypatch, "run")[0] == 0
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+    write_source(load_settings(), "new", {"river.md": RIVER})
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, []), "the next run may find it"
+    (notes / "river.md").write_text(FLOOD)
+    code, lines = check(capfd, monkeypatch, "--max-age", "0s")
+    assert (code, lines) == (
+        1,
+        [
+            "notes was last what it should be 1 minute ago; it is pending: raw_documents, input changed",
+            "the last good look of a run at wiki was 1 minute ago",
+        ],
+    )
+    assert check(capfd, monkeypatch) == (0, [])
+
+
+def test_a_machine_that_only_asks_is_watched_too(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
+    assert check(capfd, monkeypatch) == (0, [])
+    sources = published(load_settings()).inputs.sources
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (1, [f"no run has looked at {one} yet" for one in sources])
+    Looks(Home.of(load_settings()).ledger).good(sources)
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+
+
+def test_an_age_is_for_the_check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, errors = command(capfd, monkeypatch, "status", "--max-age", "26h")
+    assert (code, "--max-age" in errors) == (2, True)

@@ -1,0 +1,118 @@
+"""The facts that commands print for programs, held to the tables of docs/operations.md."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.settings import load_settings
+from tests.cli.test_cli import command
+from tests.loopback import Loopback, Reply
+from tests.support import FLOOD, build
+
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+NOTHING = type(None)
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "text or null": (str, NOTHING),
+    "number": (int, float),
+    "true or false": (bool,),
+    "list of text": (list,),
+    "list of objects": (list,),
+    "object of text": (dict,),
+    "object of numbers": (dict,),
+    "object or null": (dict, NOTHING),
+}
+PARTS: dict[str, tuple[type, ...]] = {
+    "list of text": (str,),
+    "list of objects": (dict,),
+    "object of text": (str,),
+    "object of numbers": (int, float),
+}
+
+
+def documented(command: str) -> dict[str, str]:
+    """Return field → type, as the page has them."""
+    rows = PAGE.read_text("utf-8").partition(f"| `{command} --json` | type | |\n")[2].partition("\n\n")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| ([a-z ]+) \|", rows, re.MULTILINE))
+
+
+def check(facts: Mapping[str, Any], described: Mapping[str, str]) -> None:
+    """Check that facts have exactly the fields that are described, of these types."""
+    assert facts.keys() == described.keys()
+    for name, kind in described.items():
+        value = facts[name]
+        assert isinstance(value, TYPES[kind]), (name, value)
+        parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        assert all(isinstance(part, PARTS[kind]) for part in parts if kind in PARTS), (name, value)
+
+
+def test_commands_that_find_nothing_to_do_tell_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    snapshot = build(load_settings(), graph=True).published
+    assert snapshot is not None
+    for arguments, more in (("run", {}), ("backfill", documented("backfill"))):
+        code, output, errors = command(capfd, monkeypatch, arguments, "--json")
+        facts = json.loads(output)
+        check(facts, documented("run") | more)
+        assert (code, facts["snapshot_id"], facts["built"], facts["error"]) == (0, snapshot.snapshot_id, None, None)
+    assert (facts["started"], facts["plan"]) == (False, None)
+    assert errors == "Everything was made with the current prompts, models and settings.\n"
+    code, output, _ = command(capfd, monkeypatch, "snapshots", "--json")
+    listed = json.loads(output)
+    assert (code, [*listed]) == (0, ["version", "snapshots"])
+    for one in listed["snapshots"]:
+        check(one, documented("snapshots"))
+        assert (one["snapshot_id"], one["state"]) == (snapshot.snapshot_id, "published")
+
+
+@pytest.mark.long
+def test_a_run_tells_what_it_did(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    (notes.parent / "office").mkdir()
+    (notes.parent / "office" / "broken.txt").write_bytes(b"\xc3\x28")
+    code, output, errors = command(capfd, monkeypatch, "run", "--json")
+    facts = json.loads(output)
+    check(facts, documented("run"))
+    assert (code, facts["ingested"], list(facts["withheld"])) == (1, ["notes", "office"], ["office"])
+    assert (facts["built"], facts["unpublished"]) == (facts["snapshot_id"], ["office"])
+    assert "notes raw_documents" in errors
+
+
+def test_a_run_that_ends_with_an_error_tells_it(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, loopback: Loopback
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    loopback.fault = lambda received: Reply.error(401)
+    code, output, errors = command(capfd, monkeypatch, "run", "--json")
+    facts = json.loads(output)
+    check(facts, documented("run"))
+    assert (code, facts["built"], errors.splitlines()[-1]) == (2, None, f"error: {facts['error']}")
+
+
+@pytest.mark.long
+def test_a_backfill_tells_its_price_and_what_it_did(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    build(load_settings(), graph=True)
+    monkeypatch.setenv("LIGHTRAG_EXTRACTION__ANSWER_FORMAT", "json_object")
+    for arguments, started in ((["backfill"], False), (["backfill", "--all"], True)):
+        code, output, errors = command(capfd, monkeypatch, *arguments, "--json")
+        facts = json.loads(output)
+        check(facts, documented("run") | documented("backfill"))
+        assert (code, facts["started"], [one["source"] for one in facts["plan"]["sources"]]) == (0, started, ["notes"])
+        assert "notes plan" in errors
+
+
+def test_a_plan_shows_its_sources_on_a_pipe(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    (notes / "flood.md").write_text(FLOOD)
+    code, output, errors = command(capfd, monkeypatch, "plan", "--json")
+    assert (code, json.loads(output)["sources"][0]["source"]) == (0, "notes")
+    assert [line.split()[:2] for line in errors.splitlines()] == [["✓", "notes"]]
