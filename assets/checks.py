@@ -8,7 +8,7 @@ from typing import NamedTuple
 import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
-from lightrag_dagster.assets.knowledge_base import integrity
+from lightrag_dagster.assets.knowledge_base import gates, integrity
 from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import all_published
@@ -39,6 +39,11 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         name="complete",
         description="The snapshot has entities, and a summary wherever one is due.",
     )(namespace.bound(complete))
+    gates_check = dg.asset_check(
+        asset=namespace.key("knowledge_base"),
+        description="No gate stops the newest snapshot: the settings publish and checks, or a rollback. One that is "
+        "stopped is built, and waits for `lightrag-dagster release`.",
+    )(namespace.bound(gates))
     conflict_check = dg.asset_check(
         asset=namespace.key("curation"),
         blocking=True,
@@ -52,7 +57,8 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(namespace.bound(all_published))
-    return [*source_checks(namespace), conflict_check, integrity_check, graph_check, match_check, report_check]
+    whole = [conflict_check, integrity_check, gates_check, graph_check, match_check, report_check]
+    return [*source_checks(namespace), *whole]
 
 
 def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:

@@ -3,10 +3,11 @@
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_by, stopwatch, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -34,7 +35,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
     """Publish the newest generation, unless it breaks an invariant."""
     home = lightrag.home
     with stopwatch() as watch:
-        manifest = publish_newest(home)
+        manifest = publish_newest(lightrag.settings)
         collected = collect_after_publication(home, lightrag.settings.retention)
     if collected is not None:
         context.log.info(str(collected))
@@ -48,6 +49,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
             "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
             "seconds": watch.seconds,
             **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
+            **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
             **_rows(manifest, home),
         },
     )
@@ -58,6 +60,19 @@ def integrity(context: dg.AssetCheckExecutionContext, lightrag: dg.ResourceParam
     asset = Namespace(lightrag.settings.namespace).key("knowledge_base")
     problems = [] if asset in context.job_def.asset_layer.selected_asset_keys else check_published(lightrag.home)
     return dg.AssetCheckResult(passed=not problems, metadata={"findings": problems})
+
+
+def gates(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Fail while a gate stops the newest snapshot; warn of one that waits for a person, and of checks that warn."""
+    situation = Situation.looking(lightrag.settings)
+    newest = situation.newest
+    if newest is None:
+        return warned([], {})
+    if not situation.unreleased:
+        return warned(newest.gates.warnings, {})
+    waits = f"{newest.snapshot_id} waits for `lightrag-dagster release`: {newest.gates}".removesuffix(": ")
+    found = warned([waits, *newest.gates.warnings], {REASON: waits})
+    return found._replace(severity=dg.AssetCheckSeverity.ERROR) if newest.gates.faults else found
 
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:

@@ -233,6 +233,9 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         _record(lightrag, context, _told(check))
+    for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
+        if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
+            alerts.post(lightrag.home, _subject(lightrag, context), context.dagster_run.run_id, str(waits.value))
     if not failed:
         alerts.recovered(lightrag.home, _subject(lightrag, context), context.dagster_run.run_id)
 
@@ -278,11 +281,13 @@ def _last_success(instance: dg.DagsterInstance, namespace: Namespace, subject: a
     return run if run and run.job_name == job else None
 
 
-def _failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Iterable[dg.AssetCheckEvaluation]:
+def _failed_checks(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR
+) -> Iterable[dg.AssetCheckEvaluation]:
     kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
     for entry in instance.all_logs(run.run_id, of_type=kinds):
         evaluation = entry.get_dagster_event().asset_check_evaluation_data
-        if not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR:
+        if not evaluation.passed and evaluation.severity is severity:
             yield evaluation
 
 

@@ -24,7 +24,7 @@ def run_pipeline(
     wait: bool,
     verify: bool,
 ) -> int:
-    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
+    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 if a source or the snapshot is withheld.
 
     `overrides` are settings for this run alone, by section; `retry_failed` asks again about chunks that failed for
     good; `wait` stays until batches are done; `verify` reads all files of the published snapshot.
@@ -40,7 +40,7 @@ def run_pipeline(
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Print the outcome and return the exit code: 0, or 1 when a source is withheld."""
+    """Print the outcome and return the exit code: 0, or 1 if a source or the snapshot is withheld."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}")
     for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
@@ -54,6 +54,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     if outcome.published is not None:
         done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
         console.print(done.format(outcome.published.snapshot_id))
+        for rows, counts in outcome.published.gates.difference.items():
+            console.print(f"{rows}: {counts}")
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -66,8 +68,10 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"{line}.")
     if outcome.unreleased and outcome.manifest is not None:
         console.print(
-            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
+            f"{outcome.manifest.snapshot_id} is held: readers open it until `lightrag-dagster release`."
         )
+    for fault in outcome.stopped:
+        console.print(f"{outcome.unreleased} is withheld: {fault}")
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(
@@ -78,7 +82,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
     unpublished = {*outcome.unpublished, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
-    return 1 if outcome.failed or outcome.rejected else 0
+    return 1 if outcome.failed or outcome.rejected or outcome.stopped else 0
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

@@ -116,7 +116,9 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         if held_snapshot(home):
             newest = f"{states.unreleased}, which waits for release" if states.unreleased else "the newest"
-            console.print(f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.")
+            console.print(f"It is held; `lightrag-dagster release` publishes {newest}.")
+        for fault in states.stopped:
+            console.print(f"{states.unreleased} is withheld: {fault}")
         console.print(
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"

@@ -119,7 +119,8 @@ class Pending:
 
     `outdated` names what another recipe made (summaries, vectors). `graph` says that
     the graph database of the published snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
-    `unreleased` is the id of the newest snapshot while a rollback holds an older one; `losses` are of the newest.
+    `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
+    the faults for which gates hold it.
     """
 
     sources: Mapping[str, SourceState]
@@ -129,6 +130,7 @@ class Pending:
     graph: bool
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
+    stopped: Sequence[str] = ()
 
     @property
     def losses(self) -> list[Loss]:
@@ -197,7 +199,9 @@ def _pending(
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
     warnings = [*warnings, *withdrawal_warnings(situation.settings.llm)]
-    return Pending(sources, publish, names, situation.published, graph, warnings, situation.unreleased)
+    newest, unreleased = situation.newest, situation.unreleased
+    stopped = newest.gates.faults if newest and unreleased else []
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:

@@ -20,6 +20,7 @@ EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
+Publication = Literal["automatic", "manual"] | Share
 
 _OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}\b|team:.+", re.DOTALL)
 """The owners that Dagster takes, which would refuse all definitions for another."""

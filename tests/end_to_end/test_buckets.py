@@ -213,7 +213,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
         embed(recipes, table, partial(open_embedder, home=Home.of(in_bucket)))
     build_graph(elsewhere()[1].settings)
     home, recipes = elsewhere()
-    assert publish_newest(Home.of(recipes.settings)).snapshot_id == published(expected).snapshot_id
+    assert publish_newest(recipes.settings).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(recipes.settings) == snapshot_contents(expected)
     assert check_published(elsewhere()[0]) == []
 
