@@ -322,7 +322,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     table, recipe = current.table, recipes.of_rows(current.table)
     if current.inputs != inputs:
         return "input changed"
-    if current.recipe != recipes.of_tables[table]:
+    if current.recipe != recipes.of_table(table, current.source):
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"

@@ -86,6 +86,11 @@ class SourceSettings(Section):
         description="Types of files by globs of their paths, the first that matches: a suffix without its dot, as in "
         "`cur/**: eml`, or `text` for plain text. Other files have the type that their suffix or content tells.",
     )
+    mask: str | None = Field(
+        default=None,
+        description="Dotted path of a function, `package.module.function`, that gets each text of a document and "
+        "returns it masked, or raises ValueError to refuse the document; nothing else is stored or sent.",
+    )
     follow_hosts: tuple[str, ...] = Field(
         default=(),
         description="Hosts, as `docs.example` or `docs.example:8443`, that an `https://` source may be redirected to, "
