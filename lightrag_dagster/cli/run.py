@@ -67,9 +67,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     for line in outcome.tidied:
         console.print(f"{line}.")
     if outcome.unreleased and outcome.manifest is not None:
-        console.print(
-            f"{outcome.manifest.snapshot_id} is held: readers open it until `lightrag-dagster release`."
-        )
+        console.print(f"{outcome.manifest.snapshot_id} is held: readers open it until `lightrag-dagster release`.")
     for fault in outcome.stopped:
         console.print(f"{outcome.unreleased} is withheld: {fault}")
     if outcome.outdated or outcome.outdated_parts:

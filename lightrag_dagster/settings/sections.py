@@ -143,11 +143,6 @@ class ExtractionSettings(Section):
         description="A source keeps its last accepted version if a larger share of the rows in the model's answers "
         "cannot be used, of all answers and of those that came since.",
     )
-    min_grounded_share: Share = Field(
-        default=0.5,
-        description="The check `names_grounded` warns if a smaller share of the names that a model gave to entities "
-        "is in the text it read.",
-    )
 
     def method_of(self, source: str) -> ExtractionMethod:
         """Return the method for a source."""

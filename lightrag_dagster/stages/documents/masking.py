@@ -75,7 +75,9 @@ def _masked(path: str, function: Mask, text: str) -> str:
     except Exception as error:
         # The message of a refusal is for people; that of another error may have some of the text.
         reason = f": {one_line(error)}" if type(error) is ValueError else ""
-        raise ValueError(f"{path} refused it{reason}" if reason else f"{path} failed: {type(error).__name__}") from error
+        raise ValueError(
+            f"{path} refused it{reason}" if reason else f"{path} failed: {type(error).__name__}"
+        ) from error
     if not isinstance(masked, str):
         raise ValueError(f"{path} returned {type(masked).__name__}, no text")
     return text if masked == text else FORBIDDEN.sub("", masked).strip()
