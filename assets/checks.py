@@ -272,8 +272,8 @@ SOURCE_CHECKS = [
         "extractions",
         "outdated",
         _outdated,
-        "No row was made with other prompts, models or settings than today's. The metadata has the partitions to choose "
-        "for a backfill; each morning's report looks too.",
+        "No row was made with other prompts, models or settings than today's. The metadata has the partitions to "
+        "choose for a backfill; each morning's report looks too.",
         judged_outdated,
     ),
     SourceCheck(

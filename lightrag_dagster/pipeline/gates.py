@@ -4,7 +4,7 @@ A snapshot that a gate stops is built like any other, and waits for `release`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten

@@ -192,9 +192,7 @@ class Changed(Record):
 class Gates(Record):
     """The results of the gates before publication: the difference from the snapshot that was published, and faults."""
 
-    difference: dict[str, Changed] = Field(
-        default={}, description="`documents` and `entities`; only if a gate asks for it"
-    )
+    difference: dict[str, Changed] = Field(default={}, description="Documents and entities, if a gate asks")
     faults: list[str] = Field(default=[], description="Reasons for which the snapshot waits for release")
     warnings: list[str] = Field(default=[], description="Other lines of checks")
 

@@ -236,6 +236,7 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
             "failed_documents",
             "names_found",
             "names_grounded",
+            "outdated",
             "rejected_rows",
             "types_known",
             "words_read",

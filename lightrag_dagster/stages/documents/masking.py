@@ -74,10 +74,9 @@ def _masked(path: str, function: Mask, text: str) -> str:
         raise
     except Exception as error:
         # The message of a refusal is for people; that of another error may have some of the text.
-        reason = f": {one_line(error)}" if type(error) is ValueError else ""
-        raise ValueError(
-            f"{path} refused it{reason}" if reason else f"{path} failed: {type(error).__name__}"
-        ) from error
+        refused = type(error) is ValueError
+        reason = f"refused it: {one_line(error)}" if refused else f"failed: {type(error).__name__}"
+        raise ValueError(f"{path} {reason}") from error
     if not isinstance(masked, str):
         raise ValueError(f"{path} returned {type(masked).__name__}, no text")
     return text if masked == text else FORBIDDEN.sub("", masked).strip()
