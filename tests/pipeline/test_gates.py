@@ -140,7 +140,7 @@ def test_a_folder_without_checks_is_an_error(settings: Settings, tmp_path: Path,
         folder.mkdir()
         (folder / name).write_text("x")
     write_source(settings, "notes", {"river.md": RIVER})
-    with pytest.raises(SettingsError, match="setting checks: .*own (cannot be read: .*|has no file)"):
+    with pytest.raises(SettingsError, match=r"setting checks: .*own (cannot be read: .*|has no file)"):
         build(settings.changed(checks=folder))
 
 
