@@ -70,8 +70,8 @@ class SourceSettings(Section):
         default="",
         description="A folder, a file or a glob on this machine, or a URI: `https://`; with the extra `cloud` `s3://`, "
         "`gs://` or `az://`; or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it. "
-        "`{partition}` is the partition of `asset`. With `rows`, `$NAME` is a database whose SQLAlchemy URL an environment "
-        "variable holds.",
+        "`{partition}` is the partition of `asset`. With `rows`, `$NAME` is a database, of which that environment "
+        "variable has the URL, as for SQLAlchemy.",
     )
     include: tuple[str, ...] = Field(
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
