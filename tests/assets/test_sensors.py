@@ -250,6 +250,42 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
     assert recovery["text"].endswith(": ingest of source bad works again")
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("publish", "told"),
+    [
+        (
+            "manual",
+            "publish gen-ID waits for `lightrag-dagster release`: documents: 1 added, 0 removed, 0 changed of 1;",
+        ),
+        (
+            0.5,
+            "publish failed: check gates of knowledge_base: gen-ID waits for `lightrag-dagster release`: documents: 1",
+        ),
+    ],
+)
+def test_a_snapshot_that_waits_is_told(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], publish: str | float, told: str
+) -> None:
+    gated = settings.changed(publish=publish)
+    write_source(gated, "notes", {"river.md": RIVER})
+    build(gated, graph=True)
+    write_source(gated, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    assert ingest(gated, instance, "notes").success
+    result = build_definitions(gated).resolve_job_def("publish").execute_in_process(instance=instance)
+    (check,) = [one for one in result.get_asset_check_evaluations() if one.check_name == "gates"]
+    assert not check.passed
+    (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_SUCCESS]
+    context = dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run)
+    record_failed_checks(context, lightrag=LightRAG(gated))
+    newest = Situation.looking(gated).newest
+    assert newest is not None
+    (message,) = map(json.loads, received)
+    assert told.replace("gen-ID", newest.snapshot_id) in message["text"]
+    metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
+    assert metadata["difference/documents"].value == "1 added, 0 removed, 0 changed of 1"
+
+
 def test_a_repair_by_a_command_is_told_by_the_next_tick(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:
