@@ -12,7 +12,9 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, require_published
+
+_DATA_VERSION = "dagster/data_version"
 
 
 @asset(
@@ -32,7 +34,7 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
     description="The manifest that names one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
-    """Publish the newest generation, unless it breaks an invariant."""
+    """Publish the newest generation, unless it breaks an invariant; the data version is what readers open."""
     home = lightrag.home
     with stopwatch() as watch:
         manifest = publish_newest(lightrag.settings)
@@ -40,7 +42,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
     if collected is not None:
         context.log.info(str(collected))
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(manifest.snapshot_id),
+        data_version=dg.DataVersion(require_published(home).snapshot_id),
         tags=made_by(manifest.inputs.recipe),
         metadata={
             "snapshot_id": manifest.snapshot_id,
@@ -53,6 +55,17 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
             **_rows(manifest, home),
         },
     )
+
+
+def report_published(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
+    """Report the snapshot that readers open, after a release or rollback, so that what is downstream follows it."""
+    key = Namespace(lightrag.settings.namespace).key("knowledge_base")
+    event, published = instance.get_latest_materialization_event(key), published_snapshot(lightrag.home)
+    tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
+    if published and tags and tags.get(_DATA_VERSION) != published.snapshot_id:
+        tags[_DATA_VERSION] = published.snapshot_id
+        metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
 
 
 def integrity(context: dg.AssetCheckExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:

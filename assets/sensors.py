@@ -17,6 +17,7 @@ from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
 from lightrag_dagster.assets.jobs import Job
+from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -182,7 +183,8 @@ def publish_accepted(
 ) -> dg.RunRequest | dg.SkipReason:
     """Compare records of the home; a missing source counts as a change, and a missing graph too.
 
-    As the sensor of what was published, it also prunes the history of runs, once a day.
+    As the sensor of what was published, it also reports a release or rollback, and prunes the history of runs, once a
+    day.
     """
     namespace = Namespace(lightrag.settings.namespace)
     end_orphans(context.instance, lightrag.home, namespace)
@@ -195,6 +197,7 @@ def publish_accepted(
     if building_under_way(context.instance, namespace):
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
+    report_published(context.instance, lightrag)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
     if acceptable := to_accept(situation):

@@ -120,7 +120,9 @@ def test_the_check_of_gates_says_why_a_snapshot_waits(settings: Settings, tmp_pa
     assert found == [(True, False), (False, False), (False, True)]
     newest = Situation.looking(settings).newest
     assert newest is not None
-    said = f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path flood.md; documents: "
+    said = (
+        f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path flood.md; documents"
+    )
     assert str(result.metadata["reason"].value).startswith(said)
 
 

@@ -30,7 +30,7 @@ from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import newest_generation, remove_graph
-from lightrag_dagster.storage.snapshots.snapshots import without_graph
+from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
 from tests.support import FLOOD, RIVER, build, write_source
@@ -164,6 +164,14 @@ def failed_run(settings: Settings, instance: dg.DagsterInstance) -> dg.RunFailur
     return status_context(result, instance, "absent", dg.DagsterEventType.RUN_FAILURE).for_run_failure()
 
 
+def versions(instance: dg.DagsterInstance) -> list[str]:
+    """Return the data versions of the knowledge base, the newest last."""
+    found = instance.fetch_materializations(dg.AssetKey("knowledge_base"), limit=9, ascending=True).records
+    return [
+        (one.asset_materialization.tags or {})["dagster/data_version"] for one in found if one.asset_materialization
+    ]
+
+
 def records(settings: Settings) -> list[dict[str, str]]:
     lines = Home(settings.home).failures.read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
@@ -284,6 +292,12 @@ def test_a_snapshot_that_waits_is_told(
     assert told.replace("gen-ID", newest.snapshot_id) in message["text"]
     metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
     assert metadata["difference/documents"].value == "1 added, 0 removed, 0 changed of 1"
+    assert versions(instance)[-1] != newest.snapshot_id  # which is not read yet, so that nothing follows it
+    release(Home(gated.home))
+    for _ in range(2):
+        publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(gated))
+        assert versions(instance)[-1] == newest.snapshot_id
+    assert len(versions(instance)) == 2
 
 
 def test_a_repair_by_a_command_is_told_by_the_next_tick(
