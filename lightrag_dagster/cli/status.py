@@ -188,6 +188,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "sequence": manifest.sequence if manifest else None,
         "published_at": manifest.published_at if manifest else None,
         "held": held_snapshot(home) is not None,
+        "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
         "outdated": states.outdated,

@@ -20,7 +20,7 @@ from lightrag_dagster.storage.manifests import Changed, Gates
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
-_SEVERITY = re.compile(r"^--\s*severity:\s*(\w*)", re.MULTILINE | re.IGNORECASE)
+_SEVERITY = re.compile(r"^--[ \t]*severity:[ \t]*(\w*)", re.MULTILINE | re.IGNORECASE)
 _ERROR, _WARN = "error", "warn"
 _NAMED_ROWS, _LONGEST_ROW = 3, 200
 _SECONDS = 600.0
