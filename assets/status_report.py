@@ -45,8 +45,7 @@ def _log_outdated(context: dg.AssetExecutionContext, lightrag: LightRAG, states:
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     sources = [name for name, state in states.sources.items() if state.outdated and name in known]
     for source, result in judged_outdated(lightrag, sources, False).items() if sources else ():
-        event = evaluation(namespace.key("extractions"), "outdated", source, result)
-        context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
+        context.log_event(evaluation(namespace.key("extractions"), "outdated", source, result))
 
 
 def report(states: Pending, seconds: float, costs: Sequence[Mapping[str, Any]] = ()) -> dg.MaterializeResult:

@@ -54,8 +54,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     if outcome.published is not None:
         done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
         console.print(done.format(outcome.published.snapshot_id))
-        for rows, counts in outcome.published.gates.difference.items():
-            console.print(f"{rows}: {counts}")
+        for kind, counts in outcome.published.gates.difference.items():
+            console.print(f"{kind}: {counts}")
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:

@@ -44,7 +44,7 @@ def test_rows_of_another_prompt_are_counted_with_what_they_cost(settings: Settin
     found = values(notes)
     assert (found["extractions"], found["partitions_to_copy"]) == (2, '"a \\"b\\", c", notes')
     assert found["cost_usd_when_made"] + values(odd)["cost_usd_when_made"] == pytest.approx(paid)
-    assert "2 of extractions are outdated, and cost $" in str(notes.description)
+    assert r"2 of extractions are outdated, and cost \$" in str(notes.description)
 
     build(german, "notes", backfill=True)
     assert judged(german, "notes")[0].passed
