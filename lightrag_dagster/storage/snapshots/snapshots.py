@@ -63,8 +63,7 @@ def publish(
         more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
         folder = home.generation(generation.id)
         raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
-    published = read_record(home.published, Pointer)
-    if gates.faults and not published:
+    if gates.faults and not home.published.exists():
         raise IntegrityError(f"{generation.id} must not be published as the first snapshot: {'; '.join(gates.faults)}")
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
@@ -83,14 +82,20 @@ def publish(
     record_files(home, manifest, newest.snapshot_id if newest else None)
     # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
     atomic.sync_tree(home.generation(generation.id))
-    held = read_record(home.held, Hold)
-    stopped = published is not None and published.id != generation.id and (manual or gates.faults)
-    if published and stopped and (held is None or held.by_gate):
-        atomic.write_text(home.held, Hold(id=published.id, by_gate=not manual).model_dump_json())
-    elif held is None or held.by_gate:
-        set_published(home, generation.id, lock)
-        home.held.unlink(missing_ok=True)
+    _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
+
+
+def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:
+    """Point readers to the newest snapshot, or hold the one that they open; raises as `set_published`."""
+    published, held = read_record(home.published, Pointer), read_record(home.held, Hold)
+    if held and not held.by_gate:
+        return
+    if published and published.id != newest.snapshot_id and (manual or newest.gates.faults):
+        atomic.write_text(home.held, Hold(id=published.id, by_gate=not manual).model_dump_json())
+        return
+    set_published(home, newest.snapshot_id, lock)
+    home.held.unlink(missing_ok=True)
 
 
 def list_snapshots(home: Home) -> list[Manifest]:
