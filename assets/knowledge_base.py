@@ -64,7 +64,7 @@ def report_published(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
     tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
     if published and tags and tags.get(_DATA_VERSION) != published.snapshot_id:
         tags[_DATA_VERSION] = published.snapshot_id
-        metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
+        metadata: Metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
 
 

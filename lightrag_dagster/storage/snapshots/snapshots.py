@@ -58,13 +58,7 @@ def publish(
     newest = newest_snapshot(home)
     if newest is not None and newest.snapshot_id == generation.id:
         return newest
-    if problems:
-        named = "; ".join(problems[:_NAMED_PROBLEMS])
-        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
-        folder = home.generation(generation.id)
-        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
-    if gates.faults and not home.published.exists():
-        raise IntegrityError(f"{generation.id} must not be published as the first snapshot: {'; '.join(gates.faults)}")
+    _require_publishable(home, generation, problems, gates)
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
     left = home_format.left(home)
@@ -84,6 +78,17 @@ def publish(
     atomic.sync_tree(home.generation(generation.id))
     _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
+
+
+def _require_publishable(home: Home, generation: Generation, problems: Sequence[str], gates: Gates) -> None:
+    """Raise IntegrityError for a generation with problems, and for a first one with faults."""
+    if problems:
+        named = "; ".join(problems[:_NAMED_PROBLEMS])
+        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
+        folder = home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    if gates.faults and not home.published.exists():
+        raise IntegrityError(f"{generation.id} must not be published as the first snapshot: {'; '.join(gates.faults)}")
 
 
 def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:
