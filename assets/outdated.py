@@ -18,10 +18,10 @@ from lightrag_dagster.storage.versions import TableVersion
 _PLAIN = re.compile(r"[\w.-]+")
 
 
-def judged_outdated(lightrag: LightRAG, sources: Sequence[str], _backfill: bool) -> dict[str, dg.AssetCheckResult]:
-    """Warn of outdated rows; the accepted tables count, also while a backfill makes others."""
+def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
+    """Warn of outdated rows, after a `backfill` in the tables that it made."""
     refresh(lightrag.home)
-    tables, recipes = SourceTables(lightrag.home), lightrag.recipes
+    tables, recipes = lightrag.tables(candidate=backfill), lightrag.recipes
     versions = {name: tables.current_versions(name) for name in {*find_sources(lightrag.settings), *sources}}
     found = {name: outdated_rows(one, recipes.of_source(name)) for name, one in sorted(versions.items())}
     partitions = ", ".join(map(_as_key, filter(found.get, found)))
