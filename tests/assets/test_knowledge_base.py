@@ -120,9 +120,7 @@ def test_the_check_of_gates_says_why_a_snapshot_waits(settings: Settings, tmp_pa
     assert found == [(True, False), (False, False), (False, True)]
     newest = Situation.looking(settings).newest
     assert newest is not None
-    said = (
-        f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path a.md; documents"
-    )
+    said = f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path a.md; documents"
     assert str(result.metadata["reason"].value).startswith(said)
 
 
