@@ -8,9 +8,10 @@ from typing import NamedTuple
 import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
-from lightrag_dagster.assets.knowledge_base import integrity
+from lightrag_dagster.assets.knowledge_base import gates, integrity
 from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, warned
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.errors import LightRAGError
@@ -24,6 +25,9 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MAX_LOST_WORDS = 0.02
 """Largest share of the words of a source's files that may be missing in their texts without a warning."""
+
+MIN_GROUNDED_SHARE = 0.5
+"""Smallest share of the names that a recipe gave that is in the text without a warning."""
 
 
 def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -39,6 +43,11 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         name="complete",
         description="The snapshot has entities, and a summary wherever one is due.",
     )(namespace.bound(complete))
+    gates_check = dg.asset_check(
+        asset=namespace.key("knowledge_base"),
+        description="No gate stops the newest snapshot: the settings publish and checks, or a rollback. One that is "
+        "stopped is built, and waits for `lightrag-dagster release`.",
+    )(namespace.bound(gates))
     conflict_check = dg.asset_check(
         asset=namespace.key("curation"),
         blocking=True,
@@ -52,7 +61,8 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(namespace.bound(all_published))
-    return [*source_checks(namespace), conflict_check, integrity_check, graph_check, match_check, report_check]
+    whole = [conflict_check, integrity_check, gates_check, graph_check, match_check, report_check]
+    return [*source_checks(namespace), *whole]
 
 
 def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
@@ -114,9 +124,13 @@ def _names_grounded(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asset
 
 def _names_grounded_in(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of such recipes of many sources, with one result a source."""
-    least = lightrag.settings.extraction.min_grounded_share
     counted = grounded_names(_tables(lightrag, backfill), sources)
-    return {source: _judged_names(found, least) for source, found in counted.items()}
+    return {source: _judged_names(found) for source, found in counted.items()}
+
+
+def _outdated(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    """Warn of a source with outdated rows."""
+    return judged_outdated(lightrag, [source], backfill)[source]
 
 
 def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
@@ -184,14 +198,14 @@ def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> 
     )
 
 
-def _judged_names(counted: Mapping[str, GroundedNames], least: float) -> dg.AssetCheckResult:
+def _judged_names(counted: Mapping[str, GroundedNames]) -> dg.AssetCheckResult:
     few = (
         f"{found.names - found.grounded:,} of {found.names:,} names that recipe {recipe} gave are not in the text"
         for recipe, found in counted.items()
-        if found.share < least
+        if found.share < MIN_GROUNDED_SHARE
     )
     metadata = {
-        "least": least,
+        "least": MIN_GROUNDED_SHARE,
         "chunks_sampled": f"at most {SAMPLED_CHUNKS} a recipe",
         **{f"names/{recipe}": found.names for recipe, found in counted.items()},
         **{f"share/{recipe}": found.share for recipe, found in counted.items()},
@@ -255,6 +269,14 @@ SOURCE_CHECKS = [
         "The share of chunks whose extraction failed is at or under documents.max_failed_share.",
     ),
     SourceCheck(
+        "extractions",
+        "outdated",
+        _outdated,
+        "No row was made with other prompts, models or settings than today's. The metadata has the partitions to "
+        "choose for a backfill; each morning's report looks too.",
+        judged_outdated,
+    ),
+    SourceCheck(
         "parsed",
         "rejected_rows",
         _few_rows_rejected,
@@ -273,8 +295,8 @@ SOURCE_CHECKS = [
         "entity_mentions",
         "names_grounded",
         _names_grounded,
-        "Of the names in a sample of chunks, at least the share extraction.min_grounded_share is in its chunk, "
-        "for each recipe of the extraction.",
+        f"Of the names in a sample of chunks, at least {MIN_GROUNDED_SHARE:.0%} are in its chunk, for each recipe of "
+        "the extraction.",
         _names_grounded_in,
     ),
 ]

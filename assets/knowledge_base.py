@@ -3,16 +3,19 @@
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import Metadata, account_of, made_by, stopwatch
+from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_by, stopwatch, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, require_published
+
+_DATA_VERSION = "dagster/data_version"
 
 
 @asset(
@@ -32,16 +35,16 @@ from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
     description="The manifest that names one version of every table and store; readers see it whole or not at all.",
 )
 def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
-    """Publish the newest generation, unless it breaks an invariant."""
+    """Publish the newest generation, unless it breaks an invariant; the data version is what readers open."""
     home, looks = lightrag.home, Looks(lightrag.home.ledger)
     with stopwatch() as watch, looks.noting(KNOWLEDGE_BASE):
-        manifest = publish_newest(home)
+        manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
     if collected is not None:
         context.log.info(str(collected))
     return dg.MaterializeResult(
-        data_version=dg.DataVersion(manifest.snapshot_id),
+        data_version=dg.DataVersion(require_published(home).snapshot_id),
         tags=made_by(manifest.inputs.recipe),
         metadata={
             "snapshot_id": manifest.snapshot_id,
@@ -50,9 +53,21 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
             "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
             "seconds": watch.seconds,
             **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
+            **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
             **_rows(manifest, home),
         },
     )
+
+
+def report_published(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
+    """Report the snapshot that readers open, after a release or rollback, so that what is downstream follows it."""
+    key = Namespace(lightrag.settings.namespace).key("knowledge_base")
+    event, published = instance.get_latest_materialization_event(key), published_snapshot(lightrag.home)
+    tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
+    if published and tags and tags.get(_DATA_VERSION) != published.snapshot_id:
+        tags[_DATA_VERSION] = published.snapshot_id
+        metadata: Metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
+        instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
 
 
 def integrity(context: dg.AssetCheckExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
@@ -60,6 +75,19 @@ def integrity(context: dg.AssetCheckExecutionContext, lightrag: dg.ResourceParam
     asset = Namespace(lightrag.settings.namespace).key("knowledge_base")
     problems = [] if asset in context.job_def.asset_layer.selected_asset_keys else check_published(lightrag.home)
     return dg.AssetCheckResult(passed=not problems, metadata={"findings": problems})
+
+
+def gates(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Fail while a gate stops the newest snapshot; warn of one that waits for a person, and of checks that warn."""
+    situation = Situation.looking(lightrag.settings)
+    newest = situation.newest
+    if newest is None:
+        return warned([], {})
+    if not situation.unreleased:
+        return warned(newest.gates.warnings, {})
+    waits = f"{newest.snapshot_id} waits for `lightrag-dagster release`: {newest.gates}".removesuffix(": ")
+    found = warned([waits, *newest.gates.warnings], {REASON: waits})
+    return found._replace(severity=dg.AssetCheckSeverity.ERROR) if newest.gates.faults else found
 
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:

@@ -99,6 +99,19 @@ def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetChec
     )
 
 
+def evaluation(key: dg.AssetKey, name: str, source: str, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+    """Return the event of a check of one source."""
+    return dg.AssetCheckEvaluation(
+        asset_key=key,
+        check_name=name,
+        passed=result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+        description=result.description,
+        partition=source,
+    )
+
+
 @contextmanager
 def stopwatch() -> Iterator[Stopwatch]:
     """Time a block."""

@@ -17,6 +17,7 @@ from lightrag_dagster.assets import alerts
 from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
 from lightrag_dagster.assets.jobs import Job, is_wanted
+from lightrag_dagster.assets.knowledge_base import report_published
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
@@ -184,7 +185,8 @@ def publish_accepted(
 ) -> dg.RunRequest | dg.SkipReason:
     """Compare records of the home; a missing source counts as a change, and a missing graph too.
 
-    As the sensor of what was published, it also prunes the history of runs, once a day.
+    As the sensor of what was published, it also reports a release or rollback, and prunes the history of runs, once a
+    day.
     """
     namespace = Namespace(lightrag.settings.namespace)
     Looks(lightrag.home.ledger).good([DAEMON])
@@ -200,6 +202,7 @@ def publish_accepted(
     if waiting:
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
+    report_published(context.instance, lightrag)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
     if acceptable := to_accept(situation):
@@ -238,6 +241,9 @@ def record_failed_checks(context: dg.RunStatusSensorContext, lightrag: dg.Resour
     failed = list(_failed_checks(context.instance, context.dagster_run))
     for check in failed:
         _record(lightrag, context, _told(check))
+    for check in _failed_checks(context.instance, context.dagster_run, dg.AssetCheckSeverity.WARN):
+        if check.check_name == "gates" and (waits := check.metadata.get(REASON)):
+            alerts.post([_subject(lightrag, context)], context.dagster_run.run_id, str(waits.value))
     if not failed:
         alerts.recovered(context.instance, _subject(lightrag, context), context.dagster_run.run_id)
 
@@ -287,11 +293,13 @@ def _last_success(instance: dg.DagsterInstance, namespace: Namespace, subject: a
     return run if run and run.job_name == job else None
 
 
-def _failed_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Iterable[dg.AssetCheckEvaluation]:
+def _failed_checks(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR
+) -> Iterable[dg.AssetCheckEvaluation]:
     kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
     for entry in instance.all_logs(run.run_id, of_type=kinds):
         evaluation = entry.get_dagster_event().asset_check_evaluation_data
-        if not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR:
+        if not evaluation.passed and evaluation.severity is severity:
             yield evaluation
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import stopwatch
+from lightrag_dagster.assets.metadata import evaluation, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
@@ -34,6 +35,7 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
         look_upstream(context.instance, lightrag.settings)
         states = pending(Situation.looking(lightrag.settings))
         costs = Ledger(lightrag.home.ledger).costs(["month", "source"])
+        _log_outdated(context, lightrag, states)
     advice = lacking(context.instance, Namespace(lightrag.settings.namespace))
     for line in advice:
         context.log.info(line)
@@ -55,6 +57,15 @@ def lacking(instance: dg.DagsterInstance, namespace: Namespace) -> list[str]:
     if not instance.run_monitoring_enabled:
         advice.append("dagster.yaml has no `run_monitoring: {enabled: true}`: a run that hangs is never ended")
     return advice
+
+
+def _log_outdated(context: dg.AssetExecutionContext, lightrag: LightRAG, states: Pending) -> None:
+    """Log the check `outdated` of partitions with such rows: after an edit of a prompt, no ingestion does."""
+    namespace = Namespace(lightrag.settings.namespace)
+    known = set(context.instance.get_dynamic_partitions(namespace.partitions))
+    sources = [name for name, state in states.sources.items() if state.outdated and name in known]
+    for source, result in judged_outdated(lightrag, sources, False).items() if sources else ():
+        context.log_event(evaluation(namespace.key("extractions"), "outdated", source, result))
 
 
 def report(

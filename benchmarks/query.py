@@ -197,7 +197,7 @@ def build(home: Home, entities: int, embedder: SyntheticEmbedder, twice: bool) -
             lap(name)
         build_graph(settings)
         lap("graph and arrays")
-        publish_newest(home)
+        publish_newest(settings)
         lap("publish")
 
 

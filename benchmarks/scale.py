@@ -71,7 +71,7 @@ def steps(settings: Settings, rule: bool) -> Iterator[tuple[str, Callable[[], ob
     for table in VECTOR_TABLES:
         yield table, partial(embed, recipes, table, lambda _one, _engine: open_embedder(settings.embedding, home))
     yield "graph", lambda: build_graph(settings)
-    yield "publish", lambda: publish_newest(home)
+    yield "publish", lambda: publish_newest(settings)
 
 
 def measured(folder: Path, engine: str, rule: bool) -> tuple[dict[str, Cost], str]:

@@ -31,7 +31,7 @@ def run_pipeline(
     verify: bool,
     as_json: bool,
 ) -> int:
-    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 when a source is withheld.
+    """Run the pipeline, print the outcome, and return the exit code: 0, or 1 if a source or the snapshot is withheld.
 
     `overrides` are settings for this run alone, by section; `retry_failed` asks again about chunks that failed for
     good; `wait` stays until batches are done; `verify` reads all files of the published snapshot.
@@ -67,6 +67,7 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
         "snapshot_id": outcome.manifest.snapshot_id if outcome.manifest else None,
         "built": outcome.published.snapshot_id if outcome.published else None,
         "waits_for_release": outcome.unreleased,
+        "stopped_by": list(outcome.stopped),
         "ingested": outcome.ingested,
         "withheld": outcome.rejected | outcome.failed,
         "waiting": outcome.waiting,
@@ -83,8 +84,8 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
 
 
 def exit_code(outcome: Outcome) -> int:
-    """Return 0, or 1 when a source is withheld."""
-    return 1 if outcome.failed or outcome.rejected else 0
+    """Return 0, or 1 if a source or the snapshot is withheld."""
+    return 1 if outcome.failed or outcome.rejected or outcome.stopped else 0
 
 
 def _spent(settings: Settings, account: str) -> float:
@@ -94,7 +95,7 @@ def _spent(settings: Settings, account: str) -> float:
 
 
 def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Print the outcome and return the exit code: 0, or 1 when a source is withheld."""
+    """Print the outcome and return the exit code: 0, or 1 if a source or the snapshot is withheld."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}")
     for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
@@ -108,6 +109,8 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     if outcome.published is not None:
         done = "Built {}, which waits for release." if outcome.unreleased else "Published {}."
         console.print(done.format(outcome.published.snapshot_id))
+        for kind, counts in outcome.published.gates.difference.items():
+            console.print(f"{kind}: {counts}")
     elif outcome.graph_built and outcome.manifest is not None:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
@@ -119,9 +122,9 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
     for line in outcome.tidied:
         console.print(f"{line}.")
     if outcome.unreleased and outcome.manifest is not None:
-        console.print(
-            f"A rollback holds {outcome.manifest.snapshot_id}, which readers open until `lightrag-dagster release`."
-        )
+        console.print(f"{outcome.manifest.snapshot_id} is held: readers open it until `lightrag-dagster release`.")
+    for fault in outcome.stopped:
+        console.print(f"{outcome.unreleased} is withheld: {fault}")
     if outcome.outdated or outcome.outdated_parts:
         rows = [f"{count:,} rows of {source}" for source, count in outcome.outdated.items()]
         console.print(

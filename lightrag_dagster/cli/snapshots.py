@@ -62,7 +62,8 @@ def release(console: Console) -> None:
     """Publish the newest snapshot again."""
     with _locked() as (home, lock):
         manifest = snapshots.release(home, lock)
-    console.print(f"{manifest.snapshot_id} is published; later ones will follow.")
+    later = "the next one waits again" if load_settings().publish == "manual" else "later ones will follow"
+    console.print(f"{manifest.snapshot_id} is published; {later}.")
 
 
 def collect(console: Console, *, dry_run: bool) -> None:

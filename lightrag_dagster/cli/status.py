@@ -103,7 +103,9 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         console.print(f"Published: {manifest.snapshot_id}, number {manifest.sequence}, at {manifest.published_at}")
         if held_snapshot(home):
             newest = f"{states.unreleased}, which waits for release" if states.unreleased else "the newest"
-            console.print(f"A rollback holds it published; `lightrag-dagster release` publishes {newest}.")
+            console.print(f"It is held; `lightrag-dagster release` publishes {newest}.")
+        for fault in states.stopped:
+            console.print(f"{states.unreleased} is withheld: {fault}")
         console.print(
             f"{rows['raw_documents']:,} documents listed, {rows['extractions']:,} chunks at {rows['chunks']:,} places, "
             f"{rows['entities']:,} entities, {rows['relations']:,} relations"
@@ -173,6 +175,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "sequence": manifest.sequence if manifest else None,
         "published_at": manifest.published_at if manifest else None,
         "held": held_snapshot(home) is not None,
+        "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
         "outdated": states.outdated,

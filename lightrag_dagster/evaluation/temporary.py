@@ -31,7 +31,7 @@ class TemporaryHome:
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         """Prepare a home in `folder` by settings of another, for builds in this process that wait for no batches."""
-        changes = {"home": folder, "database": None, "engine": "local"}
+        changes = {"home": folder, "database": None, "engine": "local", "publish": "automatic", "checks": None}
         self.settings = settings.model_copy(update=changes).changed(
             llm={"mode": "realtime"},
             documents={"max_failed_share": 1.0},
@@ -74,7 +74,7 @@ class TemporaryHome:
         for table in VECTOR_TABLES:
             usage = usage + embed(self._recipes, table, embedder).usage
         build_graph(settings, database=False)  # no Cypher is needed
-        publish_newest(Home.of(settings))
+        publish_newest(settings)
         return usage
 
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:

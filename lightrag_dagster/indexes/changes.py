@@ -1,7 +1,7 @@
 """The rows that two snapshots differ in, and what changed in each."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -9,9 +9,13 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published, snapshot_named
 from lightrag_dagster.view_schemas import CHANGES
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 class _Compared(NamedTuple):
@@ -58,23 +62,38 @@ def changes_between(before: Generation, after: Generation) -> pa.Table:
     return pa.concat_tables([CHANGES.empty_table(), *_changes(before, after)])
 
 
-def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
-    import duckdb
+def count_changes(before: Generation, after: Generation, kinds: Sequence[str]) -> dict[str, Changed]:
+    """Return the numbers of rows of some kinds that differ between two snapshots; raises StoreError."""
+    found = {}
+    with open_duckdb() as connection:
+        for kind in kinds:
+            _view(connection, _COMPARED[kind], before, after)
+            (counts,) = connection.sql(read_sql(__package__, "count_changes")).fetchall()
+            found[kind] = Changed(**dict(zip(Changed.model_fields, counts, strict=True)))
+    return found
 
-    statement = read_sql(__package__, "changes")
+
+def _changes(before: Generation, after: Generation) -> Iterator[pa.Table]:
     with open_duckdb() as connection:
         for kind, one in _COMPARED.items():
-            for view, generation in (("before", before), ("after", after)):
-                shown = ", ".join(one.columns)
-                try:
-                    rows = connection.read_parquet([str(path) for path in generation.table_files(one.table)])
-                    rows.project(
-                        f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
-                    ).create_view(view, replace=True)
-                except duckdb.Error as error:
-                    raise StoreError(
-                        f"{one.table} of {generation.id} cannot be read: {unreadable(error)}, which "
-                        "mends the published snapshot, or name others"
-                    ) from error
+            _view(connection, one, before, after)
             columns = {"kind": kind, "columns": list(one.columns)}
-            yield connection.sql(statement, params=columns).to_arrow_table().cast(CHANGES)
+            yield connection.sql(read_sql(__package__, "changes"), params=columns).to_arrow_table().cast(CHANGES)
+
+
+def _view(connection: "duckdb.DuckDBPyConnection", one: _Compared, before: Generation, after: Generation) -> None:
+    """Create the views `before` and `after` of the rows of a table that are compared."""
+    import duckdb
+
+    for view, generation in (("before", before), ("after", after)):
+        shown = ", ".join(one.columns)
+        try:
+            rows = connection.read_parquet([str(path) for path in generation.table_files(one.table)])
+            rows.project(
+                f"{one.id} AS id, {one.name} AS name, struct_pack({shown}) AS shown, {one.hash} AS hash"
+            ).create_view(view, replace=True)
+        except duckdb.Error as error:
+            raise StoreError(
+                f"{one.table} of {generation.id} cannot be read: {unreadable(error)}, which mends the published "
+                "snapshot, or name others"
+            ) from error

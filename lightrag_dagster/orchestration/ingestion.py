@@ -15,7 +15,7 @@ import dagster as dg
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.ingestion import shown
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
@@ -205,16 +205,8 @@ class Ingestion:
         self, context: dg.OpExecutionContext, source: str, check: SourceCheck, result: dg.AssetCheckResult
     ) -> None:
         """Log the event of a check."""
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=self._namespace.key(check.asset),
-            check_name=check.name,
-            passed=result.passed,
-            metadata=result.metadata,
-            severity=result.severity,
-            description=result.description,
-            partition=source,
-        )
-        context.log_event(evaluation)  # type: ignore[arg-type]  # it logs checks too
+        event = evaluation(self._namespace.key(check.asset), check.name, source, result)
+        context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
 
     def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:
         """Note that a source failed, perhaps after its ingestion."""

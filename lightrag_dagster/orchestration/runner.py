@@ -50,8 +50,8 @@ class Outcome:
     source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
-    `unpublished` are those of all sources, and `unreleased` is the newest snapshot while a rollback holds another, as
-    `Pending` has them. `tidied` says what was removed, or would be.
+    `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
+    the faults for which it is, as `Pending` has them. `tidied` says what was removed, or would be.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -70,6 +70,7 @@ class Outcome:
     unpublished: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
+    stopped: Sequence[str] = ()
     tidied: list[str] = field(default_factory=list)
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
@@ -288,5 +289,5 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.notes[name] = [state.unfinished_backfill]
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
     outcome.losses, outcome.unpublished = states.losses, states.unpublished
-    outcome.warnings, outcome.unreleased = states.warnings, states.unreleased
+    outcome.warnings, outcome.unreleased, outcome.stopped = states.warnings, states.unreleased, states.stopped
     return outcome

@@ -98,7 +98,7 @@ def read_source(
     step, name = IngestionStep.of(source.name, tables, recipes), source.name
     with ingestion(tables, name) as scratch, open_engine(recipes.settings.engine) as engine:
         _remove_damaged_state(tables, name)
-        known, judge = read_before(tables, name, recipes.of_tables["raw_documents"]), _judged_by(tables, name)
+        known, judge = read_before(tables, name, recipes.of_table("raw_documents", name)), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
             earlier = earlier._replace(documents=step.open("raw_documents", version_before))
@@ -153,7 +153,7 @@ def _record(
 
     After a document that could not be read, the next run reads again.
     """
-    tables, source, recipe = step.tables, step.source, step.recipes.of_tables["raw_documents"]
+    tables, source, recipe = step.tables, step.source, step.recipes.of_table("raw_documents", step.source)
     version = tables.record(
         "raw_documents",
         source,

@@ -125,7 +125,8 @@ class Pending:
 
     `outdated` names what another recipe made (summaries, vectors). `graph` says that
     the graph database of the published snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
-    `unreleased` is the id of the newest snapshot while a rollback holds an older one; `losses` are of the newest.
+    `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
+    the faults for which gates hold it.
     """
 
     sources: Mapping[str, SourceState]
@@ -135,6 +136,7 @@ class Pending:
     graph: bool
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
+    stopped: Sequence[str] = ()
 
     @property
     def losses(self) -> list[Loss]:
@@ -203,7 +205,9 @@ def _pending(
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
     warnings = [*warnings, *withdrawal_warnings(situation.settings.llm)]
-    return Pending(sources, publish, names, situation.published, graph, warnings, situation.unreleased)
+    newest, unreleased = situation.newest, situation.unreleased
+    stopped = newest.gates.faults if newest and unreleased else []
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:
@@ -253,7 +257,7 @@ def source_state(
         listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
-        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_rows(table))}
+        rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
     backfill = None
@@ -271,13 +275,19 @@ def source_state(
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
-        outdated={table: count for table, count in rows.items() if count},
+        outdated=rows,
         backfill=backfill,
         backfill_runs=backfill is not None and is_ingested(home, name),
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
     )
+
+
+def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
+    """Return table → rows of another recipe, for those tables of a source that have some."""
+    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
+    return {name: rows for name, rows in counted.items() if rows}
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
@@ -340,7 +350,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     table, recipe = current.table, recipes.of_rows(current.table)
     if current.inputs != inputs:
         return "input changed"
-    if current.recipe != recipes.of_tables[table]:
+    if current.recipe != recipes.of_table(table, current.source):
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"

@@ -1,29 +1,35 @@
 """Publication of the newest generation, and checks of the published one."""
 
 from lightrag_dagster.indexes import cypher
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.manifests import Gates, Manifest
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.snapshots import publish, require_published
 
 
-def publish_newest(home: Home) -> Manifest:
-    """Check the newest generation and publish it.
+def publish_newest(settings: Settings) -> Manifest:
+    """Check the newest generation and publish it, or let it wait for release if a gate says so.
 
     Raises:
-        IntegrityError: the generation is not whole; the published snapshot stays.
+        IntegrityError: the generation is not whole, or the first one has a fault; the published snapshot stays.
+        SettingsError: the checks in SQL cannot be read.
         StoreError: a part of it is missing or damaged, or the disk refuses.
     """
     from lightrag_dagster.indexes.integrity import findings
     from lightrag_dagster.indexes.views import build_views
+    from lightrag_dagster.pipeline.gates import look
 
+    home = Home.of(settings)
     with building(home, STEP_SECONDS) as lock:
         generation = generations.newest_generation(home)
         build_views(generation)
-        return publish(home, generation, findings(generation, read_vectors=False), lock)
+        problems = findings(generation, read_vectors=False)
+        gates = Gates() if problems else look(generation, settings)
+        return publish(home, generation, problems, lock, gates=gates, manual=settings.publish == "manual")
 
 
 def check_published(home: Home) -> list[str]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISION
+from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
@@ -19,7 +20,8 @@ from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
 from lightrag_dagster.schemas import MERGED_TABLES, PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
-from lightrag_dagster.stages.chunking.custom import function_version
+from lightrag_dagster.stages.chunking.custom import SETTING
+from lightrag_dagster.stages.documents.masking import mask_setting
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
@@ -71,7 +73,7 @@ class Recipes:
             if value != usual[name] or name in _FIRST_OF_CHUNKING
         }
         functions = {one.function for one in chunking.all_in_use if one.method == "custom" and one.function}
-        others: dict[str, object] = {function: function_version(function) for function in functions}
+        others: dict[str, object] = {function: function_version(SETTING, function) for function in functions}
         if self.compares_meaning:
             others["embedder"] = self.embedder
         if any(one.tolerance for one in chunking.all_in_use):
@@ -160,6 +162,17 @@ class Recipes:
             "extractions": digest(columns["extractions"]),
             **dict.fromkeys(PARSED_TABLES, mentions),
         }
+
+    def of_table(self, table: str, source: str) -> str:
+        """Return the recipe of a table of one source: of documents, with the function that masks their texts.
+
+        Raises:
+            SettingsError: there is no such function.
+        """
+        recipe, named = self.of_tables[table], self.settings.named_sources.get(source)
+        if table != "raw_documents" or not (named and named.mask):
+            return recipe
+        return digest(recipe, named.mask, function_version(mask_setting(source), named.mask))
 
     def of_rows(self, table: str) -> str | None:
         """Return the recipe of the rows of a source table; None where rows name none."""

@@ -96,7 +96,7 @@ class Situation:
 
     @property
     def unreleased(self) -> str | None:
-        """The id of the newest snapshot while a rollback holds another."""
+        """The id of the newest snapshot while another is held."""
         return self.newest.snapshot_id if self.newest and self.newest != self.published else None
 
     def require_published(self) -> Manifest:

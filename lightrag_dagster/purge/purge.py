@@ -209,7 +209,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
             locks.enter_context(ingesting(home, source))
         locks.enter_context(using_batches(home))
         if held := held_snapshot(home):
-            raise StoreError(f"a rollback holds {held}; run `lightrag-dagster release` first")
+            raise StoreError(f"{held} is held; run `lightrag-dagster release` first")
         situation = Situation.building(recipes, lock)
         situation.require_published()
         if next_publication(situation) is not None:

@@ -27,6 +27,7 @@ from lightrag_dagster.settings.sections import (
     ExecutorName,
     ExtractionSettings,
     MergingSettings,
+    Publication,
     QuerySettings,
     RetentionSettings,
     Section,
@@ -111,6 +112,16 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    publish: Publication = Field(
+        default="automatic",
+        description="manual: a new snapshot waits for `lightrag-dagster release`. A share such as 0.2: one waits that "
+        "differs from the published one in more of its documents, or of its entities.",
+    )
+    checks: Path | None = Field(
+        default=None,
+        description="A folder of your own checks in SQL, `*.sql`, that are run on a new snapshot: rows are faults, and "
+        "it waits for `lightrag-dagster release`.",
+    )
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )
@@ -138,7 +149,7 @@ class Settings(BaseSettings):
         "or `chunks` are evaluated as well.",
     )
 
-    @field_validator("curation", mode="before")
+    @field_validator("curation", "checks", mode="before")
     @classmethod
     def _is_unset_if_empty(cls, place: object) -> object:
         return place or None  # an empty path would be the working folder

@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
 )
 
@@ -20,6 +21,17 @@ EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return check("" if isinstance(value, bool) else value)
+    except ValidationError:
+        raise ValueError("it is automatic, manual or a share such as 0.2") from None
+
+
+Publication = Annotated[Literal["automatic", "manual"] | Share, WrapValidator(_word_or_share)]
+
 
 _OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}\b|team:.+", re.DOTALL)
 """The owners that Dagster takes, which would refuse all definitions for another."""
@@ -141,11 +153,6 @@ class ExtractionSettings(Section):
         default=0.1,
         description="A source keeps its last accepted version if a larger share of the rows in the model's answers "
         "cannot be used, of all answers and of those that came since.",
-    )
-    min_grounded_share: Share = Field(
-        default=0.5,
-        description="The check `names_grounded` warns if a smaller share of the names that a model gave to entities "
-        "is in the text it read.",
     )
 
     def method_of(self, source: str) -> ExtractionMethod:

@@ -40,11 +40,6 @@ class RowsSettings(Section):
         default=None,
         description="SQL that gives the rows, for a DuckDB file or a database; `{partition}` is that of `asset`.",
     )
-    database_variable: str | None = Field(
-        default=None,
-        description="Environment variable that has the SQLAlchemy URL of the database, instead of `uri`.",
-    )
-
     watermark: str | None = Field(
         default=None,
         description="Column that grows with every change, such as `updated_at`: only rows from its highest value on "
@@ -75,7 +70,8 @@ class SourceSettings(Section):
         default="",
         description="A folder, a file or a glob on this machine, or a URI: `https://`; with the extra `cloud` `s3://`, "
         "`gs://` or `az://`; or another that fsspec knows, such as `zip::` or `sftp://`. No password is in it. "
-        "`{partition}` is the partition of `asset`.",
+        "`{partition}` is the partition of `asset`. With `rows`, `$NAME` is a database, of which that environment "
+        "variable has the URL, as for SQLAlchemy.",
     )
     include: tuple[str, ...] = Field(
         default=("**/*",), description="Globs of the paths, below the folder, that belong to the source."
@@ -85,6 +81,11 @@ class SourceSettings(Section):
         default={},
         description="Types of files by globs of their paths, the first that matches: a suffix without its dot, as in "
         "`cur/**: eml`, or `text` for plain text. Other files have the type that their suffix or content tells.",
+    )
+    mask: str | None = Field(
+        default=None,
+        description="Dotted path of a function, `package.module.function`, that gets each text of a document and "
+        "returns it masked, or raises ValueError to refuse the document; nothing else is stored or sent.",
     )
     follow_hosts: tuple[str, ...] = Field(
         default=(),
@@ -134,8 +135,8 @@ class SourceSettings(Section):
             raise ValueError("write either {partition} or its dimensions, as in {partition.day}")
         if self.dimensions and self.rows and self.rows.watermark:
             raise ValueError("give it either {partition} or rows.watermark, which both say what changed")
-        if bool(self.uri) == bool(self.rows and self.rows.database_variable):
-            raise ValueError("give it either a uri or, for the rows of a database, rows.database_variable")
+        if not self.uri or (self.uri.startswith("$") and not self.rows):
+            raise ValueError("give it a uri; $NAME, with rows, for a database whose URL a variable holds")
         if self.types and self.rows:
             raise ValueError("types are for files; rows have rows.format")
         if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):

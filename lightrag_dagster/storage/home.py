@@ -5,7 +5,7 @@ ingesting/<source>.lock, .pid, .work  lock of an ingestion, its process id and h
 FORMAT                                number of this layout, as `storage.home_format` says
 PUBLISHED                             pointer to the published snapshot (JSON, replaced atomically)
 NEWEST                                pointer to the newest generation
-HELD, pins.json                       snapshot that a rollback holds, and those with a name
+HELD, pins.json                       snapshot that is held until `release`, and those with a name
 exports/<id>/<format>/                the exports of a snapshot; `exports/latest` is a link, not of a bucket
 exports.json                          the snapshot whose exports are whole, and their formats
 collected.json                        last garbage collection
@@ -91,7 +91,7 @@ class Home:
     lock = _Below("builder.lock")  # lock file of builders
     format = _Below("FORMAT")  # number of the layout
     published = _Below("PUBLISHED")  # pointer to the published snapshot
-    held = _Below("HELD")  # pointer to the snapshot that a rollback holds; missing when none is held
+    held = _Below("HELD")  # pointer to the snapshot that is held; missing when none is
     pins = _Below("pins.json")  # names of pinned snapshots
     purging = _Below("purging.json")  # documents whose purge has begun and not ended; missing when there are none
     collected = _Below("collected.json")  # the last garbage collection; missing before the first one

@@ -176,6 +176,31 @@ class BuiltViews(Record):
     file: FileSum
 
 
+class Changed(Record):
+    """Numbers of rows of a kind that differ between two snapshots, and of all rows of the earlier one."""
+
+    added: int
+    removed: int
+    changed: int
+    before: int
+
+    def __str__(self) -> str:
+        """Return the numbers in words."""
+        return f"{self.added:,} added, {self.removed:,} removed, {self.changed:,} changed of {self.before:,}"
+
+
+class Gates(Record):
+    """The results of the gates before publication: the difference from the snapshot that was published, and faults."""
+
+    difference: dict[str, Changed] = Field(default={}, description="Documents and entities, if a gate asks")
+    faults: list[str] = Field(default=[], description="Reasons for which the snapshot waits for release")
+    warnings: list[str] = Field(default=[], description="Other lines of checks")
+
+    def __str__(self) -> str:
+        """Return the faults, and the difference, in words."""
+        return "; ".join([*self.faults, *(f"{rows}: {counts}" for rows, counts in self.difference.items())])
+
+
 class Manifest(Record):
     """`manifest.json`: a published snapshot."""
 
@@ -188,6 +213,7 @@ class Manifest(Record):
     rows: dict[str, int] = Field(description="table → rows, per-source tables added up")
     vectors: Vectors
     graph: Graph | None = Field(description="None when it is built after publication; `graph.json` says when it is")
+    gates: Gates = Gates()
 
 
 class PublishedFiles(Record):
@@ -209,9 +235,11 @@ class Pins(Record):
 
 
 class Hold(Pointer):
-    """`HELD`: the snapshot that a rollback holds."""
+    """`HELD`: the snapshot that a person or a gate holds."""
 
     mended_by = "delete it; then no rollback holds a snapshot, and the next run publishes"
+
+    by_gate: bool = Field(default=False, description="The next snapshot without a fault is published")
 
 
 class Export(Record):

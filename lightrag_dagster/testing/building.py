@@ -112,6 +112,6 @@ def publish(
     for table in VECTOR_TABLES:
         embed(recipes, table, partial(open_embedder, home=home, account=account))
     build_graph(settings, database=database)
-    manifest = publish_newest(home)
+    manifest = publish_newest(settings)
     collect_after_publication(home, settings.retention)
     return manifest

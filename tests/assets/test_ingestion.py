@@ -73,6 +73,7 @@ def test_materialisations_report_rows_schema_and_calls(
         "accepted",
         "words_read",
         "types_known",
+        "outdated",
     }
     assert all(check.passed and check.partition == "notes" for check in checks)
 
@@ -148,8 +149,6 @@ def test_names_that_are_not_in_the_text_are_a_check(
     names, share = counted[f"names/{recipe}"], counted[f"share/{recipe}"]
     assert share == pytest.approx(1 - 20 / names)
     assert failed["names_grounded"].description == f"20 of {names} names that recipe {recipe} gave are not in the text"
-    less = asking.changed(extraction={"gleaning": 0, "min_grounded_share": 0.1})
-    assert failed_checks(ingest(less, instance, "notes")) == {}
 
 
 def test_a_source_that_is_not_configured_fails_with_a_reason(settings: Settings, instance: dg.DagsterInstance) -> None:

@@ -1,6 +1,7 @@
 """The published snapshot as an asset: a generation that breaks invariant I5 is not published."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -11,15 +12,16 @@ from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.column_lineage import LINEAGE
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph
-from lightrag_dagster.assets.knowledge_base import knowledge_base
+from lightrag_dagster.assets.knowledge_base import gates, knowledge_base
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import newest_generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
-from tests.support import FLOOD, RIVER, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 
 def materialise(
@@ -101,3 +103,23 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
     assert (second["rows/raw_documents"], second["change/raw_documents"]) == (2, 1)
     assert second["change/entities"] == second["rows/entities"] - first["rows/entities"] > 0
     assert second["previous_snapshot_id"] == first["snapshot_id"]
+
+
+def test_the_check_of_gates_says_why_a_snapshot_waits(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "own.sql").write_text("SELECT path FROM raw_documents WHERE contains(content, 'flood')")
+    found = []
+    for more, text in (
+        ({"publish": "manual"}, RIVER),
+        ({"publish": "manual"}, OFFICE),
+        ({"publish": "manual", "checks": tmp_path}, FLOOD),
+    ):
+        gated = settings.changed(**more)
+        write_source(gated, "notes", {"a.md": text})
+        build(gated)
+        result = gates(LightRAG(gated))
+        found.append((result.passed, result.severity is dg.AssetCheckSeverity.ERROR))
+    assert found == [(True, False), (False, False), (False, True)]
+    newest = Situation.looking(settings).newest
+    assert newest is not None
+    said = f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path a.md; documents"
+    assert str(result.metadata["reason"].value).startswith(said)

@@ -32,7 +32,7 @@ from lightrag_dagster.settings import DocumentSettings, Settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import newest_generation, remove_graph
-from lightrag_dagster.storage.snapshots.snapshots import without_graph
+from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
 from tests.support import FLOOD, RIVER, build, write_source
@@ -167,6 +167,14 @@ def failed_run(settings: Settings, instance: dg.DagsterInstance) -> dg.RunFailur
     return status_context(result, instance, "absent", dg.DagsterEventType.RUN_FAILURE).for_run_failure()
 
 
+def versions(instance: dg.DagsterInstance) -> list[str]:
+    """Return the data versions of the knowledge base, the newest last."""
+    found = instance.fetch_materializations(dg.AssetKey("knowledge_base"), limit=9, ascending=True).records
+    return [
+        (one.asset_materialization.tags or {})["dagster/data_version"] for one in found if one.asset_materialization
+    ]
+
+
 def records(settings: Settings) -> list[dict[str, str]]:
     lines = Home(settings.home).failures.read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
@@ -256,6 +264,48 @@ def test_a_failed_check_is_recorded_and_posted_like_a_failed_run(
         publishes(instance, settings)
     (_, recovery) = map(json.loads, received)
     assert recovery["text"].endswith(": ingest of source bad works again")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("publish", "told"),
+    [
+        (
+            "manual",
+            "publish gen-ID waits for `lightrag-dagster release`: documents: 1 added, 0 removed, 0 changed of 1;",
+        ),
+        (
+            0.5,
+            "publish failed: check gates of knowledge_base: gen-ID waits for `lightrag-dagster release`: documents: 1",
+        ),
+    ],
+)
+def test_a_snapshot_that_waits_is_told(
+    settings: Settings, instance: dg.DagsterInstance, received: list[bytes], publish: str | float, told: str
+) -> None:
+    gated = settings.changed(publish=publish)
+    write_source(gated, "notes", {"river.md": RIVER})
+    build(gated, graph=True)
+    write_source(gated, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    assert ingest(gated, instance, "notes").success
+    result = build_definitions(gated).resolve_job_def("publish").execute_in_process(instance=instance)
+    (check,) = [one for one in result.get_asset_check_evaluations() if one.check_name == "gates"]
+    assert not check.passed
+    (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_SUCCESS]
+    context = dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run)
+    record_failed_checks(context, lightrag=LightRAG(gated))
+    newest = Situation.looking(gated).newest
+    assert newest is not None
+    (message,) = map(json.loads, received)
+    assert told.replace("gen-ID", newest.snapshot_id) in message["text"]
+    metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
+    assert metadata["difference/documents"].value == "1 added, 0 removed, 0 changed of 1"
+    assert versions(instance)[-1] != newest.snapshot_id  # which is not read yet, so that nothing follows it
+    release(Home(gated.home))
+    for _ in range(2):
+        publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(gated))
+        assert versions(instance)[-1] == newest.snapshot_id
+    assert len(versions(instance)) == 2
 
 
 def test_a_repair_by_a_command_is_told_by_the_next_tick(

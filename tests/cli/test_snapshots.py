@@ -65,7 +65,7 @@ def test_back_and_forth_from_the_command_line(
     said = ask("run")
     assert f"Published {first}" not in said
     assert "which waits for release" in said
-    assert f"A rollback holds {first}, which readers open until" in said
+    assert f"{first} is held: readers open it until" in said
     assert "files beside the folders of sources are in no source: 1, first loose.md" in said
     assert second not in ask("release")
     assert f"kept: {first}" in ask("gc", "--dry-run")
@@ -113,12 +113,10 @@ def test_what_waits_for_release_is_said_to_wait(
 
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, "Nothing changed" in output) == (0, True)
-    assert f"A rollback holds {first.snapshot_id}, which readers open until" in output
+    assert f"{first.snapshot_id} is held: readers open it until" in output
     print_outcome(console(), Outcome(published=second, manifest=first, unreleased=second.snapshot_id))
     output, _ = capfd.readouterr()
-    assert output.startswith(
-        f"Built {second.snapshot_id}, which waits for release.\nA rollback holds {first.snapshot_id}"
-    )
+    assert output.startswith(f"Built {second.snapshot_id}, which waits for release.\n{first.snapshot_id} is held: ")
 
 
 def test_a_narrow_terminal_cuts_nothing_off(

@@ -168,7 +168,7 @@ def test_killed_between_its_merge_and_its_publication_it_keeps_them_too(
     assert published(now).sequence == 3
 
 
-def _interrupted(*_: object) -> None:
+def _interrupted(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 

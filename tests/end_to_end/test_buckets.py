@@ -25,6 +25,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings, load_settings
@@ -213,7 +214,7 @@ def test_every_step_works_on_a_machine_of_its_own(expected: Settings, in_bucket:
         embed(recipes, table, partial(open_embedder, home=Home.of(in_bucket)))
     build_graph(elsewhere()[1].settings)
     home, recipes = elsewhere()
-    assert publish_newest(Home.of(recipes.settings)).snapshot_id == published(expected).snapshot_id
+    assert publish_newest(recipes.settings).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(recipes.settings) == snapshot_contents(expected)
     assert check_published(elsewhere()[0]) == []
 
@@ -236,6 +237,7 @@ def test_the_checks_of_a_source_see_what_another_machine_made(
             "failed_documents",
             "names_found",
             "names_grounded",
+            "outdated",
             "rejected_rows",
             "types_known",
             "words_read",
@@ -322,6 +324,26 @@ def test_rollback_release_and_gc_work_on_the_bucket(in_bucket: Settings, server:
         KnowledgeBase.open(settings=settings, snapshot_id=ids[0])
     with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "third")) as knowledge:
         assert knowledge.query("Who closed Station 14?").retrieval.references
+
+
+@pytest.mark.long
+def test_another_machine_sees_what_waits_and_releases_it(in_bucket: Settings, tmp_path: Path) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources", publish="manual")
+    write_source(settings, "notes", {"text.txt": RIVER})
+    build(settings)
+    first = published(settings).snapshot_id
+    write_source(settings, "notes", {"text.txt": FLOOD})
+    build(on_machine(settings, tmp_path / "second"))
+    other = on_machine(settings, tmp_path / "third")
+    now = Situation.looking(other)
+    assert now.published is not None
+    assert now.published.snapshot_id == first
+    assert now.newest is not None
+    assert str(now.newest.gates).startswith("documents: 0 added, 0 removed, 1 changed of 1; entities: ")
+    with building(Home.of(other), 0) as lock:
+        release(Home.of(other), lock)
+    with KnowledgeBase.open(settings=on_machine(settings, tmp_path / "fourth")) as knowledge:
+        assert knowledge.snapshot_id == now.newest.snapshot_id
 
 
 @pytest.mark.long

@@ -40,8 +40,8 @@ print(json.dumps({"failed": failed, "rows": rows, "code": Recipes.of(settings).o
 
 def examples() -> list[tuple[dict[str, Any], str]]:
     """Return the pyproject.toml and the module of each example of the page."""
-    modules, projects = (re.findall(rf"```{kind}\n(.+?)```", PAGE, re.DOTALL) for kind in ("python", "toml"))
-    return [(tomllib.loads(project), module) for project, module in zip(projects, modules, strict=True)]
+    found = re.findall(r"```python\n([^`]+)```\n\n```toml\n([^`]+)```", PAGE)
+    return [(tomllib.loads(project), module) for module, project in found]
 
 
 def install_examples(site: Path) -> None:

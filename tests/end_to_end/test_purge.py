@@ -276,7 +276,7 @@ def test_what_is_still_used_is_refused(
     build(lenient, graph=True)
     with building(home, 0) as lock:
         rollback(home, first, lock)
-    refused(f"a rollback holds {first}; run `lightrag-dagster release` first")
+    refused(f"{first} is held; run `lightrag-dagster release` first")
     with building(home, 0) as lock:
         release(home, lock)
     with BatchLedger(home.batches) as ledger:

@@ -59,7 +59,7 @@ def test_a_source_that_is_withheld_is_named_every_time(settings: Settings) -> No
 BROKEN = {
     "without-extra": {"uri": "s3://bucket/docs"},
     "no-protocol": {"uri": "nosuch://host/docs"},
-    "no-driver": {"rows": {"database_variable": "PAGES_URL", "query": "SELECT 1"}},
+    "no-driver": {"uri": "$PAGES_URL", "rows": {"query": "SELECT 1"}},
     "not-there": {"uri": "/nowhere/docs"},
     "without-names": {"uri": "https://host/docs"},
     "twice": {"uri": "elsewhere"},

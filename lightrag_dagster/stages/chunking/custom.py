@@ -1,15 +1,14 @@
 """Method `custom`: a function of the user's own."""
 
-import hashlib
-import importlib
-import importlib.util
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-from lightrag_dagster.errors import SettingsError, SourceError, one_line
+from lightrag_dagster.core.functions import load_function
+from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.settings import ChunkerSettings
 from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
+
+SETTING = "chunking.function"
 
 Span = tuple[int, int] | tuple[int, int, str | None]
 """First character and one past the last, and the context if there is one."""
@@ -26,7 +25,8 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
         SourceError: it fails, or does not return spans of the text.
     """
     assert settings.function is not None  # the settings are refused without it
-    function, text = load_function(settings.function), document.text
+    function: CutText = load_function(SETTING, settings.function)
+    text = document.text
     try:
         spans = list(function(text, settings.size, settings.overlap, tools.tokenizer.count))
     except Exception as error:
@@ -43,38 +43,6 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     return sorted(cuts, key=lambda one: one[:2])
 
 
-def load_function(path: str) -> CutText:
-    """Import a function by its dotted path.
-
-    Raises:
-        SettingsError: it cannot be imported or called.
-    """
-    module, _, name = path.rpartition(".")
-    try:
-        function: CutText = getattr(importlib.import_module(module), name)
-    except Exception as error:  # the module's code may raise any error
-        raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
-    if not callable(function):
-        raise _not_found(path, "it is not a function")
-    return function
-
-
-def function_version(path: str) -> str:
-    """Return a hash of the file that a function is in; the file is not run, but the packages around it are imported.
-
-    Raises:
-        SettingsError: there is no such file.
-    """
-    try:
-        found = importlib.util.find_spec(path.rpartition(".")[0])
-        file = Path(found.origin).read_bytes() if found and found.origin else None
-    except Exception as error:  # the package's code may raise any error
-        raise _not_found(path, f"{type(error).__name__}: {one_line(error)}") from error
-    if file is None:
-        raise _not_found(path, "there is no such module")
-    return hashlib.sha256(file).hexdigest()
-
-
 def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int, str | None]:
     match span:
         case (int(start), int(end), *rest) if 0 <= start <= end <= length:
@@ -86,11 +54,4 @@ def _checked(span: Any, length: int, function: str, name: str) -> tuple[int, int
     raise SourceError(
         f"{function} returned {span!r} for {name}, which is not a span of its {length:,} characters; return tuples "
         "(start, end) or (start, end, context)"
-    )
-
-
-def _not_found(path: str, reason: str) -> SettingsError:
-    return SettingsError(
-        f"chunking.function {path}: {reason}; give the dotted path of a function that Python can import, such as "
-        "my_package.cutting.by_clause"
     )

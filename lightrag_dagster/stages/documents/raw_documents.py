@@ -30,9 +30,13 @@ from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import Describing, with_descriptions
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 from lightrag_dagster.stages.documents.kinds import recognised
+from lightrag_dagster.stages.documents.masking import Mask, with_mask
 
 KEPT = ("processed", "duplicate", "stale")
 """The statuses of documents that have text, and so chunks."""
+
+Told = tuple[ListedFile, bytes | OSError, str | None]
+"""A listed file with its bytes, or the reason why it has none, and a note about bytes that are left out."""
 
 MAX_REPORTED = 20
 """Most documents that a run names for each reason."""
@@ -56,10 +60,12 @@ def read_documents(
     previous: pa.Table | None,
     settings: DocumentSettings,
     describing: Describing | None = None,
+    mask: Mask | None = None,
 ) -> tuple[pa.Table, list[Slow]]:
     """Return a row of RAW_DOCUMENTS for every listed file, in their order, and the slow ones; none is a duplicate yet.
 
-    With `describing`, images in the text have descriptions; the reason for missing ones is the document's `error`.
+    With `describing`, images in the text have descriptions; the reason for missing ones is the document's `error`. With
+    a `mask`, its texts are those of the rows, and images are left out, since it does not see them.
 
     Each comes with its first bytes, up to one more than may be read, or with the reason why it cannot be read: then it
     keeps its row of `previous`, if that had text, as `stale`. Any other fault of a file is a `failed` row; a file of an
@@ -67,7 +73,9 @@ def read_documents(
     a copy of a source, with new times, is the same table.
     """
     told = (recognised(listed, data, settings.max_bytes) for listed, data in files)
-    rows = list(_rows(told, partial(_timed_row, partial(_row, source, previous, settings, describing))))
+    describing = None if mask else describing
+    make_row = partial(_row, source, previous, settings, describing, mask)
+    rows = list(_rows(told, partial(_timed_row, make_row)))
     for row in rows:  # all at once: the model stays in the processor's cache, which halves the time
         row["language"] = detect_language(row["content"]) or row["language"]
     _keep_times(rows, previous)
@@ -87,8 +95,8 @@ def text_hash(document: Mapping[str, Any]) -> str:
 
 
 def _rows(
-    files: Iterable[tuple[ListedFile, bytes | OSError, str | None]],
-    make_row: Callable[[ListedFile, bytes | OSError, str | None], dict[str, Any]],
+    files: Iterable[Told],
+    make_row: Callable[[Told], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every file, in order; files with parsers are parsed several at a time."""
     waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
@@ -96,21 +104,19 @@ def _rows(
         for one in files:
             found = format_of(one[0].file_name)
             if found is not None and found.isolated:
-                waiting.append(threads.submit(make_row, *one))
+                waiting.append(threads.submit(make_row, one))
             else:
-                waiting.append(make_row(*one))
+                waiting.append(make_row(one))
             while waiting and (len(waiting) > _AHEAD or isinstance(waiting[0], dict)):
                 first = waiting.popleft()
                 yield first if isinstance(first, dict) else first.result()
         yield from (one if isinstance(one, dict) else one.result() for one in waiting)
 
 
-def _timed_row(
-    make_row: Callable[..., dict[str, Any]], listed: ListedFile, data: bytes | OSError, note: str | None
-) -> dict[str, Any]:
+def _timed_row(make_row: Callable[[Told], dict[str, Any]], file: Told) -> dict[str, Any]:
     """Return a row and the seconds that it took."""
     started = time.perf_counter()
-    return make_row(listed, data, note) | {"seconds": time.perf_counter() - started}
+    return make_row(file) | {"seconds": time.perf_counter() - started}
 
 
 def _row(
@@ -118,10 +124,10 @@ def _row(
     previous: pa.Table | None,
     settings: DocumentSettings,
     describing: Describing | None,
-    listed: ListedFile,
-    data: bytes | OSError,
-    note: str | None,
+    mask: Mask | None,
+    file: Told,
 ) -> dict[str, Any]:
+    listed, data, note = file
     if listed.refused is not None:
         unread = format_of(listed.file_name) is None or why_skipped(listed.file_name, images=settings.reads_images)
         return _failed(source, listed, listed.refused, "skipped" if unread else "failed")
@@ -132,6 +138,7 @@ def _row(
         return _failed(source, listed, f"larger than documents.max_bytes = {settings.max_bytes}")
     try:
         extracted = _extract(data, listed.file_name, settings, figures=describing is not None)
+        extracted = with_mask(extracted, mask) if mask else extracted
     except ValueError as error:
         return _failed(source, listed, str(error))
     if extracted.properties.switched_off:

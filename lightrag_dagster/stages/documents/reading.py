@@ -20,6 +20,7 @@ from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
 from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
+from lightrag_dagster.stages.documents.masking import load_mask
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
 from lightrag_dagster.stages.documents.sources import Source
 
@@ -57,6 +58,7 @@ def read_listed(
         describing: Describes images.
 
     Raises:
+        SettingsError: the function that masks cannot be imported.
         SourceError: a path occurs twice, as the ids of a table's rows may.
     """
     if repeated := _repeated(listed):
@@ -74,13 +76,14 @@ def read_listed(
     earlier = dict(zip(known["doc_id"].to_pylist(), known["digest"].to_pylist(), strict=True))
     digests = {doc_id: earlier[doc_id] for doc_id in same.to_pylist()}
     changed = _changed(source, files, settings.max_bytes + 1, earlier, digests)
-    made, slowest = read_documents(source.name, changed, earlier_documents, settings, describing)
+    mask = load_mask(source.name, source.mask) if source.mask else None
+    made, slowest = read_documents(source.name, changed, earlier_documents, settings, describing, mask)
     kept = [doc_id for doc_id, digest in digests.items() if earlier.get(doc_id) == digest]
     if kept:
         rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
     documents = mark_repeats(made)
-    return Read(documents, _stamps(listed, documents, digests), len(same), slowest)
+    return Read(documents, _stamps(source, listed, documents, digests), len(same), slowest)
 
 
 def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
@@ -144,10 +147,13 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
         return OSError(errno.EIO, one_line(error) or type(error).__name__)
 
 
-def _stamps(listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
+def _stamps(source: Source, listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
     opened = pc.is_in(documents["doc_id"], pa.array(digests, pa.string()))
     done = pc.or_(done, pc.and_(pc.equal(documents["status"], "skipped"), opened))  # by its content, which stays
+    if source.mask:  # what it refuses is not kept to be read again, and so nowhere
+        refused = pc.starts_with(documents["error"], f"{source.mask} ")
+        done = pc.or_(done, pc.fill_null(pc.and_(pc.equal(documents["status"], "failed"), refused), False))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")

@@ -24,11 +24,15 @@ _MAX_ENCODED_NAME = 200
 
 @dataclass(frozen=True)
 class Source:
-    """A named collection of documents, its connector, and the suffixes by which files are read that match a glob."""
+    """A named collection of documents: its connector, suffixes by which files are read that match a glob, and `mask`.
+
+    That is the dotted path of a function that masks the texts.
+    """
 
     name: str
     origin: Origin
     kinds: Kinds = ()
+    mask: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
         if name in found and not isinstance(found[name].origin, LinkOut):
             reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
             origin = Unusable(origin.name, reason)
-        found[name] = Source(name, origin, kinds)
+        found[name] = Source(name, origin, kinds, named.mask)
     return {name: found[name] for name in sorted(found)}
 
 

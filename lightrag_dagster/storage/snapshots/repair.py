@@ -68,12 +68,12 @@ def remove_damaged(home: Home, snapshot_id: str, damage: Sequence[Damage], lock:
 
     Raises:
         BuilderLockedError: another process ingests a source whose table is damaged.
-        StoreError: a rollback holds the snapshot, so that no run would build it again; or a record is damaged.
+        StoreError: the snapshot is held, so that no run would build it again; or a record is damaged.
     """
     of_graph = all(map(is_of_graph, damage))
     if not of_graph and held_snapshot(home) == snapshot_id:
         raise StoreError(
-            f"{damage[0]}, and a rollback holds {snapshot_id}; `lightrag-dagster release` publishes the newest snapshot"
+            f"{damage[0]}, and {snapshot_id} is held; `lightrag-dagster release` publishes the newest snapshot"
         )
     for one in damage:
         _log.warning("%s; it is removed and built again", one)

@@ -14,7 +14,7 @@ from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locks.base import Lock, require_held
-from lightrag_dagster.storage.manifests import BuiltGraph, Hold, Manifest, Pins, Vectors
+from lightrag_dagster.storage.manifests import BuiltGraph, Gates, Hold, Manifest, Pins, Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -22,34 +22,43 @@ from lightrag_dagster.storage.snapshots.verify import record_files
 
 _log = logging.getLogger(__name__)
 
+NO_GATES = Gates()
+"""The results where there is no gate."""
+
 _NAMED_PROBLEMS = 3
 
 
-def publish(home: Home, generation: Generation, problems: Sequence[str], lock: Lock | None = None) -> Manifest:
+def publish(
+    home: Home,
+    generation: Generation,
+    problems: Sequence[str],
+    lock: Lock | None = None,
+    *,
+    gates: Gates = NO_GATES,
+    manual: bool = False,
+) -> Manifest:
     """Write the manifest of a generation and publish it, unless it has problems.
 
     Publishing the newest snapshot again changes nothing; publishing an older one again makes it the newest. While a
-    rollback holds another snapshot, the pointer stays and the new one waits for `release`.
+    person or a gate holds another snapshot, the pointer stays and the new one waits for `release`.
 
     Args:
         home: the home of the generation.
         generation: a finished generation.
         problems: what `integrity.findings` returned for it.
         lock: the builder's lock; the pointer stays when it was lost.
+        gates: the results of the gates; with a fault, the snapshot before is held, and without one no longer.
+        manual: hold the snapshot before in any case.
 
     Raises:
-        IntegrityError: there are problems; the published snapshot stays.
+        IntegrityError: there are problems, and the published snapshot stays; or faults, and none to hold.
         BuilderLockedError: the lock was lost; the published snapshot stays.
         StoreError: a part of the generation, or the pointer, is missing or damaged, or the disk refuses.
     """
     newest = newest_snapshot(home)
     if newest is not None and newest.snapshot_id == generation.id:
         return newest
-    if problems:
-        named = "; ".join(problems[:_NAMED_PROBLEMS])
-        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
-        folder = home.generation(generation.id)
-        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    _require_publishable(home, generation, problems, gates)
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
     others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
     left = home_format.left(home)
@@ -61,14 +70,37 @@ def publish(home: Home, generation: Generation, problems: Sequence[str], lock: L
         rows=_count_rows(generation),
         vectors=generation.read_record(generations.VECTORS, Vectors),
         graph=graph.counts if graph else None,
+        gates=gates,
     )
     generation.write_record(generations.MANIFEST, manifest)
     record_files(home, manifest, newest.snapshot_id if newest else None)
     # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
     atomic.sync_tree(home.generation(generation.id))
-    if held_snapshot(home) is None:
-        set_published(home, generation.id, lock)
+    _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
+
+
+def _require_publishable(home: Home, generation: Generation, problems: Sequence[str], gates: Gates) -> None:
+    """Raise IntegrityError for a generation with problems, and for a first one with faults."""
+    if problems:
+        named = "; ".join(problems[:_NAMED_PROBLEMS])
+        more = f"; and {len(problems) - _NAMED_PROBLEMS} more" if len(problems) > _NAMED_PROBLEMS else ""
+        folder = home.generation(generation.id)
+        raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
+    if gates.faults and not home.published.exists():
+        raise IntegrityError(f"{generation.id} must not be published as the first snapshot: {'; '.join(gates.faults)}")
+
+
+def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:
+    """Point readers to the newest snapshot, or hold the one that they open; raises as `set_published`."""
+    published, held = read_record(home.published, Pointer), read_record(home.held, Hold)
+    if held and not held.by_gate:
+        return
+    if published and published.id != newest.snapshot_id and (manual or newest.gates.faults):
+        atomic.write_text(home.held, Hold(id=published.id, by_gate=not manual).model_dump_json())
+        return
+    set_published(home, newest.snapshot_id, lock)
+    home.held.unlink(missing_ok=True)
 
 
 def list_snapshots(home: Home) -> list[Manifest]:
@@ -152,7 +184,7 @@ def newest_snapshot(home: Home) -> Manifest | None:
 
 
 def held_snapshot(home: Home) -> str | None:
-    """Return the id of the snapshot that a rollback holds, or None; raises StoreError when the record is damaged."""
+    """Return the id of the snapshot that is held, or None; raises StoreError when the record is damaged."""
     pointer = read_record(home.held, Hold)
     return pointer.id if pointer else None
 

@@ -1,12 +1,10 @@
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.stages.chunking.custom import function_version
 from tests.stages.chunking.documents import contents, cut
 
 Count = Callable[[str], int]
@@ -62,16 +60,3 @@ def test_a_function_cuts() -> None:
 def test_an_error_names_the_function(function: str, error: type[Exception], reason: str) -> None:
     with pytest.raises(error, match=re.escape(reason)):
         cut("a text", method="custom", function=function)
-
-
-def test_the_version_follows_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(tmp_path)
-    module = tmp_path / "cutting_of_a_user.py"
-    module.write_text("raise RuntimeError('not to be run')")
-    before = function_version("cutting_of_a_user.cut")
-    assert function_version("cutting_of_a_user.cut") == before
-    module.write_text("raise RuntimeError('edited')")
-    assert function_version("cutting_of_a_user.cut") != before
-    for missing in ("no_such_module.cut", "no_such_package.module.cut", "nothing"):
-        with pytest.raises(SettingsError, match=re.escape(missing)):
-            function_version(missing)

@@ -192,7 +192,7 @@ def test_a_held_snapshot_is_not_removed(generation: Generation) -> None:
     snapshots.rollback(home, generation.id)
     path = recorded(generation, "merged table")
     flip(path)
-    with pytest.raises(StoreError, match=r"entities\.parquet has other content .* a rollback holds .*release"):
+    with pytest.raises(StoreError, match=r"entities\.parquet has other content .* is held; .*release"):
         remove_damaged(home, generation.id, find_damage(home, generation.id, verify=True))
     assert path.exists()
 

@@ -63,8 +63,8 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:
-    if rows.database_variable:
-        return SQLQuery(rows.database_variable, _query(name, rows), partition)
+    if settings.uri.startswith("$"):
+        return SQLQuery(settings.uri[1:], _query(name, rows), partition)
     place = choose_origin(name, settings.model_copy(update={"rows": None}))
     if not isinstance(place, Bucket | LocalFolder):
         raise SourceError(

@@ -57,7 +57,7 @@ class Partitioned(Incremental):
     @property
     def name(self) -> str:
         """See `Origin.name`."""
-        return self.settings.uri or f"the database of {self.settings.rows and self.settings.rows.database_variable}"
+        return re.sub(r"^\$", "the database of ", self.settings.uri)
 
     @property
     def at_once(self) -> int:

@@ -61,7 +61,7 @@ def sqlite_query(folder: Path) -> dict[str, Any]:
         connection.execute(sqlalchemy.text("INSERT INTO pages VALUES (:id, :text, :day)"), ROWS)
     engine.dispose()
     query = "SELECT * FROM pages WHERE day = {partition} AND day >= {partition}"
-    return {"rows": {"query": query, "database_variable": "PAGES_URL"}}
+    return {"uri": "$PAGES_URL", "rows": {"query": query}}
 
 
 def source_of(named: dict[str, Any], partitions: list[str] | None) -> Source:

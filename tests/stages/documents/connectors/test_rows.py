@@ -68,7 +68,7 @@ def write_sqlite(folder: Path) -> dict[str, Any]:
         values = ", ".join(f":{name}" for name in ROWS[0])
         connection.execute(sqlalchemy.text(f"INSERT INTO pages VALUES ({values})"), ROWS)
     engine.dispose()
-    return {"rows": {"query": "SELECT * FROM pages", "database_variable": "PAGES_URL"}}
+    return {"uri": "$PAGES_URL", "rows": {"query": "SELECT * FROM pages"}}
 
 
 WRITERS = [write_csv, write_jsonl, write_parquet, write_duckdb, write_sqlite]
@@ -201,8 +201,8 @@ def test_settings_that_do_not_fit_are_one_line(tmp_path: Path, source: dict[str,
 
 
 def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
-    for source in ({"include": ["*"]}, {"uri": "x", "rows": {"database_variable": "X", "query": "SELECT 1"}}):
-        with pytest.raises(SettingsError, match="either a uri or"):
+    for source in ({"include": ["*"]}, {"uri": "$X"}, {"rows": {"query": "SELECT 1"}}):
+        with pytest.raises(SettingsError, match="give it a uri; "):
             load_settings(named_sources={"pages": source})
     with pytest.raises(SettingsError, match=r"named_sources\.pages\.rows\.text"):
         load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
@@ -211,18 +211,18 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
 def test_rows_of_postgres_stream(postgres: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGES_URL", postgres.get_secret_value().replace("postgresql://", "postgresql+psycopg://", 1))
     query = "SELECT n AS id, 'Report ' || n AS text, now() AS changed FROM generate_series(1, 2500) AS n"
-    rows = {"query": query, "database_variable": "PAGES_URL"}
-    listed = list(list_files(source_of(tmp_path, {"rows": rows}, modified="changed")))
+    source = {"uri": "$PAGES_URL", "rows": {"query": query}}
+    listed = list(list_files(source_of(tmp_path, source, modified="changed")))
     assert (len(listed), listed[-1].path, listed[-1].content) == (2500, "2500", b"Report 2500")
     assert listed[0].modified_at > EPOCH
 
 
 def test_the_password_of_a_database_is_never_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = RowsSettings(query="SELECT 1", database_variable="PAGES_URL").model_dump()
+    source = {"uri": "$PAGES_URL", "rows": RowsSettings(query="SELECT 1").model_dump()}
     for url in ("postgresql+psycopg://someone:hush-word@127.0.0.1:9/pages", "no url with hush-word", ""):
         monkeypatch.setenv("PAGES_URL", url)
         with pytest.raises(SourceError, match="the database of PAGES_URL cannot be listed") as refused:
-            list(list_files(source_of(tmp_path, {"rows": rows})))
+            list(list_files(source_of(tmp_path, source)))
         assert "hush-word" not in str(refused.value)
 
 

@@ -48,7 +48,7 @@ def to_sqlite(folder: Path, rows: Rows) -> dict[str, Any]:
         connection.execute(sqlalchemy.text('CREATE TABLE pages (id, text, "changed at")'))
         connection.execute(sqlalchemy.text("INSERT INTO pages VALUES (:id, :text, :at)"), [_at(row) for row in values])
     engine.dispose()
-    return {"rows": {"query": "SELECT * FROM pages ORDER BY id;", "database_variable": "PAGES_URL"}}
+    return {"uri": "$PAGES_URL", "rows": {"query": "SELECT * FROM pages ORDER BY id;"}}
 
 
 def _at(row: dict[str, Any]) -> dict[str, Any]:

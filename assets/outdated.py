@@ -1,0 +1,54 @@
+"""`outdated` on `extractions`: the rows of a source that a backfill would make again, and the partitions to choose."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+import pyarrow.compute as pc
+
+from lightrag_dagster.assets.metadata import warned
+from lightrag_dagster.pipeline.pending import outdated_rows
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.stages.documents.sources import find_sources
+from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
+
+_PLAIN = re.compile(r"[\w.-]+")
+
+
+def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
+    """Warn of outdated rows, after a `backfill` in the tables that it made."""
+    refresh(lightrag.home)
+    tables, recipes = lightrag.tables(candidate=backfill), lightrag.recipes
+    versions = {name: tables.current_versions(name) for name in {*find_sources(lightrag.settings), *sources}}
+    found = {name: outdated_rows(one, recipes.of_source(name)) for name, one in sorted(versions.items())}
+    partitions = ", ".join(map(_as_key, filter(found.get, found)))
+    return {name: _judged(tables, versions[name], found[name], partitions) for name in sources}
+
+
+def _judged(
+    tables: SourceTables, versions: Mapping[str, TableVersion], rows: Mapping[str, int], partitions: str
+) -> dg.AssetCheckResult:
+    if not rows:
+        return warned([], {})
+    dollars = _cost(tables, versions, rows)
+    named = " and ".join(f"{count:,} of {table}" for table, count in rows.items())
+    said = f"{named} are outdated, and cost ${dollars:,.4f} when they were made; the job backfill makes them again"
+    return warned([said], {**rows, "cost_usd_when_made": dollars, "partitions_to_copy": partitions})
+
+
+def _cost(tables: SourceTables, versions: Mapping[str, TableVersion], rows: Mapping[str, int]) -> float:
+    """Return about what the answers behind outdated rows cost: their share of the cost of all."""
+    if "extractions" not in versions:
+        return 0.0
+    shares = (count / versions[table].rows for table, count in rows.items() if table in ("chunks", "extractions"))
+    one = versions["extractions"]
+    costs = tables.read(one.table, one.source, one.version, ["cost_usd"])["cost_usd"]
+    return float((pc.sum(costs).as_py() or 0.0) * max(shares, default=0.0))
+
+
+def _as_key(partition: str) -> str:
+    """Return a partition as the UI takes it in a list, quoted if it has to be."""
+    return partition if _PLAIN.fullmatch(partition) else json.dumps(partition, ensure_ascii=False)
