@@ -231,7 +231,7 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         listing = signature_now(source, tables, recipes)
         ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
-        rows = {table: one.outdated(recipe) for table, one in current.items() if (recipe := recipes.of_rows(table))}
+        rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
     backfill = None
@@ -249,13 +249,19 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
-        outdated={table: count for table, count in rows.items() if count},
+        outdated=rows,
         backfill=backfill,
         backfill_runs=backfill is not None and is_ingested(home, name),
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
     )
+
+
+def outdated_rows(tables: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
+    """Return for each table of a source the number of its rows that other recipes made, where there are some."""
+    rows = {table: one.outdated(recipe) for table, one in tables.items() if (recipe := recipes.of_rows(table))}
+    return {table: count for table, count in rows.items() if count}
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
