@@ -72,9 +72,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
     if plan.unknown_prices:
         models = ", ".join(plan.unknown_prices)
-        console.print(
-            f"No price is known of {models}, whose calls count as nothing: set llm.prices or embedding.prices."
-        )
+        console.print(f"The price of {models} is not known and counts as nothing: set llm.prices or embedding.prices.")
     print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
     for one in plan.sources:
         if one.problem:

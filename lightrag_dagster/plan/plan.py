@@ -141,8 +141,8 @@ def _uncached(today: Recipes) -> list[str]:
 def _unknown_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> list[str]:
     """Return the embedder, and the models that a run asks, of which no price is known."""
     roles: list[Role] = ["extract", "summarise", "describe"] if "descriptions" in found else ["extract", "summarise"]
-    models = [settings.embedding, *map(settings.llm.of, roles)]
-    return sorted({one.model for one in models if not price_of(one).known})
+    models = {settings.llm.of(role).model for role in roles if not price_of(settings.llm.of(role)).known}
+    return sorted(models | (set() if price_of(settings.embedding).known else {settings.embedding.model}))
 
 
 def _unusable(situation: Situation) -> list[SourcePlan]:

@@ -51,9 +51,9 @@ class SourcePlan:
 
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
     documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
-    they were read; `watermark` is the column from whose highest value on rows are read. `outdated` is the number of rows
-    of other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are
-    not read.
+    they were read; `watermark` is the column from whose highest value on rows are read. `outdated` counts the rows of
+    other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are not
+    read.
     """
 
     source: str
