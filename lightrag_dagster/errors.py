@@ -21,6 +21,7 @@ LightRAGError                    catch this one; the command line turns it into 
     └── NoSnapshotError          nothing has been published in this home yet
 """
 
+import errno
 import re
 
 # The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
@@ -51,6 +52,15 @@ def cause_of(text: str) -> str:
 def for_people(text: str) -> str:
     """Return an error's text without the step and the class that are in front of it in Dagster's records."""
     return _RAISED_IN.sub("", text)
+
+
+def lacks_files(error: BaseException | None) -> bool:
+    """Say whether an error, or one that it came from, is that a process may open no more files at once."""
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE) or "too many open files" in str(error).lower():
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _said(body: re.Match[str]) -> str:

@@ -43,7 +43,7 @@ RAW_DOCUMENTS = pa.schema(
         column("pages", pa.list_(pa.int64()), "First character of each page, where pages exist.", nullable=True),
         column("elements", _ELEMENTS, "Tables and figures; `document_elements` is a view of them.", nullable=True),
         column("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
-        column("date", pa.date32(), "When it was written, as the document says.", nullable=True),
+        column("date", pa.date32(), "When it was written: as it says itself, else as its name does.", nullable=True),
         column("tags", _TEXTS, "Tags and keywords of the document.", nullable=True),
         column("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
         column("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -23,7 +23,7 @@ from lightrag_dagster.cli.options import (
 )
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import MODES, ModeName
 
 if TYPE_CHECKING:
     from lightrag_dagster.cli.rows import Form
@@ -201,7 +201,7 @@ def query(
     from lightrag_dagster.query.types import Keywords
 
     options: QueryOptions = {
-        "mode": mode,
+        "mode": cast(ModeName | None, mode),
         "filters": filters,
         "keywords": Keywords(tuple(high_level or ()), tuple(low_level or ())),
         "top_k": top_k,

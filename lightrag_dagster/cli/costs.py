@@ -39,4 +39,4 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     sums = (f"{sum(row[name] for row in costs):,}" for name in counted)
     rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
     headings = [*by, *map(_COUNTED.__getitem__, counted), "cost"]
-    print_table(console, headings, rows, bold_last=True, keys=len(by))
+    print_table(console, headings, rows, wrap={"source", "model"}, bold_last=True, keys=len(by))

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -18,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from lightrag_dagster.cli.terminal import console
-from lightrag_dagster.errors import BuilderLockedError, LightRAGError
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError, lacks_files
 
 PERSON, UNEXPECTED, BUSY = 2, 1, os.EX_TEMPFAIL
 """Exit codes of an error that a person can correct, of any other, and where another process builds in the home: 75.
@@ -163,6 +164,9 @@ def _stopped(number: signal.Signals) -> str:
 
 def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
     """Return the line and the exit code of an error; print or store the traceback of an unexpected one."""
+    if lacks_files(error):
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return f"error: more than {most:,} files would be open at once; raise `ulimit -n`, then run it again", PERSON
     if isinstance(error, LightRAGError):
         return f"error: {error}", BUSY if isinstance(error, BuilderLockedError) else PERSON
     if isinstance(error, OSError) and error.errno in _FULL:

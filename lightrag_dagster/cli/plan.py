@@ -49,8 +49,10 @@ def _show(
         console.print(
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
         )
-    if not knowledge_base and (names := outdated(situation).names):
-        console.print(f"{' and '.join(names).capitalize()} are outdated and stay; `plan --backfill` shows their price.")
+    rows = [f"{number(one.outdated)} rows of {one.source}" for one in plan.sources if one.outdated]
+    if old := rows + ([] if knowledge_base else outdated(situation).names):
+        what = ", ".join(old)
+        console.print(f"{what[0].upper()}{what[1:]} are outdated and stay; `plan --backfill` shows their price.")
 
 
 def print_plan(console: Console, plan: Plan) -> None:
@@ -71,8 +73,9 @@ def print_plan(console: Console, plan: Plan) -> None:
         basis = "what this home has asked before" if plan.history else "extractions of other texts"
         counted = "counted on a random sample, so that all numbers are about right" if plan.sampled else "counted"
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
-    if not plan.known_price:
-        console.print("A model's price is not known and counts as nothing: set llm.prices or embedding.prices.")
+    if plan.unknown_prices:
+        models = ", ".join(plan.unknown_prices)
+        console.print(f"The price of {models} is not known and counts as nothing: set llm.prices or embedding.prices.")
     print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
     for one in plan.sources:
         if one.problem:

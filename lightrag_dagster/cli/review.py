@@ -103,6 +103,8 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
         taken, when = f"Decisions {numbers[0]} to {numbers[-1]} are", NEXT.replace("It takes", "They take")
     before = f" Taken before: {found.before:,}." if found.before else ""
     console.print(f"{taken} taken from {file}.{before} {when}")
+    if len(numbers) > 1:
+        console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
     named = in_force(settings).curation.named
     with known_names(Home.of(settings)) as known:
         for line in unknown_names(found.new, named, known) if known else ():

@@ -241,20 +241,31 @@ def curate_review(
 
 @curate_app.command("undo")
 def curate_undo(
-    number: Annotated[int | None, typer.Argument(help="Its number; the last one unless given.")] = None,
+    number: Annotated[
+        str | None, typer.Argument(help="Its number, or several, as 3-40; the last one unless given.")
+    ] = None,
     lost: Annotated[
         bool, typer.Option("--lost", help="Instead, all of a table that is gone and cannot be restored.")
     ] = False,
 ) -> None:
-    """Undo a decision that a command took."""
-    from lightrag_dagster.cli.curate import undo_decision, undo_lost
+    """Undo a decision that a command took, or several, as those of a review."""
+    from lightrag_dagster.cli.curate import undo_decisions, undo_lost
 
     if lost and number is not None:
         raise typer.BadParameter("it undoes all that are lost; leave out the number", param_hint="--lost")
     if lost:
         undo_lost(console())
     else:
-        undo_decision(console(), number)
+        undo_decisions(console(), _numbers(number) if number else ())
+
+
+def _numbers(given: str) -> range:
+    """Return the numbers that are given as one, or as the first and the last."""
+    first, dash, last = given.partition("-")
+    last = last if dash else first
+    if not (first.isdecimal() and last.isdecimal()) or int(last) < int(first):
+        raise typer.BadParameter(f"{given!r} is neither a number nor several, as 3-40", param_hint="NUMBER")
+    return range(int(first), int(last) + 1)
 
 
 @curate_app.command("list")

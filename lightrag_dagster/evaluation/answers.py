@@ -5,7 +5,7 @@ and does not stop the others.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.schemas import ANSWERS
 
 
@@ -69,7 +70,7 @@ def _answered(
         "request_key": "",
     }
     try:
-        prepared = knowledge.prepare(question.question, mode=question.mode)
+        prepared = knowledge.prepare(question.question, mode=cast(ModeName | None, question.mode))
         messages = [(one.role, one.content) for one in prepared.request.messages] if prepared.request else []
         key = digest(knowledge.chat_identity, messages)
         old = before.get((row["question"], row["mode"]))

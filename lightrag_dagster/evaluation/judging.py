@@ -51,7 +51,7 @@ def judge_answers(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) 
     def judged(one: FiledQuestion) -> dict[str, Any]:
         row: dict[str, Any] = {"mode": mode, "question": one.question}
         try:
-            prepared = knowledge.prepare(one.question, mode=mode, response_type=RESPONSE_TYPE)
+            prepared = knowledge.prepare(one.question, response_type=RESPONSE_TYPE)
             if prepared.request is None:
                 return row
             answer = without_references(knowledge.complete(prepared.request))

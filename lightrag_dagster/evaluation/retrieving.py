@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +13,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.query.types import Keywords, Retrieval
 
@@ -45,7 +45,7 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     keywords = _keywords(knowledge, questions, modes)
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
-    for mode in modes:
+    for mode in cast(Sequence[ModeName], modes):  # each is checked where it is asked
         # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
             knowledge.retrieve(one.question, mode=mode, keywords=known)

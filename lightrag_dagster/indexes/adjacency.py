@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.statements import read_sql
-from lightrag_dagster.errors import IntegrityError, StoreError
+from lightrag_dagster.errors import IntegrityError, StoreError, lacks_files
 from lightrag_dagster.indexes.arrays import (
     Lists,
     Rows,
@@ -188,10 +188,16 @@ def priority_of(rank: npt.NDArray[Any], weight: npt.NDArray[Any]) -> Rows:
 
 
 def has_adjacency(folder: Path) -> bool:
-    """Return True if a folder holds all arrays; a killed builder may leave a part of them in a bucket."""
+    """Return True if a folder holds all arrays; a killed builder may leave a part of them in a bucket.
+
+    Raises:
+        StoreError: this process may open no more files.
+    """
     try:
         Adjacency.open(folder)
-    except StoreError:
+    except StoreError as error:
+        if lacks_files(error):
+            raise
         return False
     return True
 

@@ -75,7 +75,10 @@ def added_up(losses: Iterable[Loss]) -> list[Loss]:
 
 
 def source_warning(source: str, tables: Mapping[str, TableVersion], recipes: Recipes) -> str | None:
-    """Return a line, with the next step, on a source with fewer than two names in three chunks; else None."""
+    """Return a line, with the next step, on an empty source, or one with fewer than two names in three chunks."""
+    documents = tables.get("raw_documents")
+    if documents and not documents.rows:
+        return f"{source} is empty: nothing is listed in it; check its place, include and exclude, or remove it"
     mentions, extractions = tables.get("entity_mentions"), tables.get("extractions")
     if mentions is None or extractions is None:
         return None

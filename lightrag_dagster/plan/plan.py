@@ -46,12 +46,13 @@ class Plan:
     """The work and cost of a run.
 
     `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
-    `warnings` are about models and prompts.
+    `unknown_prices` are models whose price is not known, so that their calls count as nothing. `warnings` are about
+    models and prompts.
     """
 
     sources: list[SourcePlan]
     history: bool
-    known_price: bool
+    unknown_prices: list[str]
     steps: dict[str, PlannedStep]
     sampled: bool = False
     warnings: list[str] = field(default_factory=list)
@@ -75,6 +76,7 @@ class Plan:
             return {name: plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
         return {name: plain(one) for name, one in asdict(self).items()} | {
+            "known_price": not self.unknown_prices,
             "total": plain(self.total),
             "total_by_batch": plain(self.total_by_batch),
         }
@@ -129,7 +131,7 @@ def make_plan(
     sampled = any(plan.looked_at for plan in plans)
     warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
     warnings += _uncached(now.recipes) if unknown else []
-    return Plan(plans, ratios.known, _knows_prices(settings, found), found, sampled, warnings)
+    return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 
 def _shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
@@ -154,11 +156,11 @@ def _uncached(today: Recipes) -> list[str]:
     ]
 
 
-def _knows_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> bool:
-    """Say whether the prices of the embedder and of all models that a run asks are known."""
+def _unknown_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> list[str]:
+    """Return the embedder, and the models that a run asks, of which no price is known."""
     roles: list[Role] = ["extract", "summarise", "describe"] if "descriptions" in found else ["extract", "summarise"]
-    prices = [price_of(settings.embedding), *(price_of(settings.llm.of(role)) for role in roles)]
-    return all(price.known for price in prices)
+    models = {settings.llm.of(role).model for role in roles if not price_of(settings.llm.of(role)).known}
+    return sorted(models | (set() if price_of(settings.embedding).known else {settings.embedding.model}))
 
 
 def _unusable(situation: Situation) -> list[SourcePlan]:

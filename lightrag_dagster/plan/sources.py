@@ -16,7 +16,7 @@ from lightrag_dagster.pipeline.extractions import extract_source
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
 from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.pending import why_ingest
+from lightrag_dagster.pipeline.pending import outdated_rows, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.sample import SAMPLE, SampledDocuments, in_all, sampled
@@ -51,8 +51,9 @@ class SourcePlan:
 
     `question_tokens` are of the first questions about new chunks. After a look at a random sample of `looked_at`
     documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
-    they were read; `watermark` is the column from whose highest value on rows are read. `problem` says why the source
-    would fail, `warning` why most of its files are not read.
+    they were read; `watermark` is the column from whose highest value on rows are read. `outdated` counts the rows of
+    other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are not
+    read.
     """
 
     source: str
@@ -64,6 +65,7 @@ class SourcePlan:
     looked_at: int | None = None
     partitions: PartitionChanges | None = None
     watermark: str | None = None
+    outdated: int = 0
     problem: str | None = None
     warning: str | None = None
 
@@ -113,7 +115,10 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
         elif answered := tables.current("extractions", source.name):
             plan.chunks_failed = answered.count("status", "failed")
             plan.chunks_stored = answered.rows - plan.chunks_failed
-        plan.warning = unread_warning(source.name, tables.current_versions(source.name))
+        current = tables.current_versions(source.name)
+        plan.warning = unread_warning(source.name, current)
+        if not planning.backfill:
+            plan.outdated = sum(outdated_rows(current, planning.trial.of_source(source.name)).values())
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     return plan, asked

@@ -86,7 +86,11 @@ class KnowledgeBase(GraphQuestions):
     ) -> Self:
         """Open a snapshot: the published one, unless named, of the home in the settings, unless given.
 
-        Model calls are billed to `account`, within its budget; without one they are not recorded.
+        Args:
+            home: a folder, or the address of a bucket.
+            snapshot_id: an id, or a name given to one.
+            settings: those to use; unless given, they are read from environment and file.
+            account: it is billed for calls of models, within its budget; without one they are not recorded.
 
         Raises:
             NoSnapshotError: the home has no published snapshot yet.
@@ -135,6 +139,10 @@ class KnowledgeBase(GraphQuestions):
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found for the question, best first, without an answer.
 
+        Args:
+            query: the question, at most 20,000 characters.
+            **options: see `QueryOptions`.
+
         Raises:
             QueryError: the question is empty, too short or too long, a mode, option or source does not exist, or a
                 value is of another kind or out of bounds.
@@ -146,61 +154,66 @@ class KnowledgeBase(GraphQuestions):
             return self._opened.retriever.retrieve(self._question(query, options))
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
-        """Return the keywords that `retrieve` would use; raises as it does."""
+        """Return the keywords of the search; takes and raises as `retrieve`."""
         with self._opened.in_use():
             return self._opened.retriever.keywords(self._question(query, options))
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
-        """Return the context that a model would see; raises as `retrieve`."""
+        """Return the context that a model would see; takes and raises as `retrieve`."""
         return context_of(self.retrieve(query, **options))
 
     def prompt(self, query: str, **options: Unpack[QueryOptions]) -> str:
-        """Return every message that a model would see; raises as `retrieve`."""
+        """Return every message that a model would see; takes and raises as `retrieve`."""
         request = self.prepare(query, **options).request
         return prompt_of(request) if request else NO_CONTEXT
 
     def query(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """Return an answer; raises as `retrieve`.
+        """Return an answer; takes and raises as `retrieve`.
 
         It is stored under a hash of everything that the model saw: asked again in the same context, it is free.
         """
         return self.answer(self.prepare(query, **options))
 
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
-        """Return the answers to several questions, `llm.max_concurrency` at a time; raises as `retrieve`."""
+        """Return the answers to several questions, `llm.max_concurrency` at a time; raises as `retrieve`.
+
+        Args:
+            queries: the questions.
+            **options: those of each question; see `QueryOptions`.
+        """
         several(queries, "query_batch", "a list of questions")
         return self.map(lambda query: self.query(query, **options), queries)
 
     def stream(self, query: str, **options: Unpack[QueryOptions]) -> Iterator[str]:
-        """Return the text of an answer in pieces, as the model writes it; raises as `retrieve`.
+        """Return the text of an answer in pieces, as the model writes it; takes and raises as `retrieve`.
 
         Citations are not checked, and the answer is not stored.
         """
         return self.pieces(self.prepare(query, **options))
 
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """Retrieve in a thread; see `retrieve`."""
+        """Retrieve in a thread; takes and raises as `retrieve`."""
         return await self._opened.in_thread(partial(self.retrieve, query, **options))
 
     async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """Query in a thread; see `query`."""
+        """Query in a thread; takes and raises as `retrieve`."""
         return await self._opened.in_thread(partial(self.query, query, **options))
 
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
-        """Stream from a thread; see `stream`."""
+        """Stream from a thread; takes and raises as `retrieve`."""
         pieces = await self._opened.in_thread(partial(self.stream, query, **options))
         while (piece := await self._opened.in_thread(partial(next, pieces, None))) is not None:
             yield piece
 
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
-        """Return the request that `query` would send to the model, for `answer`; raises as `retrieve`."""
+        """Return the request that `query` would send to the model, for `answer`; takes and raises as `retrieve`."""
         with self._opened.in_use():
             question = self._question(query, options)
             retrieval = self._opened.retriever.retrieve(question)
             return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval))
 
     def answer(self, prepared: Prepared) -> Answer:
-        """Answer a prepared question; raises ProviderError, QueryError and ClosedError."""
+        """Answer a question, `prepared` by `prepare`; raises ProviderError, QueryError and ClosedError."""
         retrieval = instance(prepared, Prepared, "answer", "what `prepare` returns").retrieval
         started = time.perf_counter()
         with self._opened.in_use():
@@ -214,7 +227,7 @@ class KnowledgeBase(GraphQuestions):
         )
 
     def pieces(self, prepared: Prepared) -> Iterator[str]:
-        """Yield the answer to a prepared question in pieces; see `stream`."""
+        """Yield the answer to a question, `prepared` by `prepare`, in pieces; see `stream`."""
         request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
         with self._opened.in_use():
             for piece in self._opened.models.stream(request) if request else [NO_CONTEXT]:
@@ -222,7 +235,7 @@ class KnowledgeBase(GraphQuestions):
                 self._opened.require_open()
 
     def elements(self, chunks: Sequence[Chunk]) -> list[Element]:
-        """Return the tables and figures that overlap chunks, such as those of a retrieval or an answer.
+        """Return the tables and figures that overlap `chunks`, such as those of a retrieval or an answer.
 
         Raises:
             QueryError: the argument is not a list of chunks.
@@ -237,12 +250,12 @@ class KnowledgeBase(GraphQuestions):
             return elements_of(self.snapshot.generation, found)
 
     def complete(self, request: ChatRequest) -> str:
-        """Answer a request of the caller, such as a judge's, by the model of its role; raises as `answer`."""
+        """Answer a `request` of the caller, such as a judge's, by the model of its role; raises as `answer`."""
         with self._opened.in_use():
             return self._opened.models.complete(instance(request, ChatRequest, "complete", "a ChatRequest")).text
 
     def map(self, ask: Callable[[Item], Result], questions: Sequence[Item]) -> list[Result]:
-        """Call `ask` for every question, `llm.max_concurrency` at a time, and return the results in order."""
+        """Call `ask` for each of `questions`, `llm.max_concurrency` at a time, and return the results in order."""
         if not callable(ask):
             raise wrong("map", "a function and a list of questions", ask)
         several(questions, "map", "a function and a list of questions")
@@ -255,6 +268,11 @@ class KnowledgeBase(GraphQuestions):
         """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
 
         It runs in a process of its own, which the first query starts. Queries take turns.
+
+        Args:
+            query: one statement of Cypher.
+            parameters: values of its parameters, by their names without `$`.
+            limit: most rows, without a warning if there are more.
 
         Raises:
             QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
@@ -308,7 +326,7 @@ class KnowledgeBase(GraphQuestions):
             return communities_of(self.snapshot.generation)
 
     def changes(self, before: str | None = None) -> "pa.Table":
-        """Return CHANGES since another snapshot, given by id or name, by default the one before this; knows no filter.
+        """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
 
         Raises:
             StoreError: there is no such snapshot, or none before, or a table is missing or damaged.

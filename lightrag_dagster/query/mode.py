@@ -2,16 +2,18 @@
 
 A mode finds rows of the graph arrays for a `Search`, best first. Everything after it (budgets, chunks of entities and
 relations, reranking, references) is the same for all modes. To add one, write its function in a module of
-`query/modes` and enter it in `MODES`. Modules are imported at the first search: the command line reads the names for
-its help, without numpy and the stores.
+`query/modes` and enter it in `MODES` and `ModeName`. Modules are imported at the first search: the command line reads
+the names for its help, without numpy and the stores.
 """
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 if TYPE_CHECKING:
     from lightrag_dagster.query.hits import Found
+
+ModeName = Literal["fusion", "naive", "bm25", "local", "global", "hybrid", "mix", "ppr", "bypass"]
 
 
 class Mode(NamedTuple):

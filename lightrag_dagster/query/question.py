@@ -14,7 +14,7 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.mode import MODES, Mode
+from lightrag_dagster.query.mode import MODES, Mode, ModeName
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
 
@@ -35,33 +35,52 @@ _ROLES = get_args(Message.__annotations__["role"])
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
-    `QuerySettings` describes each setting and checks the values. The first four are not settings: `keywords` replace
-    the call that finds them, in modes that need any; `history` reaches the model that answers, but not retrieval;
-    `filters` limit the documents; `explain` makes the steps of the result list every item. An option that a mode does
-    not use has no effect, and a note of the result says so.
+    The first four are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
+    has no effect, and a note of the result says so.
     """
 
     keywords: Keywords | None
+    """They replace the call that finds them, in modes that need any."""
     history: Sequence[Message]
+    """Earlier questions and answers, for the model that answers; retrieval does not look at them."""
     filters: Filters
+    """The documents that may be used."""
     explain: bool
-    mode: str | None
+    """True: the steps of the result list every item."""
+    mode: ModeName | None
+    """The way to retrieve; docs/querying.md compares them."""
     top_k: int | None
+    """Most entities, and most relations."""
     chunk_top_k: int | None
+    """Most chunks in the context."""
     cosine_threshold: float | None
+    """Hits with a smaller cosine similarity are dropped."""
     max_entity_tokens: int | None
+    """Most tokens of entities in the context."""
     max_relation_tokens: int | None
+    """Most tokens of relations in the context."""
     max_total_tokens: int | None
+    """Most tokens of the whole prompt, without history."""
     related_chunk_number: int | None
+    """Most chunks that are considered for each entity or relation."""
     related_chunk_method: Literal["VECTOR", "WEIGHT"] | None
+    """These are chosen by similarity to the question, or by the rank of their entity or relation."""
     response_type: str | None
+    """The form and length of the answer, such as "A table"."""
     user_prompt: str | None
+    """Further instructions to the model that answers."""
     system_prompt: str | None
+    """Instructions in place of the package's."""
     rerank: bool | None
+    """True: chunks are ordered by the reranker, where one is configured."""
     min_rerank_score: float | None
+    """Chunks that the reranker scores lower are dropped."""
     filter_relations: bool | None
+    """True: in modes fusion and ppr, a model chooses the relations at which the walk starts; one call a search."""
     hops: int | None
+    """Most further searches for what a model says is missing, of one call each; 0 to 10."""
     prefer: Literal["best", "newest"] | None
+    """The order of the chunks: best first, or those of the newest documents first."""
 
 
 @dataclass(frozen=True)

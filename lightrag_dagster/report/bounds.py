@@ -11,8 +11,11 @@ class PageBounds:
     """Rows of the table; a graph with more entities is drawn by its communities."""
 
     relations: int = 30_000
-    communities: int = 2_000
-    """Communities that are drawn as nodes."""
+    communities: int = 300
+    """Communities that are drawn as nodes; or entities, in a large graph of which no communities are known."""
+
+    links: int = 1_500
+    """Links between communities that are drawn."""
 
     name: int = 120
     """Characters of a name, a type or keywords."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from lightrag_dagster.report.bounds import PageBounds
 from lightrag_dagster.report.groups import Groups, colours
-from lightrag_dagster.report.layout import Edges, Numbers, Places, place
+from lightrag_dagster.report.layout import SETTLED, Edges, Numbers, Places, place
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,17 @@ def drawing_of(
         kept: the relations that the page lists, between listed entities.
         bounds: the most that is drawn.
     """
+    if groups.kind != "community" and listed > SETTLED:
+        drawn = min(bounds.communities, listed)
+        first = kept.among(np.arange(drawn), listed)
+        note = f"the picture has the {drawn:,} entities with most relations alone, since no communities are known"
+        return _of_entities(groups, degrees[:drawn], first, [note])
     if len(degrees) <= listed or groups.kind != "community":
-        return _of_entities(groups, degrees[:listed], kept)
+        return _of_entities(groups, degrees[:listed], kept, [])
     return _of_communities(groups, every, listed, bounds)
 
 
-def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges) -> Drawing:
+def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges, left_out: list[str]) -> Drawing:
     parts, wholes = groups.parts[: len(degrees)], groups.wholes[: len(degrees)]
     used = np.unique(parts[parts >= 0])
     sizes = degrees.astype(np.float64)
@@ -61,24 +66,22 @@ def _of_entities(groups: Groups, degrees: npt.NDArray[Any], kept: Edges) -> Draw
         wholes,
         colours(len(groups.names)),
         kept,
-        [],
+        left_out,
         {"kind": "entities", "name": [], **_columns(places)},
     )
 
 
 def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBounds) -> Drawing:
-    """Draw the smallest communities, or the largest ones where these would be too many."""
-    fine = len(groups.parents) <= bounds.communities
-    of_entity = groups.parts if fine else groups.wholes
-    names = groups.part_names if fine else groups.names
-    parents = groups.parents if fine else np.arange(len(groups.names))
+    """Draw the largest of the smallest communities, and the strongest links between them."""
+    of_entity, names, parents = groups.parts, groups.part_names, groups.parents
     sizes = np.bincount(of_entity[of_entity >= 0], minlength=len(names))
     largest = np.argsort(-sizes, kind="stable")[: bounds.communities]
     number = np.full(len(names) + 1, -1)
     number[largest] = np.arange(len(largest))
     node_of = number[of_entity]
     links = every.between(node_of)
-    strongest = np.argsort(-links.weights, kind="stable")[: bounds.relations]
+    strongest = np.argsort(-links.weights, kind="stable")[: bounds.links]
+    unlinked = len(links.weights) - len(strongest)
     links = Edges(links.sources[strongest], links.targets[strongest], links.weights[strongest])
     _, families = np.unique(parents[largest], return_inverse=True)
     # Each is a group of its own for the layout, kept together with the others of its whole.
@@ -90,7 +93,14 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
             members[node].append(entity)
     left_out = [f"nodes are communities, since there are more than {listed:,} entities"]
     if undrawn:
-        left_out.append(f"entities in communities that are too small to be drawn: {undrawn:,}")
+        left_out.append(
+            f"entities in communities that are too small to be drawn: {undrawn:,}, in {len(names) - len(largest):,}; "
+            "`lightrag-dagster communities` lists them"
+        )
+    if not len(links.weights):
+        left_out.append("no relation joins two of these communities, so that no line is drawn")
+    if unlinked:
+        left_out.append(f"links between communities, of which the strongest are drawn: {unlinked:,} more")
     if alone:
         left_out.append(f"entities without a relation, which are in no community and not drawn: {alone:,}")
     return Drawing(

@@ -20,7 +20,7 @@ _SPACE = 10.0
 _SPRINGS = 300
 """Nodes of a group that springs move; forces between all pairs of more would take too long."""
 
-_WHOLE = 1_500
+SETTLED = 1_500
 """Nodes of a graph that is moved as a whole at last."""
 
 
@@ -65,7 +65,7 @@ def place(groups: Numbers, parents: Numbers, edges: Edges, sizes: npt.NDArray[np
     for group in range(len(parents)):
         nodes = np.flatnonzero(groups == group)
         places[nodes] = parts[group] + _within(edges.among(nodes, count), len(nodes))
-    if len(parents) < count <= _WHOLE:
+    if len(parents) < count <= SETTLED:
         inside = np.flatnonzero(groups >= 0)
         kin = wholes[inside]
         settled = _spring(places[inside], edges.among(inside, count), _SPACE * 1.6, kin, steps=60, heat=2.0)

@@ -4,6 +4,7 @@ Secrets are not settings: keys are read from the environment when a model is ope
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,7 +35,7 @@ from lightrag_dagster.settings.sections import (
     TermsMode,
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
-from lightrag_dagster.settings.unknown import PREFIX, check_variables, unknown_setting
+from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_setting
 from lightrag_dagster.settings.yaml_files import read_settings, yaml_mistake
 
 __all__ = [
@@ -153,6 +154,13 @@ class Settings(BaseSettings):
     @classmethod
     def _is_unset_if_empty(cls, place: object) -> object:
         return place or None  # an empty path would be the working folder
+
+    @field_validator("*")
+    @classmethod
+    def _has_no_zero_byte(cls, value: object) -> object:
+        if isinstance(value, Path) and "\0" in str(value):
+            raise ValueError("it has a zero byte, which no path may have; remove it")
+        return value
 
     @field_validator("database")
     @classmethod
@@ -281,6 +289,9 @@ def _first_mistake(error: ValidationError, *section: str) -> str:
     first = error.errors()[0]
     if first["type"] == "extra_forbidden":
         return unknown_setting(Settings, (*section, *first["loc"]))
-    name = ".".join(str(part) for part in (*section, *first["loc"])) or "settings"
+    name = ".".join(str(part) for part in (*section, *first["loc"]) if part != "[key]") or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
-    return f"setting {name}: {empty if first['input'] is None else first['msg'].removeprefix('Value error, ')}"
+    said = empty if first["input"] is None else first["msg"].removeprefix("Value error, ")
+    known = re.findall("'([^']+)'", first["ctx"]["expected"]) if first["type"] == "literal_error" else ()
+    near = nearest(str(first["input"]), known)
+    return f"setting {name}: {said}" + (f"; did you mean {near}?" if near else "")

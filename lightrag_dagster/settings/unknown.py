@@ -4,7 +4,7 @@ Pydantic refuses them in files. It ignores variables `LIGHTRAG_…`, so that a m
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import get_args
 
@@ -24,9 +24,15 @@ def unknown_setting(settings: type[BaseModel], place: Sequence[int | str]) -> st
     for part in place[:-1]:  # keys and numbers between are those of a mapping or list of sections
         field = section.model_fields.get(str(part))
         section = next(_models(field.annotation), section) if field else section
-    nearest = get_close_matches(str(place[-1]), section.model_fields, 1)
-    meant = f"; did you mean {_dotted([*place[:-1], *nearest])}?" if nearest else ""
+    near = nearest(str(place[-1]), section.model_fields)
+    meant = f"; did you mean {_dotted([*place[:-1], near])}?" if near else ""
     return f"setting {_dotted(place)} does not exist{meant}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to another, one of the same letters before all; None if none is."""
+    near = get_close_matches(name, known, 3)
+    return next((one for one in near if sorted(one) == sorted(name)), near[0] if near else None)
 
 
 def _dotted(place: Sequence[int | str]) -> str:
@@ -52,12 +58,12 @@ def check_variables(settings: type[BaseModel]) -> None:
         if name == variable.lower() or section in settings.model_fields:
             continue
         if inside:
-            (nearest,) = get_close_matches(section, settings.model_fields, 1, 0)
+            (near,) = get_close_matches(section, settings.model_fields, 1, 0)
             raise SettingsError(
-                f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {nearest!r}?"
+                f"{variable} is a setting of the section {section!r}, which does not exist; did you mean {near!r}?"
             )
-        for nearest in get_close_matches(section, _names(settings), 1, _ALIKE):
-            raise SettingsError(f"{variable} names no setting; did you mean {PREFIX}{nearest.upper()}? Else unset it")
+        for near in get_close_matches(section, _names(settings), 1, _ALIKE):
+            raise SettingsError(f"{variable} names no setting; did you mean {PREFIX}{near.upper()}? Else unset it")
 
 
 def _names(model: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Models that OpenAI withdraws, by the table in `withdrawals.toml`."""
 
+import os
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -10,12 +11,18 @@ from lightrag_dagster.spending.prices import family
 
 
 def withdrawal_warnings(settings: LLMSettings) -> list[str]:
-    """Return a line for each model of some settings, roles included, that OpenAI withdraws or has withdrawn."""
-    if settings.provider != "openai":
-        return []
-    models = {settings.model, *(role.model for role in settings.roles.values() if role.model)}
+    """Return a line for each model of some settings, roles included, that OpenAI withdraws or has withdrawn.
+
+    Those at addresses of others are left out, since others decide how long they serve a model.
+    """
+    models = {one.model for one in (settings, *map(settings.of, settings.roles)) if _asks_openai(one)}
     days = {model: day for model in sorted(models) if (day := _days().get(family(model)))}
     return [f"OpenAI withdraws model {model} on {day}; docs/models.md names others" for model, day in days.items()]
+
+
+def _asks_openai(settings: LLMSettings) -> bool:
+    url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com"
+    return settings.provider == "openai" and url.partition("://")[2].partition("/")[0].endswith("openai.com")
 
 
 @cache

@@ -100,6 +100,21 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
 
 
+def test_several_decisions_are_undone_at_once(ask: Ask) -> None:
+    for name in ("Bergen", "Oslo", "Halden Weir", "Jonas Feld"):
+        ask("curate", "remove", name)
+    ask("curate", "undo", "3")
+    said = ask("curate", "undo", "2-40")
+    assert said.startswith(
+        "Decision 2 is undone, that “Oslo” is removed. Decision 4 is undone, that “Jonas Feld” is rem"
+    )
+    assert "builds without them" in said
+    assert [one["names"] for one in json.loads(ask("curate", "list", "--json"))["decisions"]] == [["Bergen"]]
+    assert "no decision is in force" in ask("curate", "undo", "2-40", code=2)
+    for number in ("x", "4-3", "3-", "2-4-5"):
+        assert "is neither a number nor several" in ask("curate", "undo", number, code=2)
+
+
 @pytest.mark.long
 def test_lost_decisions_end_commands_until_their_loss_is_accepted(ask: Ask) -> None:
     ask("curate", "remove", "Bergen")

@@ -92,6 +92,26 @@ def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same() -> Non
     assert ended.stderr.startswith("stopped by SIGTERM; ")
 
 
+def test_a_limit_of_open_files_is_named_by_whichever_step_meets_it(published_home: Path) -> None:
+    (folder,) = published_home.glob("generations/*/adjacency")
+    program = (
+        "import resource, typer; from pathlib import Path; from lightrag_dagster.cli import exits\n"
+        "from lightrag_dagster.indexes.adjacency import has_adjacency\n"
+        "app = typer.Typer(cls=exits.Commands)\n"
+        "app.callback()(lambda: None)\n"
+        "@app.command()\n"
+        "def look():\n"
+        f"    folder = Path({str(folder)!r})\n"
+        "    assert has_adjacency(folder)\n"
+        "    resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))\n"
+        "    has_adjacency(folder)\n"
+        "app(['look'])"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    said = "error: more than 4 files would be open at once; raise `ulimit -n`, then run it again\n"
+    assert (ended.returncode, ended.stderr) == (2, said)
+
+
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> typer.Typer:
     """A command line of one command, with a fault in it; files for tracebacks go to the test's folder."""

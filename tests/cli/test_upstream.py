@@ -53,7 +53,7 @@ def make(lake: Path, day: str, text: str) -> None:
 def test_a_plan_counts_partitions_and_names_watermarks(capsys: pytest.CaptureFixture[str]) -> None:
     changes = PartitionChanges(new=1, gone=2, unchanged=1094)
     plans = [SourcePlan("tickets", partitions=changes), SourcePlan("orders", watermark="changed"), SourcePlan("notes")]
-    print_plan(Console(width=200), Plan(plans, history=False, known_price=True, steps={}))
+    print_plan(Console(width=200), Plan(plans, history=False, unknown_prices=[], steps={}))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("tickets", "orders", "notes"))]
     assert lines == ["tickets reads partitions: 1 new, 2 gone, 1,094 unchanged.", _WATERMARK]
 

@@ -235,7 +235,7 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def undo_decision(self) -> None:
         with suppress(DecisionError):  # none is in force
-            undo(self._settings(), None)
+            undo(self._settings())
 
     def teardown(self) -> None:
         if not self.files:

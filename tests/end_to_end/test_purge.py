@@ -97,7 +97,7 @@ def built_with_and_without(settings: Settings, first: Path | None = None) -> lis
     if first:
         shutil.copytree(home.root, first)
     take(settings, [Decision(action="retype", names=("Zephyrine Quollmark",), type="xylomancy leader")])
-    undo(settings, None)
+    undo(settings)
     write_source(settings, "notes", KEPT)
     shutil.rmtree(settings.sources / "hidden")
     build(settings, graph=True)

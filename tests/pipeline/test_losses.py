@@ -88,6 +88,12 @@ def test_a_source_that_names_little_is_warned_of(
     assert found in warning
 
 
+def test_an_empty_source_is_told_of(settings: Settings) -> None:
+    tables = {one: version(one, 0) for one in ("raw_documents", "extractions", "entity_mentions")}
+    said = "wiki is empty: nothing is listed in it; check "
+    assert str(source_warning("wiki", tables, Recipes.of(settings))).startswith(said)
+
+
 @pytest.mark.parametrize(
     ("rows", "status", "skipped", "said"),
     [

@@ -63,7 +63,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     write_source(paid, "notes", texts(0, 8))
     plan = make_plan(paid)
     assert not loopback.requests
-    assert (plan.history, plan.known_price) == (False, True)
+    assert (plan.history, plan.unknown_prices) == (False, [])
     (notes,) = plan.sources
     assert (notes.documents, notes.chunks_new, notes.chunks_stored) == (DocumentChanges(8), 8, 0)
 
@@ -166,7 +166,15 @@ def run_all(settings: Settings) -> float:
 def test_a_model_without_a_price_is_named(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 1))
     unknown = paid.model_copy(update={"llm": paid.llm.model_copy(update={"model": "no-such-model"})})
-    assert not make_plan(unknown).known_price
+    assert make_plan(unknown).unknown_prices == ["no-such-model"]
+
+
+def test_rows_of_an_edited_prompt_are_counted_and_stay(settings: Settings, tmp_path: Path) -> None:
+    write_source(settings, "notes", texts(0, 2))
+    build(settings)
+    later = edited(settings, tmp_path / "prompts", entity_types="Types: person, other.")
+    plans = make_plan(later), make_plan(later, backfill=True), make_plan(settings)
+    assert [plan.sources[0].outdated for plan in plans] == [2, 0, 0]
 
 
 def asked(server: Loopback) -> Counter[str]:
@@ -360,7 +368,7 @@ def test_no_number_is_cut_off_in_80_columns(scale: float) -> None:
     many = int(scale)
     changes = DocumentChanges(many, many, many)
     source = SourcePlan("a-source-with-a-rather-long-name", changes, many, many, many, many)
-    plan = Plan([source], True, True, {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
+    plan = Plan([source], True, ["a-model"], {name: step(scale) for name in ("extraction", "summaries", "embeddings")})
     console = Console(width=80, record=True, file=io.StringIO())
     print_plan(console, plan)
     shown = console.export_text()

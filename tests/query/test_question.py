@@ -1,6 +1,9 @@
+import ast
 import inspect
 import re
-from typing import Any
+import textwrap
+from collections.abc import Callable
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from lightrag_dagster import Filters, KnowledgeBase, KnowledgeBaseResource
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
@@ -106,6 +109,34 @@ def test_options_are_in_the_signature_of_each_method_that_takes_them() -> None:
         assert list(named)[2:] == list(QueryOptions.__annotations__)
         assert all(one.kind is one.KEYWORD_ONLY and one.default is None for one in list(named.values())[2:])
         assert inspect.get_annotations(method)["options"]  # for type checkers
+
+
+@pytest.mark.parametrize(
+    "method",
+    [getattr(KnowledgeBase, name) for name in dir(KnowledgeBase) if not name.startswith("_")],
+    ids=lambda method: getattr(method, "__name__", "property"),
+)
+def test_each_parameter_is_described_where_the_method_is(method: Callable[..., object]) -> None:
+    described = (method.__doc__ or "").replace("takes and raises as `retrieve`", "query")
+    own = list(inspect.signature(method).parameters) if inspect.isroutine(method) else []
+    assert [
+        name
+        for name in own
+        if name not in {"self", "cls", *QueryOptions.__annotations__, *re.findall(r"\w+", described)}
+    ] == []
+
+
+def test_each_option_is_described() -> None:
+    options = ast.parse(textwrap.dedent(inspect.getsource(QueryOptions))).body[0]
+    assert isinstance(options, ast.ClassDef)
+    fields = [at for at, one in enumerate(options.body) if isinstance(one, ast.AnnAssign)]
+    assert len(fields) == len(QueryOptions.__annotations__)
+    assert all(isinstance(options.body[at + 1], ast.Expr) for at in fields)
+
+
+def test_type_checkers_know_each_mode() -> None:
+    assert get_args(ModeName) == tuple(MODES)
+    assert QueryOptions.__annotations__["mode"] == ModeName | None
 
 
 def test_accents_are_composed() -> None:

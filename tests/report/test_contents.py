@@ -69,7 +69,9 @@ def test_a_graph_with_more_entities_is_drawn_by_its_communities(published_home: 
     assert "nodes are communities, since there are more than 3 entities" in found.notes
     few = report(Home(published_home), bounds=replace(BOUNDS, entities=3, communities=1))
     left = sum(drawn["size"]) - few.data["drawn"]["size"][0]
-    assert f"entities in communities that are too small to be drawn: {left:,}" in few.notes
+    said = f"entities in communities that are too small to be drawn: {left:,}, in {len(drawn['size']) - 1}; "
+    assert f"{said}`lightrag-dagster communities` lists them" in few.notes
+    assert "no relation joins two of these communities, so that no line is drawn" in few.notes
 
 
 def test_texts_that_have_no_room_are_left_out_and_counted(published_home: Path) -> None:

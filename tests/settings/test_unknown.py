@@ -14,6 +14,7 @@ SEE = "lightrag.yaml and LIGHTRAG_… variables"
     [
         ("query: {prefers: newest}", f"setting query.prefers does not exist; did you mean query.prefer? See {SEE}"),
         ("quary: {prefer: newest}", f"setting quary does not exist; did you mean query? See {SEE}"),
+        ("llm: {modle: gpt}", f"setting llm.modle does not exist; did you mean llm.model? See {SEE}"),
         ("query: {xyz: 1}", f"setting query.xyz does not exist; see {SEE}"),
         (
             "named_sources: {query: {uri: x, includes: [a]}}",
@@ -33,6 +34,34 @@ def test_the_nearest_setting_of_the_section_is_named(
     with pytest.raises(SettingsError) as refused:
         load_settings()
     assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("written", "near"),
+    [
+        ("llm: {roles: {anser: {model: x}}}", "answer"),
+        ("llm: {roles: {extrcat: {model: x}}}", "extract"),
+        ("llm: {provider: opnai}", "openai"),
+        ("engine: proceses", "processes"),
+    ],
+)
+def test_the_nearest_of_the_values_that_a_setting_takes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, near: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lightrag.yaml").write_text(written)
+    with pytest.raises(SettingsError, match=rf"Input should be .*; did you mean {near}\? See "):
+        load_settings()
+
+
+@pytest.mark.parametrize("name", ["home", "sources", "prompts", "curation", "questions"])
+def test_a_path_with_a_zero_byte_is_refused_by_the_name_of_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("lightrag.yaml").write_text(f'{name}: "a\\0b"')
+    with pytest.raises(SettingsError, match=f"^setting {name}: it has a zero byte, which no path may have; remove it"):
+        load_settings()
 
 
 def test_a_change_names_the_nearest_too() -> None:

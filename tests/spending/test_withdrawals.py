@@ -20,6 +20,30 @@ def test_a_withdrawn_model_is_named_with_its_day(model: str, days: list[str]) ->
     assert withdrawal_warnings(LLMSettings(provider="openai", model=model)) == said
 
 
+@pytest.mark.parametrize(
+    ("url", "variable", "warned"),
+    [
+        ("", "", True),
+        ("https://eu.api.openai.com/v1", "", True),
+        ("", "http://127.0.0.1:8000/v1", False),
+        ("http://gpu.example.org/v1", "", False),
+        ("https://mine.openai.azure.com/openai/v1", "", False),
+        ("https://api.openai.com/v1", "http://127.0.0.1:8000/v1", True),
+    ],
+)
+def test_others_serve_a_model_as_long_as_they_like(
+    monkeypatch: pytest.MonkeyPatch, url: str, variable: str, warned: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", variable)
+    assert bool(withdrawal_warnings(LLMSettings(provider="openai", model="gpt-4o", base_url=url))) == warned
+
+
+def test_a_role_at_an_address_of_its_own_has_no_warning() -> None:
+    roles = {"answer": {"model": "o3", "base_url": "http://gpu.example.org/v1"}}
+    settings = LLMSettings.model_validate({"provider": "openai", "model": "gpt-6-luna", "roles": roles})
+    assert withdrawal_warnings(settings) == []
+
+
 def test_models_of_roles_count_and_none_offline() -> None:
     roles = {"answer": {"model": "o3"}, "judge": {"model": "o3"}, "extract": {"temperature": 1.0}}
     settings = LLMSettings.model_validate({"provider": "openai", "model": "gpt-6-luna", "roles": roles})

@@ -40,25 +40,28 @@ def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str
     return numbers
 
 
-def undo(settings: Settings, number: int | None) -> Taken:
-    """Undo a decision of the table, the last one in force unless its number is given, and return it.
+def undo(settings: Settings, *numbers: int) -> list[Taken]:
+    """Undo the decisions of the table with some numbers, or the last one in force, and return them.
 
     Raises:
-        DecisionError: there is none, or the others held together with it, and do not without it.
+        DecisionError: there is none, or the others held together with them, and do not without them.
         StoreError: the database refuses.
     """
     home = Home.of(settings)
-    one = next((one for one in reversed(taken(home)) if not one.undone and number in (None, one.number)), None)
-    if one is None:
-        what = "no decision is" if number is None else f"decision {number} is not"
+    standing = [one for one in taken(home) if not one.undone]
+    found = [one for one in standing if one.number in numbers] if numbers else standing[-1:]
+    if not found:
+        what = "no decision is" if len(numbers) != 1 else f"decision {numbers[0]} is not"
         raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
-    decisions = decisions_of(settings)
-    problem = _contradiction([other for other in decisions if other.place != place_of(one.number)])
+    decisions, places = decisions_of(settings), {place_of(one.number) for one in found}
+    problem = _contradiction([other for other in decisions if other.place not in places])
     if problem and not _contradiction(decisions):
-        raise DecisionError(f"decision {one.number} cannot be undone before others: without it, {problem}")
+        what, without = (f"decision {found[0].number}", "it") if len(found) == 1 else ("these decisions", "them")
+        raise DecisionError(f"{what} cannot be undone before others: without {without}, {problem}")
     with DecisionStore(home.decisions) as store:
-        store.undo(one.number)
-    return one
+        for one in found:
+            store.undo(one.number)
+    return found
 
 
 def _contradiction(decisions: Sequence[Placed]) -> str | None:

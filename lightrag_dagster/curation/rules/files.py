@@ -7,6 +7,7 @@ reason: the same register number
 with: Oslo
 """
 
+import codecs
 import csv
 import io
 import re
@@ -24,6 +25,7 @@ _LISTS = ("sources", "paths", "types")
 _COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
 _ESCAPED = "'"
 _FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+_DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 _QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
 _VALUE = re.compile(rf"(?:{_QUOTED}|([^;]*))(?:;|$)")
 """A value of a cell of several: in quotes, which are doubled in it, or what is before the next semicolon."""
@@ -54,12 +56,24 @@ def _read(file: Path, place: Path) -> Iterator[Placed]:
     try:
         if not file.is_file():  # a link to nowhere, or a pipe that would never end
             raise DecisionError(f"{file} is not a file; remove it")
-        text = file.read_text(encoding="utf-8-sig")
+        text = _decoded(file.read_bytes(), *(["cp1252"] if file.suffix.lower() == ".csv" else []))
     except OSError as error:
         raise DecisionError(f"{file} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise DecisionError(f"{file} cannot be read: {one_line(error)}; save it as UTF-8") from error
     return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
+
+
+def _decoded(data: bytes, *others: str) -> str:
+    """Return text in UTF-8, in UTF-16 with its mark, or, where it is neither, in the first of `others`."""
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        if not others or encoding == "utf-16":
+            raise
+        text = data.decode(others[0])
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # as Python opens text files
 
 
 def _of_yaml(text: str, name: str) -> Iterator[Placed]:
@@ -104,22 +118,26 @@ def _of_mapping(entry: object, place: str) -> Placed:
 
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
     header = text.partition("\n")[0]
-    delimiter = ";" if header.count(";") > header.count(",") else ","  # as spreadsheets of many countries write it
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
+    # Spreadsheets of many countries write semicolons, and tabs into "Unicode text".
+    delimiter = told[1] if told else max(",", ";", "\t", key=header.count)
+    lines = io.StringIO(text[len(header) + 1 :] if told else text, newline="")
+    rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         columns = [column.strip().lower() for column in rows.fieldnames or ()]
         rows.fieldnames = columns
         if missing := [column for column in ("action", "name") if column not in columns]:
-            raise DecisionError(f"{name}:1: there is no column {missing[0]!r}; the first line names the columns")
-        yield from _of_rows(rows, name)
+            said = f"there is no column {missing[0]!r}; the first line names the columns"
+            raise DecisionError(f"{name}:{1 + bool(told)}: {said}")
+        yield from _of_rows(rows, name, first=1 + bool(told))
     except csv.Error as error:
-        raise DecisionError(f"{name}:{rows.line_num}: it is not valid CSV: {error}") from None
+        raise DecisionError(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {error}") from None
 
 
-def _of_rows(rows: "csv.DictReader[str]", name: str) -> Iterator[Placed]:
+def _of_rows(rows: "csv.DictReader[str]", name: str, first: int) -> Iterator[Placed]:
     for row in rows:
         values = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
-        place = f"{name}:{rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
+        place = f"{name}:{first - 1 + rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
         if not (action := values.get("action", "").lower()):
             continue  # a row of a review without a decision
         if any(row.get(None, ())):

@@ -67,6 +67,8 @@ def allowed_documents(connection: duckdb.DuckDBPyConnection, filters: Filters) -
     if not given.keys().isdisjoint(_DATED):
         others = [condition for name, condition in conditions.items() if name not in _DATED]
         notes += _undated(*_column(connection, f"SELECT count(*) FROM judged WHERE {_all([*others, 'undated'])}"))
+        conditions["dated_by_name"] = "dated_by_name"
+        notes += _dated_by_name(*_column(connection, f"SELECT count(*) FROM judged WHERE {_all(conditions.values())}"))
     connection.execute("DROP TABLE judged")
     return Allowed(pa.array(documents, pa.string()), tuple(notes))
 
@@ -126,6 +128,11 @@ def _below(paths: Sequence[str], sources: Sequence[str]) -> list[str]:
 def _undated(count: int) -> list[str]:
     said = counted(count, "document bears no date and is", "documents bear no date and are")
     return [f"{said} left out"] if count else []
+
+
+def _dated_by_name(count: int) -> list[str]:
+    said = counted(count, "document has its date in its name", "documents have their dates in their names")
+    return [f"{said}, which counts where nothing else says one"] if count else []
 
 
 def _column(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:

@@ -5,6 +5,7 @@ SELECT
     doc_id,
     nfc_normalize(source) AS source,
     date IS NULL AS undated,
+    contains(translate(parse_filename(path), '_.', '--'), date::VARCHAR) AS dated_by_name,
     if(nfc_normalize(source) IN (SELECT unnest($sources::VARCHAR[])), [nfc_normalize(source)], []) AS sources,
     list_filter($paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one) AS paths,
     list_filter($media_types::VARCHAR[], lambda one: one = lower(media_type)) AS media_types,

@@ -30,6 +30,11 @@ class GraphQuestions:
 
         The same names come before beginnings, words and similar names, and then those with most passages.
 
+        Args:
+            name: at most 1,000 characters.
+            filters: the documents that may be seen; all, unless given.
+            limit: most entities.
+
         Raises:
             QueryError: the name is empty or too long, a source of the filter does not exist, or a value is of another
                 kind.
@@ -42,7 +47,12 @@ class GraphQuestions:
         return self._seen(lambda seen: find(seen, name, most), filters)
 
     def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10) -> Profile:
-        """Return all about one entity, at most `limit` of its aliases, quotes and neighbours each.
+        """Return all about one entity.
+
+        Args:
+            name: its name or id.
+            filters: the documents that may be seen; all, unless given.
+            limit: most aliases, quotes and neighbours each.
 
         Raises:
             QueryError: no entity has the name, or several may be meant; or as `find`.
@@ -55,7 +65,14 @@ class GraphQuestions:
         return self._seen(lambda seen: entity(seen, name, most), filters)
 
     def neighbours(self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50) -> Neighbourhood:
-        """Return the entities within some hops of one, at most `limit`; raises as `entity`."""
+        """Return the entities within some hops of one; raises as `entity`.
+
+        Args:
+            name: name or id of the one.
+            hops: most relations between them.
+            filters: the documents that may be seen; all, unless given.
+            limit: most entities.
+        """
         from lightrag_dagster.query.graph.entity import neighbours
 
         most, furthest = _number(limit, "limit"), _number(hops, "hops")
@@ -67,10 +84,10 @@ class GraphQuestions:
         """Return the paths between two entities, each step with `limit` quotes; raises as `entity`.
 
         Args:
-            start: name of an entity.
-            end: name of another.
+            start: name or id of an entity.
+            end: name or id of another.
             by: `hops` for the shortest path, `weight` for the one with the smallest sum of 1 / weight; else both.
-            filters: the documents that may be seen.
+            filters: the documents that may be seen; all, unless given.
             limit: most quotes for each step.
         """
         from lightrag_dagster.query.graph.paths import paths

@@ -17,6 +17,7 @@ _MOST_CHARACTERS = 5_000_000  # of all their texts
 _MAX_REPORTED = 3  # reasons
 _TNEF = "application/ms-tnef"
 _TNEF_NAME = "winmail.dat"
+_SIGNED = (".p7s", ".asc", ".sig")  # what has no name is a signature too
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
@@ -57,9 +58,11 @@ class Attachments:
         if name.lower() == _TNEF_NAME:
             self._count += 1
             return self._refused(name, "only Outlook reads it; it may hold other attachments")
-        if found is None or not data or not self._read:
+        if not data or not self._read or (found is None and (not name or name.lower().endswith(_SIGNED))):
             return ""
         self._count += 1
+        if found is None:
+            return self._refused(name, "its type is not known")
         if found.is_image:
             figure = self._figures.name_of(data) if self._figures else None
             return mark_of(name, figure) if figure else ""

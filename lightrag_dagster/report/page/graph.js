@@ -5,8 +5,8 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 const inks = () =>
   dark.matches
-    ? { text: "#e8eaed", ground: "#16181d", edge: "#30353d", dim: "#2a2e35", near: "#7f8a99", none: "#8b93a0" }
-    : { text: "#1c2127", ground: "#ffffff", edge: "#dfe3e8", dim: "#e6e9ed", near: "#8b96a5", none: "#8b93a0" };
+    ? { text: "#e8eaed", ground: "#16181d", edge: "#30353d", link: "#4a525d", dim: "#2a2e35", near: "#7f8a99", none: "#8b93a0" }
+    : { text: "#1c2127", ground: "#ffffff", edge: "#dfe3e8", link: "#b9c1cb", dim: "#e6e9ed", near: "#8b96a5", none: "#8b93a0" };
 
 let ink = inks();
 let picture = null;
@@ -15,7 +15,7 @@ let nodeInFocus = null;
 let nodesInFocus = new Set();
 let nodeUnderPointer = null;
 
-const nodeOf = (entity) => (byCommunity ? shown.drawn.node_of[entity] : entity);
+const nodeOf = (entity) => (byCommunity ? shown.drawn.node_of[entity] : entity < shown.drawn.x.length ? entity : -1);
 const colourOf = (group) => (group < 0 ? ink.none : shown.colours[group]);
 const visibleNode = (node) =>
   byCommunity ? !shown.drawn.members[node].length || shown.drawn.members[node].some(isVisible) : isVisible(node);
@@ -40,7 +40,9 @@ function buildGraph(width) {
   });
   const links = byCommunity ? drawn.links : relations;
   const strongest = links.weight.length ? links.weight[0] : 1;
+  const nodes = drawn.x.length;
   links.a.forEach((a, one) => {
+    if (a >= nodes || links.b[one] >= nodes) return;
     const part = links.weight[one] / strongest;
     graph.addEdgeWithKey(String(one), String(a), String(links.b[one]), { size: 0.5 + 2.5 * Math.sqrt(Math.max(0, part)) });
   });
@@ -63,7 +65,7 @@ function reduceEdge(edge, attributes) {
     return { ...attributes, color: ink.near, size: Math.max(1, attributes.size), zIndex: 1 };
   }
   const hidden = !byCommunity && !visibleSets[relations.sources[Number(edge)]];
-  return { ...attributes, color: ink.edge, hidden };
+  return { ...attributes, color: byCommunity ? ink.link : ink.edge, hidden };
 }
 
 function drawHover(context, data, settings) {
@@ -96,8 +98,9 @@ function drawPicture(choose) {
       defaultDrawNodeHover: drawHover,
       hideEdgesOnMove: relations.a.length > 5000,
       labelColor: { color: ink.text },
-      labelDensity: byCommunity ? 0.2 : 0.6,
+      labelDensity: byCommunity ? 1 : 0.6,
       labelFont: "system-ui, sans-serif",
+      labelGridCellSize: byCommunity ? 240 : 100,
       labelRenderedSizeThreshold: drawnGraph.order > 2000 ? 4.5 : 6,
       labelSize: container.clientWidth < 500 ? 12 : 14,
       maxCameraRatio: 3,

@@ -1,11 +1,14 @@
 """The `raw_documents` table of one source."""
 
 import heapq
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -43,6 +46,7 @@ MAX_REPORTED = 20
 
 _SLOW = 0.1  # seconds; faster files are never among the slowest
 _SUMMARY_LENGTH = 250
+_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.])(\d\d)\2(\d\d)(?!\d)")
 _PARSERS = 2  # processes; an engine with workers has this number in each
 _AHEAD = 8  # files in memory
 
@@ -205,7 +209,7 @@ def _new_row(
         "pages": extracted.pages or None,
         "elements": _elements(text, extracted.media_type),
         "author": said.author,
-        "date": said.date,
+        "date": said.date or _day_in(name),
         "tags": list(said.tags) or None,
         "language": said.language,
         "status": status,
@@ -217,6 +221,14 @@ def _new_row(
         "recipe": None,
         "modified_at": listed.modified_at,
     }
+
+
+def _day_in(name: str) -> date | None:
+    """Return the first day in the name of a file, as in `2024-03-12-survey.md`; years of this century and the last."""
+    for found in _DAY.finditer(name):
+        with suppress(ValueError):  # such as a version 2024.13.40
+            return date(*map(int, found.group(1, 3, 4)))
+    return None
 
 
 def _elements(text: str, media_type: str) -> list[dict[str, Any]] | None:

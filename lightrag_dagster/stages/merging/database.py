@@ -121,7 +121,9 @@ def readable(paths: Iterable[Path]) -> Iterator[None]:
     except duckdb.Error as error:
         for path in paths:
             atomic.read_parquet(path)
-        raise StoreError(f"the merge failed: {one_line(error)}; make room on the disk and run again") from error
+        lacks_memory = isinstance(error, duckdb.OutOfMemoryException) and "offload" not in str(error)  # to the disk
+        step = "give it more memory" if lacks_memory else "make room on the disk"
+        raise StoreError(f"the merge failed: {one_line(error)}; {step} and run again") from error
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -167,6 +167,28 @@ def test_what_is_missing_or_no_text_is_an_error(tmp_path: Path) -> None:
         read_files(tmp_path)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    ("head", "delimiter", "line"), [("", ";", 3), ("", "\t", 3), ("", ",", 3), ("sep=;\n", ";", 4), ("sep=|\n", "|", 4)]
+)
+def test_spreadsheets_are_read_as_programs_write_them(
+    tmp_path: Path, end: str, encoding: str, head: str, delimiter: str, line: int
+) -> None:
+    rows = f"{head}action;name;with;reason\nmerge;Müller;Mueller;\nmerge;Groß Köln;Cologne;café – “é”\n"
+    rows = rows.replace(";", delimiter).replace("\n", end)
+    (tmp_path / "a.csv").write_bytes(rows.encode(encoding))
+    found = read_files(tmp_path / "a.csv")
+    assert [one.decision.names for one in found] == [("Müller", "Mueller"), ("Groß Köln", "Cologne")]
+    assert (found[1].decision.reason, found[1].place) == ("café – “é”", f"a.csv:{line}")
+
+
+def test_errors_name_lines_of_the_file_below_a_line_for_spreadsheets(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("sep=;\nname\nA\n")
+    with pytest.raises(DecisionError, match=r"^a\.csv:2: there is no column 'action'"):
+        read_files(tmp_path / "a.csv")
+
+
 def test_what_yaml_takes_for_something_else_is_a_name(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("- merge: [no, 010, 12:30, null]\n  into: 1e3\n- retype: yes\n  type: off\n")
     first, second = (one.decision for one in read_files(tmp_path))

@@ -109,7 +109,7 @@ def test_decisions_take_effect_with_the_next_run_ask_nothing_and_leave_nothing_w
     assert build(settings).published is None, "nothing changed"
 
     for number in (5, 4, 3, 2, 1):
-        assert undo(settings, None).number == number
+        assert [one.number for one in undo(settings)] == [number]
     build(settings)
     assert published(settings).snapshot_id == first
     assert snapshot_contents(settings) == before
@@ -266,7 +266,7 @@ def test_mentions_of_types_that_are_not_allowed_are_counted(make: Make) -> None:
 def test_there_must_be_a_decision_to_undo(make: Make) -> None:
     settings = make()
     with pytest.raises(DecisionError, match=r"no decision is in force in .*; `lightrag-dagster curate list` shows"):
-        undo(settings, None)
+        undo(settings)
     take(settings, SEVERAL[:1])
     undo(settings, 1)
     with pytest.raises(DecisionError, match="decision 1 is not in force"):

@@ -28,7 +28,7 @@ ROWS = [
     ),
     ("open", "b [2].txt", "text/plain", "doc-b", "duplicate", None, [], None, None),
     ("open", "broken.pdf", "application/pdf", "doc-c", "failed", "Emil Dornacher", ["dam"], None, None),
-    ("hidden", "c.eml", "message/rfc822", "doc-d", "stale", "Jonas Feld", ["secret"], "fr", "2025-06-13"),
+    ("hidden", "c 2025.06.13.eml", "message/rfc822", "doc-d", "stale", "Jonas Feld", ["secret"], "fr", "2025-06-13"),
     ("hidden", "d.x", "application/x-own", "doc-e", "processed", None, [], "xx", None),
 ]
 
@@ -48,6 +48,7 @@ def documents() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 NOTHING = "no document with text passes the filters"
+NAMED = "1 document has its date in its name, which counts where nothing else says one"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ NOTHING = "no document with text passes the filters"
             ["no document with text has id 'doc-0' or 'doc-1' or 'doc-2' (nor 6 more)"],
         ),
         (Filters(modified_since="2999-01-01"), set(), [NOTHING]),
-        (Filters(dated_since="2025-01-01"), {"doc-d"}, ["2 documents bear no date and are left out"]),
+        (Filters(dated_since="2025-01-01"), {"doc-d"}, ["2 documents bear no date and are left out", NAMED]),
         (Filters(sources="open", dated_until="2025-01-01"), {"doc-a"}, ["1 document bears no date and is left out"]),
         (Filters(tags="flood", dated_since="2024-01-01", dated_until="2024-12-31"), {"doc-a"}, []),
         (

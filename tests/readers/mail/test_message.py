@@ -42,7 +42,8 @@ def test_an_answer_with_attachments_of_another_program(name: str) -> None:
     assert "\n\n## survey.rtf\n\nGauge survey\n\nIda Wren\n\n2025-03-04\n\n### Station visits\n\n" in found.text
     assert found.text.endswith('\n\n## levels.json\n\n```\n{"Corley": 0.97}\n```')
     assert [(one.width, one.height) for one in found.figures] == [(320, 200)]
-    assert (found.note or "").startswith("1 of 4 attachments are not read: broken.pdf: damaged")
+    assert (found.note or "").startswith("2 of 5 attachments are not read: broken.pdf: damaged")
+    assert (found.note or "").endswith("; all.zip: its type is not known")
     for lost in ("Lerchbruck?", "Per Holm wrote", "River office"):
         assert lost not in found.text
 
@@ -96,13 +97,24 @@ def test_an_attachment_is_a_section_by_the_reader_of_its_format(name: str, data:
 def test_a_packed_attachment_is_what_is_inside(name: str, data: bytes, read: str) -> None:
     found = extract_text(mail((name, data)).as_bytes(), "a.eml")
     assert found.text == f"# Levels\n\nSee the files.{read}"
-    reasons = {"a.md.gz": "damaged or cut short", "bomb.md.gz": "larger than the most of all attachments = 5000000"}
+    reasons = dict.fromkeys(("tool", "a.tar.gz"), "its type is not known") | {
+        "a.md.gz": "damaged or cut short",
+        "bomb.md.gz": "larger than the most of all attachments = 5000000",
+    }
     assert (found.note or "").startswith(f"1 of 1 attachments are not read: {name}: " if name in reasons else "")
     assert reasons.get(name, "") in (found.note or "")
 
 
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [("plan.dwg", "1 of 1 attachments are not read: plan.dwg: its type is not known"), ("smime.p7s", None)],
+)
+def test_an_attachment_of_no_known_type_is_told_of_unless_it_is_a_signature(name: str, note: str | None) -> None:
+    assert extract_text(mail((name, b"\x00\x01")).as_bytes(), "a.eml").note == note
+
+
 def test_what_cannot_be_read_stays_a_name_and_the_row_says_why() -> None:
-    files = [("a.zip", b"PK"), ("b.pdf", b"%PDF-"), ("c.docx", b"no"), ("d.csv", b""), ("e.csv", b" "), ("f.png", b"x")]
+    files = [("a.zip", b""), ("b.pdf", b"%PDF-"), ("c.docx", b"no"), ("d.csv", b""), ("e.csv", b" "), ("f.png", b"x")]
     found = extract_text(mail(*files, ("g.txt", b"Kingfisher")).as_bytes(), "a.eml")
     names = "a.zip, b.pdf, c.docx, d.csv, e.csv, f.png"
     assert found.text == f"# Levels\n\nSee the files.\n\nAttachments: {names}\n\n## g.txt\n\nKingfisher"

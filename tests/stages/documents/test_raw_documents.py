@@ -40,6 +40,29 @@ def rows(table: pa.Table) -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in table.to_pylist()}
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "day"),
+    [
+        ("2024-03-12-survey.md", "x", date(2024, 3, 12)),
+        ("minutes_2024_03_12.txt", "x", date(2024, 3, 12)),
+        ("Protokoll 12 vom 2024.03.12.txt", "x", date(2024, 3, 12)),
+        ("2024-03-12-survey.md", "---\ndate: 2023-01-02\n---\nx", date(2023, 1, 2)),
+        ("v2024.13.40 of 1999-12-31.txt", "x", date(1999, 12, 31)),
+        ("2024-03.12.txt", "x", None),
+        ("12024-03-12.txt", "x", None),
+        ("2024-03-123.txt", "x", None),
+        ("2203-03-12.txt", "x", None),
+        ("20240312.txt", "x", None),
+    ],
+)
+def test_a_day_in_the_name_counts_where_the_text_says_none(
+    tmp_path: Path, name: str, text: str, day: date | None
+) -> None:
+    (tmp_path / "2001-01-01").mkdir()
+    (tmp_path / "2001-01-01" / name).write_text(text)
+    assert read(tmp_path)["date"].to_pylist() == [day]
+
+
 def test_a_document_becomes_a_row(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "guide.md").write_text("# Guide\n\nText &amp; more\n")
