@@ -130,4 +130,4 @@ format: setup
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv benchmarks/.venv demo build *.egg-info
+	rm -rf .venv benchmarks/.venv demo build dist *.egg-info

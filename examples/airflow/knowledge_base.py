@@ -1,4 +1,4 @@
-"""Build a knowledge base every night, and ask it after each new snapshot; for Airflow 3.2 and later.
+"""Build a knowledge base every night, and ask it after each new snapshot; for Airflow 3.3 and later.
 
 docs/airflow.md explains it. The package is in an environment of its own, and Airflow knows its command alone.
 """
@@ -47,7 +47,7 @@ def knowledge_base() -> None:
     approve = ApprovalOperator(
         task_id="approve",
         subject="The night may cost more than expected; the log of `price` has the plan",
-        execution_timeout=timedelta(hours=12),
+        response_timeout=timedelta(hours=12),
         retries=0,
     )
 

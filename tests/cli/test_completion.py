@@ -1,6 +1,7 @@
 """Completion in a shell, and the version."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -16,6 +17,13 @@ COMMAND = Path(sys.executable).with_name("lightrag-dagster")
 def test_the_version_is_printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = (0, f"lightrag-dagster {version('lightrag-dagster')}\n", "")
     assert command(capfd, monkeypatch, "--version") == expected
+
+
+def test_help_says_where_the_pages_are(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    _, output, _ = command(capfd, monkeypatch, "--help")
+    (page, folder) = re.findall(r"Pages that messages name, such as (\S+), are in (\S+)\.", output)[0]
+    assert (Path(folder) / page).is_file()
 
 
 def test_bash_completes_commands_and_choices(tmp_path: Path) -> None:
