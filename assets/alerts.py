@@ -118,7 +118,7 @@ def recovered(instance: dg.DagsterInstance, subject: Subject, run_id: str) -> No
 def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
     """Return what fails in one knowledge base."""
     found = {subject for trouble in _troubles(instance).values() for subject in trouble.failing}
-    return sorted(subject for subject in found if subject.place == place)
+    return sorted((subject for subject in found if subject.place == place), key=str)
 
 
 def tell(instance: dg.DagsterInstance, *, idle: bool) -> None:

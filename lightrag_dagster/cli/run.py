@@ -67,7 +67,7 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
         "snapshot_id": outcome.manifest.snapshot_id if outcome.manifest else None,
         "built": outcome.published.snapshot_id if outcome.published else None,
         "waits_for_release": outcome.unreleased,
-        "stopped_by": list(outcome.stopped),
+        "stopped": list(outcome.stopped),
         "ingested": outcome.ingested,
         "withheld": outcome.rejected | outcome.failed,
         "waiting": outcome.waiting,

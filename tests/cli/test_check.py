@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
+from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
@@ -60,14 +60,17 @@ def test_what_failed_for_the_whole_is_said_while_there_is_work(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
     build(load_settings())
-    looks = Looks(Home.of(load_settings()).ledger)
-    looks.failed(KNOWLEDGE_BASE, "no key is set")
-    assert check(capfd, monkeypatch) == (0, [])
     (notes / "new.md").write_text(FLOOD)
-    line = "the knowledge base waits, since the last run failed 1 minute ago: no key is set"
-    assert check(capfd, monkeypatch) == (1, [line])
-    looks.good([KNOWLEDGE_BASE])
-    assert check(capfd, monkeypatch) == (0, [])
+    with monkeypatch.context() as without_model:
+        without_model.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+        assert command(capfd, monkeypatch, "run")[0] == 2
+    line = (
+        "the knowledge base waits, since the last run failed 1 minute ago: LIGHTRAG_LLM__MODEL (llm.model) is not set; "
+    )
+    code, (said,) = check(capfd, monkeypatch)
+    assert (code, said[: len(line)]) == (1, line)
+    (notes / "new.md").unlink()
+    assert check(capfd, monkeypatch) == (0, []), "nothing waits"
 
 
 def test_with_an_age_what_nobody_looked_at_is_a_line(
