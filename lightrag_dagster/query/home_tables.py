@@ -7,7 +7,6 @@ from datetime import datetime
 import pyarrow as pa
 
 from lightrag_dagster.spending.entries import COSTS
-from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot
 from lightrag_dagster.view_schemas import SNAPSHOTS
@@ -24,13 +23,13 @@ def tables_read(statements: str) -> set[str]:
 
 def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
     """Return those of `snapshots`, `costs` and `ledger` that are asked for; raises StoreError."""
-    found, ledger = dict[str, pa.Table](), Ledger(home.ledger)
-    if "snapshots" in asked:
-        found["snapshots"] = _snapshots(home)
-    if "costs" in asked:
-        found["costs"] = pa.Table.from_pylist(ledger.costs(["month", "source", "purpose", "model"]), COSTS)
-    if "ledger" in asked:
-        found["ledger"] = ledger.entries()
+    found = {"snapshots": _snapshots(home)} if "snapshots" in asked else {}
+    if "costs" in asked or "ledger" in asked:
+        from lightrag_dagster.spending.ledger import Ledger  # which imports SQLAlchemy
+
+        ledger = Ledger(home.ledger)
+        costs = ledger.costs(["month", "source", "purpose", "model"])
+        found |= {"costs": pa.Table.from_pylist(costs, COSTS), "ledger": ledger.entries()}
     return found
 
 
