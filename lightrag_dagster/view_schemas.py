@@ -67,6 +67,20 @@ CHANGES = pa.schema(
 )
 """The rows that two snapshots differ in."""
 
+SNAPSHOTS = pa.schema(
+    [
+        column("snapshot_id", pa.string(), "The snapshot."),
+        column("sequence", pa.int64(), "Its number, from 1."),
+        column("published_at", pa.timestamp("us", "UTC"), "When it was published."),
+        column("is_published", pa.bool_(), "Whether readers open it now."),
+        column("documents", pa.int64(), "Documents listed."),
+        column("chunks", pa.int64(), "Chunk positions."),
+        column("entities", pa.int64(), "Entities."),
+        column("relations", pa.int64(), "Relations."),
+    ]
+)
+"""The snapshots of a home."""
+
 DERIVED_VIEWS: dict[str, pa.Schema] = {
     "document_elements": DOCUMENT_ELEMENTS,
     "entity_neighbours": ENTITY_NEIGHBOURS,

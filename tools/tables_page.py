@@ -7,8 +7,8 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.schemas import MERGED_TABLES, SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
-from lightrag_dagster.spending.entries import ENTRIES
-from lightrag_dagster.view_schemas import CHANGES, DERIVED_VIEWS, DESCRIPTIONS
+from lightrag_dagster.spending.entries import COSTS, ENTRIES
+from lightrag_dagster.view_schemas import CHANGES, DERIVED_VIEWS, DESCRIPTIONS, SNAPSHOTS
 
 _INTRODUCTION = """\
 # Tables
@@ -22,6 +22,8 @@ says so in italics. No table holds a wall clock except `raw_documents.modified_a
 """
 
 _OTHERS = {
+    "snapshots": "One row a snapshot that is kept, the oldest first.",
+    "costs": "One row a month, source, purpose and model: sums of the ledger.",
     "ledger": "One row a step of a run that asked a model: calls, tokens and dollars. In the order of the entries.",
     "answers": "One row a question of the file that the setting `questions` names, asked of a snapshot.",
     "changes": "One row a document, entity or relation that differs from the snapshot before; sorted within a kind.",
@@ -41,8 +43,9 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
     ("Views", "Other forms of these tables.", DERIVED_VIEWS),
     (
         "Of the home",
-        "What was bought so far, and what changed since the last snapshot; for `lightrag-dagster sql` alone.",
-        {"ledger": ENTRIES, "changes": CHANGES},
+        "What was published and bought so far, and what changed since the last snapshot; for `lightrag-dagster sql` and, "
+        "`changes` apart, `sql` in Python.",
+        {"snapshots": SNAPSHOTS, "costs": COSTS, "ledger": ENTRIES, "changes": CHANGES},
     ),
     (
         "Of the published snapshot",

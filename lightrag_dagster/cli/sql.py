@@ -1,7 +1,6 @@
 """`sql`: DuckDB over the tables of a snapshot."""
 
 import os
-import re
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +21,7 @@ from lightrag_dagster.indexes.sql import (
     results,
     unpublished_tables,
 )
+from lightrag_dagster.query.home_tables import tables_of_home, tables_read
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -34,9 +34,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 )
 
 _SHOWN_ROWS = 100
-_READ_TABLE = re.compile(
-    r'(?:\b(?:from|join|describe|desc|show|summarize|table)\b|,)(?=[\s(]*(?:main\.)?"?(\w+))', re.IGNORECASE
-)
 
 # DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
 _PROCESS_LIMITS = 2
@@ -60,7 +57,7 @@ def run_sql(
     """Print the rows of every statement; those of other forms than a table go to standard output alone.
 
     The tables are those of a snapshot, by default the published one, or the newest of each source if `unpublished`.
-    They may read `ledger`, `changes` and `communities` too, which are made when they are asked for.
+    They may read `snapshots`, `costs`, `ledger`, `changes` and `communities` too, made when they are asked for.
 
     Several results are separated by an empty line; as JSON each is an array on a line of its own. Rows are printed as
     they come: if a statement fails midway, the rows before that are printed.
@@ -72,8 +69,9 @@ def run_sql(
     """
     home = Home.of(load_settings())
     tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
+    of_home = _of_home(home, tables_read(statements), snapshot)
     with (
-        open_tables(tables, more=_of_home(home, statements, snapshot), allow_external=allow_external) as connection,
+        open_tables(tables, more=of_home, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
@@ -86,13 +84,9 @@ def run_sql(
             sys.stdout.flush()
 
 
-def _of_home(home: Home, statements: str, snapshot: str | None) -> dict[str, pa.Table]:
-    """Return the tables that are made when they are asked for, if statements may read them; raises as `run_sql`."""
-    asked, found = {name.lower() for name in _READ_TABLE.findall(statements)}, {}
-    if "ledger" in asked:
-        from lightrag_dagster.spending.ledger import Ledger
-
-        found["ledger"] = Ledger(home.ledger).entries()
+def _of_home(home: Home, asked: set[str], snapshot: str | None) -> dict[str, pa.Table]:
+    """Return the tables that are made when they are asked for; raises as `run_sql`."""
+    found = tables_of_home(home, asked)
     if "changes" in asked:
         from lightrag_dagster.indexes.changes import changes_between, compared
 

@@ -288,8 +288,8 @@ class KnowledgeBase(GraphQuestions):
     def sql(self, query: str, *, timeout: float | None = None) -> "pa.Table":
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
-        Each call has a database of its own, in memory, which sees only these tables, and takes at most a quarter of the
-        machine's or container's memory, and 4 GB.
+        Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
+        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB.
 
         Args:
             query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
@@ -301,14 +301,16 @@ class KnowledgeBase(GraphQuestions):
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
+        from lightrag_dagster.query.home_tables import tables_of_home, tables_read
 
         statements = text(query, "query")
         if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
             raise wrong("timeout", "a number of seconds", timeout)
+        more = tables_of_home(Home.of(self.settings), tables_read(statements))
         with (
             self._opened.in_use(),
             self.snapshot.reading(),
-            open_tables(published_tables(self.snapshot.generation)) as connection,
+            open_tables(published_tables(self.snapshot.generation), more=more) as connection,
             self._opened.ended_by(connection.interrupt),
         ):
             return last_result(connection, statements, timeout=timeout)

@@ -86,23 +86,10 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
     _, families = np.unique(parents[largest], return_inverse=True)
     # Each is a group of its own for the layout, kept together with the others of its whole.
     places = place(np.arange(len(largest)), families.astype(np.int64), links, sizes[largest].astype(np.float64))
-    undrawn, alone = int(sizes.sum() - sizes[largest].sum()), int((of_entity < 0).sum())
     members: list[list[int]] = [[] for _ in largest]
     for entity, node in enumerate(node_of[:listed].tolist()):
         if node >= 0:
             members[node].append(entity)
-    left_out = [f"nodes are communities, since there are more than {listed:,} entities"]
-    if undrawn:
-        left_out.append(
-            f"entities in communities that are too small to be drawn: {undrawn:,}, in {len(names) - len(largest):,}; "
-            "`lightrag-dagster communities` lists them"
-        )
-    if not len(links.weights):
-        left_out.append("no relation joins two of these communities, so that no line is drawn")
-    if unlinked:
-        left_out.append(f"links between communities, of which the strongest are drawn: {unlinked:,} more")
-    if alone:
-        left_out.append(f"entities without a relation, which are in no community and not drawn: {alone:,}")
     return Drawing(
         "communities",
         places,
@@ -110,7 +97,7 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
         parents[largest],
         colours(len(groups.names)),
         links,
-        left_out,
+        _left_out(listed, of_entity, sizes, largest, (len(links.weights), unlinked)),
         {
             "kind": "communities",
             **_columns(places),
@@ -126,6 +113,23 @@ def _of_communities(groups: Groups, every: Edges, listed: int, bounds: PageBound
             },
         },
     )
+
+
+def _left_out(listed: int, of_entity: Numbers, sizes: Numbers, drawn: Numbers, links: tuple[int, int]) -> list[str]:
+    """Return a line for each thing that a picture of communities lacks; `links` are those drawn, and all others."""
+    notes = [f"nodes are communities, since there are more than {listed:,} entities"]
+    if undrawn := int(sizes.sum() - sizes[drawn].sum()):
+        notes.append(
+            f"entities in communities that are too small to be drawn: {undrawn:,}, in {len(sizes) - len(drawn):,}; "
+            "`lightrag-dagster communities` lists them"
+        )
+    if not links[0]:
+        notes.append("no relation joins two of these communities, so that no line is drawn")
+    if links[1]:
+        notes.append(f"links between communities, of which the strongest are drawn: {links[1]:,} more")
+    if alone := int((of_entity < 0).sum()):
+        notes.append(f"entities without a relation, which are in no community and not drawn: {alone:,}")
+    return notes
 
 
 def _columns(places: Places) -> dict[str, list[float]]:

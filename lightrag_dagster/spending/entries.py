@@ -1,4 +1,4 @@
-"""The schema of the entries of a ledger, for SQL."""
+"""The schemas of the entries of a ledger and of their sums, for SQL."""
 
 import pyarrow as pa
 
@@ -21,3 +21,8 @@ ENTRIES = pa.schema(
     ]
 )
 """One row a step's calls for a purpose, in the order in which they were added."""
+
+COSTS = pa.schema(
+    [column("month", pa.string(), "Month of the entries, UTC, such as 2026-11."), *list(ENTRIES)[2:]],
+)
+"""One row a month, source, purpose and model."""

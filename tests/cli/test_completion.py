@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import lightrag_dagster
 from tests.cli.test_cli import command
 
 COMMAND = Path(sys.executable).with_name("lightrag-dagster")
@@ -17,6 +18,7 @@ COMMAND = Path(sys.executable).with_name("lightrag-dagster")
 def test_the_version_is_printed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     expected = (0, f"lightrag-dagster {version('lightrag-dagster')}\n", "")
     assert command(capfd, monkeypatch, "--version") == expected
+    assert f"lightrag-dagster {lightrag_dagster.__version__}\n" == expected[1]
 
 
 def test_help_says_where_the_pages_are(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

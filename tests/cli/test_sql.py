@@ -1,12 +1,15 @@
 import json
 import os
 import resource
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.indexes import sql as tables
+from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
 from tests.cli.test_cli import command
 from tests.storage.corpus import RIVER, home_of
@@ -257,6 +260,25 @@ def test_a_time_that_cannot_be_shown_is_one_line(sql: Run, output: str) -> None:
     code, _, errors = sql("select 'infinity'::timestamp as until", "--format", output)
     assert (code, errors.count("\n")) == (2, 1)
     assert "column until has a date or time that cannot be shown" in errors
+
+
+def test_snapshots_and_costs_are_tables_for_sql_in_python_too(
+    sql: Run, published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(shutil.copytree(published_home, tmp_path / "copy"))
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    [row] = json.loads(sql("select * from snapshots", "--format", "json")[1])
+    assert (row["sequence"], row["is_published"]) == (1, True)
+    assert row["entities"] > 0
+    Ledger(home / "ledger.sqlite").add(Entry("run", "extract", "notes", "gpt", 3, 1, 1_000, 0, 20, 1.25))
+    asked = "select source, calls, stored, cost_usd from Costs where model = 'gpt'"
+    paid = [{"source": "notes", "calls": 3, "stored": 1, "cost_usd": 1.25}]
+    assert json.loads(sql(asked, "--format", "json")[1]) == paid
+    with KnowledgeBase.open(home) as knowledge:
+        assert knowledge.sql(asked).to_pylist() == paid
+        both = "select max(entities) as entities, count(*) as costs from snapshots, costs where model = 'gpt'"
+        assert knowledge.sql(both).to_pylist() == [{"entities": row["entities"], "costs": 1}]
+        assert knowledge.sql("create temp table costs as select 1 as one; from costs").to_pylist() == [{"one": 1}]
 
 
 def test_the_ledger_is_a_table_of_its_own(sql: Run) -> None:

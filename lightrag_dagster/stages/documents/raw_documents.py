@@ -157,7 +157,7 @@ def _row(
         )
         recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
-        problem = problem or extracted.why_empty
+        problem = problem or extracted.why_empty or ("no text was found in it" if data else "it has no bytes")
     problem = "; ".join(filter(None, (problem, note, extracted.note))) or None
     status = "processed" if extracted.text else "empty"
     return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}

@@ -132,7 +132,7 @@ def test_a_bad_file_costs_only_itself(tmp_path: Path) -> None:
             "text/plain",
         ),
         "big.txt": ("failed", "larger than documents.max_bytes = 1000", "text/plain"),
-        "blank.md": ("empty", None, "text/markdown"),
+        "blank.md": ("empty", "no text was found in it", "text/markdown"),
         "doubt.txt": (
             "processed",
             "its encoding is not certain and read as Windows-1252; save the file as UTF-8",
@@ -173,7 +173,9 @@ def test_a_duplicate_names_the_document_with_the_smallest_path_and_keeps_its_tex
 def test_empty_documents_are_not_duplicates_of_each_other(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     (tmp_path / "b.txt").write_text(" ")
-    assert [row["status"] for row in read(tmp_path).to_pylist()] == ["empty", "empty"]
+    (tmp_path / "c.html").write_text("<p></p>")
+    said = "it has no bytes", "no text was found in it", "no text was found in it"
+    assert [(row["status"], row["error"]) for row in read(tmp_path).to_pylist()] == [("empty", why) for why in said]
 
 
 def test_a_read_error_keeps_the_last_good_row_as_stale(tmp_path: Path) -> None:

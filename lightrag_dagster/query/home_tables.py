@@ -1,0 +1,50 @@
+"""Tables of a home itself, made for SQL that reads them."""
+
+import re
+from collections.abc import Container
+from datetime import datetime
+
+import pyarrow as pa
+
+from lightrag_dagster.spending.entries import COSTS
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot
+from lightrag_dagster.view_schemas import SNAPSHOTS
+
+_READ_TABLE = re.compile(
+    r'(?:\b(?:from|join|describe|desc|show|summarize|table)\b|,)(?=[\s(]*(?:main\.)?"?(\w+))', re.IGNORECASE
+)
+
+
+def tables_read(statements: str) -> set[str]:
+    """Return the names of tables that statements may read, in lower case; some are of no table."""
+    return {name.lower() for name in _READ_TABLE.findall(statements)}
+
+
+def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
+    """Return those of `snapshots`, `costs` and `ledger` that are asked for; raises StoreError."""
+    found = {"snapshots": _snapshots(home)} if "snapshots" in asked else {}
+    if "costs" in asked or "ledger" in asked:
+        from lightrag_dagster.spending.ledger import Ledger  # which imports SQLAlchemy
+
+        ledger = Ledger(home.ledger)
+        costs = ledger.costs(["month", "source", "purpose", "model"])
+        found |= {"costs": pa.Table.from_pylist(costs, COSTS), "ledger": ledger.entries()}
+    return found
+
+
+def _snapshots(home: Home) -> pa.Table:
+    """Return SNAPSHOTS, the oldest first."""
+    published = published_snapshot(home)
+    rows = [
+        {
+            "snapshot_id": one.snapshot_id,
+            "sequence": one.sequence,
+            "published_at": datetime.fromisoformat(one.published_at),
+            "is_published": published is not None and one.snapshot_id == published.snapshot_id,
+            "documents": one.rows["raw_documents"],
+            **{name: one.rows[name] for name in ("chunks", "entities", "relations")},
+        }
+        for one in list_snapshots(home)
+    ]
+    return pa.Table.from_pylist(rows, SNAPSHOTS)
