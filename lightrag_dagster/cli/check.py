@@ -81,7 +81,8 @@ class _Watch:
         """Yield a line if a newer snapshot than the published one waits."""
         if self.states.unreleased and self.states.manifest:
             held = self.states.manifest.snapshot_id
-            yield f"{self.states.unreleased} waits for `lightrag-dagster release`; {held} is held"
+            why = "".join(f"; {fault}" for fault in self.states.stopped)
+            yield f"{self.states.unreleased} waits for `lightrag-dagster release`; {held} is held{why}"
 
     def old(self, max_age: float) -> Iterator[str]:
         """Yield a line for each other source that was last what it should be too long ago; new ones may wait."""

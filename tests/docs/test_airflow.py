@@ -51,7 +51,7 @@ def test_options_on_the_page_and_in_the_example_are_there(command: str) -> None:
     lines = re.findall(rf"lightrag(?:-dagster|\()[, ]*{command}\b(.*)", text)
     named = {option for line in lines for option in re.findall(r"--[a-z][a-z-]+", line)}
     assert named
-    assert named - options_of(command) <= {"--wait-lock"}  # of another branch: then none
+    assert named <= options_of(command)
 
 
 class Airflow:
@@ -110,8 +110,6 @@ class Airflow:
 @pytest.mark.long
 @pytest.mark.skipif(not AIRFLOW.exists(), reason="`make test-long` installs Airflow")
 def test_the_night_prices_builds_announces_and_fails_as_the_page_says(tmp_path: Path) -> None:
-    if "--wait-lock" not in options_of("run"):
-        pytest.skip("`run --wait-lock` and `run --json` are of another branch")
     settings = load_settings()
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "letters", {"flood.md": FLOOD})
