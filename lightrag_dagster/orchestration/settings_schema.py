@@ -54,7 +54,7 @@ def _with_sections(node: Mapping[str, Any], sections: Mapping[str, Any]) -> Node
 def _or_template(node: Node) -> Node:
     """Return the schema of a value that may be a template; text without bounds may be one already.
 
-    A section keeps one schema, which also fits text with braces: a choice of two would lose the places of mistakes.
+    The schema of a section fits text with braces as well: in a choice the places of mistakes would be lost.
     """
     if node.get("type") == "string" and not _BOUNDS & node.keys():
         return node
