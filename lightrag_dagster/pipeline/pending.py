@@ -237,7 +237,7 @@ def source_state(source: Source, situation: Situation, waiting: Mapping[bool, st
     backfill = None
     if tables.has_candidate(name):
         tried = judge(candidate, name, *bounds)
-        backfill = tried.reason if tried.whole and tried.reason else "it was interrupted"
+        backfill = tried.reason if tried.whole and tried.reason else "it ended early, by a stop, a budget or a fault"
     return SourceState(
         source=name,
         ingest=ingest,
