@@ -43,8 +43,8 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
     ("Views", "Other forms of these tables.", DERIVED_VIEWS),
     (
         "Of the home",
-        "What was published and bought so far, and what changed since the last snapshot; for `lightrag-dagster sql` and, "
-        "`changes` apart, `sql` in Python.",
+        "What was published and bought so far, and what changed since the last snapshot; for `lightrag-dagster sql` "
+        "and, `changes` apart, `sql` in Python.",
         {"snapshots": SNAPSHOTS, "costs": COSTS, "ledger": ENTRIES, "changes": CHANGES},
     ),
     (

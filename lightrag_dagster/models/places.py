@@ -64,7 +64,7 @@ class Place:
         """Return the further headers, with `$NAME` replaced by what that environment variable holds.
 
         Raises:
-            ProviderAccessError: the address is not a URL, or a variable is not set or holds characters of no header.
+            ProviderAccessError: the address is not a URL; a variable is unset, or holds characters that no header has.
         """
         host = self.host
 

@@ -263,7 +263,7 @@ def source_state(
     backfill = None
     if tables.has_candidate(name):
         made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else stopped or "it was interrupted"
+        backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
     return SourceState(
         source=name,
         ingest=ingest,

@@ -7,6 +7,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from lightrag_dagster.core.text.composed import composed, stored_name
+from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
@@ -67,7 +68,7 @@ def misnamed_sources(settings: Settings) -> dict[str, str]:
     They are not sources until they are renamed. Characters of the names that cannot be shown are escaped.
     """
     found = _all_sources(settings).items()
-    return {shown(name): reason for name, source in found if (reason := _why_misnamed(source))}
+    return {repr(name)[1:-1]: reason for name, source in found if (reason := _why_misnamed(source))}
 
 
 def loose_files(settings: Settings) -> list[str]:
@@ -166,8 +167,8 @@ def _why_misnamed(source: Source) -> str | None:
     name = source.name
     if not name or name.startswith(".") or "/" in name or name != name.strip():
         reason = "may not be empty, start with a dot, hold a slash or have spaces around it"
-    elif _RANGE in name or UNFIT_CHARACTERS.search(name):
-        reason = f"may not hold {_RANGE!r} or control characters"
+    elif _RANGE in name or UNFIT_CHARACTERS.search(name) or visible(name) != name:
+        reason = f"may not hold {_RANGE!r}, control characters, or those that are not seen"
     elif len(quote(name, safe="")) > _MAX_ENCODED_NAME:
         reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
     else:
