@@ -28,6 +28,7 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.evaluation.bootstrap import Values, estimates
 from lightrag_dagster.orchestration.runner import bring_up_to_date
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.types import Chunk
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -103,8 +104,8 @@ def _chunking(size: int, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked(
-    corpus: Corpus, folder: Path, chunking: Mapping[str, Any], modes: Sequence[str]
-) -> tuple[int, dict[str, Values]]:
+    corpus: Corpus, folder: Path, chunking: Mapping[str, Any], modes: Sequence[ModeName]
+) -> tuple[int, dict[ModeName, Values]]:
     """Build a knowledge base, and return its chunks and what each question finds in each mode."""
     source = folder / "sources" / "joined"
     source.mkdir(parents=True)

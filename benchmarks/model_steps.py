@@ -22,7 +22,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import patch
 
 import numpy as np
@@ -35,6 +35,7 @@ from benchmarks.multihop import letters, means, prepared, rows_of, shown
 from lightrag_dagster import KnowledgeBase, Retrieval
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.evaluation.bootstrap import Values
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts.fencing import last_fenced
@@ -170,7 +171,7 @@ def passages_of_relations(settings: Settings) -> dict[tuple[str, str], set[str]]
 def compare(console: Console, source: str, questions: Sequence[Mapping[str, Any]], steps: dict[str, Settings]) -> None:
     """Print what is found with each of the steps, in each mode."""
     console.print(f"{'':48}recall@2  recall@5  MRR       recall@5 gained        calls  tokens in, out a question")
-    for mode in MODES:
+    for mode in get_args(ModeName):
         without: Values | None = None
         for label, settings in steps.items():
             if mode == "naive" and "filter_relations" in label:
@@ -185,7 +186,7 @@ def compare(console: Console, source: str, questions: Sequence[Mapping[str, Any]
             )
 
 
-def retrieved(settings: Settings, mode: str, questions: Sequence[str]) -> list[Retrieval]:
+def retrieved(settings: Settings, mode: ModeName, questions: Sequence[str]) -> list[Retrieval]:
     account = Account.of("model-steps", "", settings.llm) if settings.llm.provider != "offline" else None
     with KnowledgeBase.open(settings=settings, account=account) as knowledge:
         return knowledge.map(lambda question: knowledge.retrieve(question, mode=mode), questions)

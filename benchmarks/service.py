@@ -13,10 +13,11 @@ import sys
 import tempfile
 from itertools import count, cycle
 from pathlib import Path
+from typing import get_args
 
 from benchmarks.passages import generate
 from lightrag_dagster import KnowledgeBase
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.settings import load_settings
 
 
@@ -48,7 +49,7 @@ def main() -> None:
         knowledge, asked, modes = (
             KnowledgeBase.open(settings=settings),
             count(),
-            cycle([name for name, mode in MODES.items() if mode.retrieves]),
+            cycle([name for name in get_args(ModeName) if MODES[name].retrieves]),
         )
         for snapshot in range(1, given.snapshots + 1):
             for _ in range(given.questions):

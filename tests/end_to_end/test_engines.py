@@ -20,6 +20,7 @@ from lightrag_dagster.engines.processes import ProcessEngine
 from lightrag_dagster.engines.ray import RayEngine
 from lightrag_dagster.indexes import embedding_batches, vector_index
 from lightrag_dagster.pipeline import graph
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.merging import parts as merging
 from lightrag_dagster.storage.home import Home
@@ -34,7 +35,11 @@ DECISIONS = """
 - {retype: Bergen, type: city}
 - {add: Ulla Berg, type: person, text: She keeps the archive.}
 """
-QUESTIONS = {"Who maintains the gauge at Halden Weir?": "mix", "Bergen": "local", "What did the flood damage?": "naive"}
+QUESTIONS: dict[str, ModeName] = {
+    "Who maintains the gauge at Halden Weir?": "mix",
+    "Bergen": "local",
+    "What did the flood damage?": "naive",
+}
 SHARD_STEPS = {"_read_shard", "_chunk_shard", "_extract_in_worker", "_parse_shard"}
 OTHERS = {"_embed_rows", "_build"}
 STEPS = {"deal", "group_entities", "deal_degrees", "group_relations", "finish"}

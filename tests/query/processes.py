@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.core.protocols import ChatRequest, Message
@@ -27,7 +27,7 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.models import openai_chat  # noqa: F401
 from lightrag_dagster.query.filters import view  # noqa: F401
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending import ledger  # noqa: F401
 from lightrag_dagster.storage.database import responses  # noqa: F401
@@ -149,7 +149,7 @@ def is_forked_and_ends() -> None:
 
 def _ways() -> Iterator[tuple[str, Callable[[], object]]]:
     prepared, chunks = kept[1:3]
-    for mode in MODES:
+    for mode in get_args(ModeName):
         yield mode, partial(knowledge.retrieve, QUESTION, mode=mode)
         yield f"{mode} of a source", partial(knowledge.query, QUESTION, mode=mode, filters=OFFICE)
     request = ChatRequest("answer", (Message("user", QUESTION),))
@@ -216,10 +216,10 @@ ENDS = [
 forked(ENDS)
 gc.unfreeze()  # what ends below frees all of it
 knowledge = opened()
-before = [knowledge.retrieve(QUESTION, mode=mode, filters=OFFICE) for mode in MODES]
+before = [knowledge.retrieve(QUESTION, mode=mode, filters=OFFICE) for mode in get_args(ModeName)]
 kept += [knowledge.prepare(QUESTION), knowledge.retrieve(QUESTION).chunks, knowledge.stream(QUESTION)]
 next(kept[3])
 forked([is_forked, is_forked_and_ends])
-after = [knowledge.retrieve(QUESTION, mode=mode, filters=OFFICE) for mode in MODES]
+after = [knowledge.retrieve(QUESTION, mode=mode, filters=OFFICE) for mode in get_args(ModeName)]
 print("the parent", "goes on" if before == after and "".join(kept[3]) else "was harmed")
 # And here it is left open.

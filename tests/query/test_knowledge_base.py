@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.prompts import NO_CONTEXT
@@ -67,7 +67,9 @@ def messages(loopback: Loopback) -> list[list[dict[str, str]]]:
         ("mix", True, True),
     ],
 )
-def test_every_mode_finds_the_passage(knowledge: KnowledgeBase, mode: str, entities: bool, relations: bool) -> None:
+def test_every_mode_finds_the_passage(
+    knowledge: KnowledgeBase, mode: ModeName, entities: bool, relations: bool
+) -> None:
     found = knowledge.retrieve(STATION, mode=mode)
     assert (bool(found.entities), bool(found.relations)) == (entities, relations)
     assert found.chunks[0].path == "flood.md"
@@ -101,7 +103,7 @@ def test_local_starts_from_entities_and_global_from_relations(knowledge: Knowled
     [("local", Keywords(high_level=("repaired",)), "global"), ("global", Keywords(low_level=("Station 14",)), "local")],
 )
 def test_a_mode_without_its_keywords_uses_the_others(
-    knowledge: KnowledgeBase, mode: str, keywords: Keywords, same_as: str
+    knowledge: KnowledgeBase, mode: ModeName, keywords: Keywords, same_as: ModeName
 ) -> None:
     found = knowledge.retrieve(STATION, mode=mode, keywords=keywords)
     expected = knowledge.retrieve(STATION, mode=same_as, keywords=keywords)
@@ -234,7 +236,8 @@ def test_a_batch_is_in_order_and_bounded(published_home: Path, loopback: Loopbac
 
 
 def test_questions_that_cannot_be_asked(knowledge: KnowledgeBase) -> None:
-    for query, mode in (("", "bypass"), ("ab", "mix"), ("What?", "clever")):
+    asked: list[tuple[str, Any]] = [("", "bypass"), ("ab", "mix"), ("What?", "clever")]
+    for query, mode in asked:
         with pytest.raises(QueryError):
             knowledge.retrieve(query, mode=mode)
 
@@ -288,8 +291,8 @@ def test_after_closing_every_method_says_so(published_home: Path) -> None:
         next(half)
     closed.close()
     ways: list[Callable[[], object]] = [
-        *(partial(closed.retrieve, STATION, mode=mode, keywords=KEYWORDS) for mode in MODES),
-        *(partial(closed.query, STATION, mode=mode, filters=Filters(sources="office")) for mode in MODES),
+        *(partial(closed.retrieve, STATION, mode=mode, keywords=KEYWORDS) for mode in get_args(ModeName)),
+        *(partial(closed.query, STATION, mode=mode, filters=Filters(sources="office")) for mode in get_args(ModeName)),
         *(partial(method, STATION) for method in (closed.keywords, closed.context, closed.prompt, closed.prepare)),
         *(lambda: next(closed.stream(STATION)), lambda: next(half), lambda: next(closed.pieces(prepared))),
         *(lambda: closed.query_batch([STATION]), lambda: closed.map(str, [1]), lambda: closed.answer(prepared)),
@@ -312,7 +315,7 @@ def _first(knowledge: KnowledgeBase) -> str:
 def test_questions_under_way_when_it_is_closed_say_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several threads ask until they may not, and a model never answers one of them."""
 
-    def ask(mode: str) -> None:
+    def ask(mode: ModeName) -> None:
         while True:
             opened.retrieve(STATION, mode=mode, keywords=KEYWORDS, filters=Filters(sources="archive"))
 
@@ -507,7 +510,7 @@ def test_no_keywords(elsewhere: KnowledgeBase, loopback: Loopback, padding: str,
 
 
 @pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
-def test_nothing_found_is_an_apology_and_no_call(elsewhere: KnowledgeBase, loopback: Loopback, mode: str) -> None:
+def test_nothing_found_is_an_apology_and_no_call(elsewhere: KnowledgeBase, loopback: Loopback, mode: ModeName) -> None:
     answer = elsewhere.query(STATION, mode=mode, keywords=KEYWORDS, cosine_threshold=1.0)
     assert answer.text.endswith("[no-context]")
     assert answer.retrieval.empty
@@ -528,6 +531,7 @@ def test_bypass_asks_the_model_alone(elsewhere: KnowledgeBase, loopback: Loopbac
 def test_a_question_that_needs_a_graph_says_when_there_is_none(settings: Settings) -> None:
     publish_sources(settings, {"tech": {"coil.txt": "the coil is heated by the current until it melts"}})
     with KnowledgeBase.open(settings=settings) as opened:
+        mode: ModeName
         for mode in ("local", "global", "hybrid"):
             found = opened.retrieve("what melts the coil?", mode=mode, keywords=Keywords(("coil",), ("heat",)))
             assert not found.chunks, mode

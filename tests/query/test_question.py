@@ -168,14 +168,14 @@ def test_too_short_to_retrieve_by(query: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("query", ["", " \n\t "])
-def test_empty(query: str, mode: str) -> None:
+def test_empty(query: str, mode: ModeName) -> None:
     with pytest.raises(QueryError, match="empty"):
         question_of(query, {"mode": mode}, DEFAULTS)
 
 
 def test_an_unknown_mode_names_them_all() -> None:
     with pytest.raises(QueryError, match=f"'clever'; choose one of {', '.join(MODES)}"):
-        question_of("Who?", {"mode": "clever"}, DEFAULTS)
+        question_of("Who?", {"mode": "clever"}, DEFAULTS)  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(

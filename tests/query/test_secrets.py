@@ -3,14 +3,14 @@
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import load_settings
 from tests.query.published import publish_sources
 
@@ -57,12 +57,14 @@ def _check(shown: list[str], hidden: list[str], data: st.DataObject) -> None:
         publish_sources(configured, sources)
         with KnowledgeBase.open(settings=configured) as knowledge:
             # A base costs more than its questions, so each is asked in two modes.
-            modes = st.lists(st.sampled_from(sorted(MODES.keys() - {"bypass"})), min_size=2, max_size=2, unique=True)
+            modes = st.lists(
+                st.sampled_from(sorted({*get_args(ModeName)} - {"bypass"})), min_size=2, max_size=2, unique=True
+            )
             for mode in data.draw(modes):
                 _ask(knowledge, mode, hidden, data)
 
 
-def _ask(knowledge: KnowledgeBase, mode: str, hidden: list[str], data: st.DataObject) -> None:
+def _ask(knowledge: KnowledgeBase, mode: ModeName, hidden: list[str], data: st.DataObject) -> None:
     keywords = data.draw(st.sampled_from([KEYWORDS, None]))
     filters = data.draw(st.sampled_from([Filters(sources="open"), Filters(paths="?.md")]))
 
@@ -102,14 +104,14 @@ def test_the_spelling_of_another_source_shows_nowhere(tmp_path: Path) -> None:
     publish_sources(configured, {"open": shown, "hidden": hidden})
     with KnowledgeBase.open(settings=configured) as knowledge:
 
-        def explained(mode: str, scope: Filters) -> str:
+        def explained(mode: ModeName, scope: Filters) -> str:
             question = "Who visited Halden Weir?"
             return json.dumps(
                 knowledge.retrieve(question, mode=mode, filters=scope, explain=True).to_dict(), default=str
             )
 
         assert "HALDEN WEIR" in explained("ppr", Filters())
-        for mode in sorted(MODES.keys() - {"bypass"}):
+        for mode in sorted({*get_args(ModeName)} - {"bypass"}):
             assert "HALDEN WEIR" not in explained(mode, Filters(sources="open"))
 
 

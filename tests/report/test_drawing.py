@@ -16,7 +16,7 @@ def drawn_of(kind: str, entities: int, listed: int, links: int = 9) -> Drawing:
     every = Edges(first, first + 1, np.where(of_entity[first] == of_entity[first + 1], 5.0, 1.0 + first / entities))
     groups = Groups(kind, of_entity, np.zeros(len(names), dtype=np.int64), names, ["all"])
     bounds = replace(BOUNDS, communities=20, links=links)
-    kept = Edges(*(one[: listed - 1] for one in every))
+    kept = Edges(every.sources[: listed - 1], every.targets[: listed - 1], every.weights[: listed - 1])
     return drawing_of(groups, np.full(entities, 2), every, listed, kept, bounds)
 
 

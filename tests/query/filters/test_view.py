@@ -15,6 +15,7 @@ from lightrag_dagster import Filters, Keywords, KnowledgeBase
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.filters import view
 from lightrag_dagster.query.filters.view import scoped
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -145,7 +146,7 @@ def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
 
 
 @pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
-def test_every_list_is_bounded(knowledge: KnowledgeBase, mode: str) -> None:
+def test_every_list_is_bounded(knowledge: KnowledgeBase, mode: ModeName) -> None:
     found = knowledge.retrieve(
         "Who is at the office?", mode=mode, keywords=EVERYTHING, filters=Filters(sources="office"), cosine_threshold=-1
     )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.text_index import passage
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.question import QueryOptions, question_of
 from lightrag_dagster.query.steps.context import (
     entity_line,
@@ -139,6 +140,6 @@ def test_bypass_puts_the_bare_question() -> None:
 
 
 @pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
-def test_nothing_found_asks_nothing(mode: str) -> None:
+def test_nothing_found_asks_nothing(mode: ModeName) -> None:
     question = question_of("Who wrote?", {"mode": mode}, QuerySettings())
     assert request_of(load_prompts(None), question, replace(retrieval(), mode=mode)) is None
