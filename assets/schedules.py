@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import dagster as dg
 
-from lightrag_dagster.assets.jobs import Job
+from lightrag_dagster.assets.jobs import Job, is_wanted
 from lightrag_dagster.assets.metadata import COMMAND_TAG, MAX_RUNTIME
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
@@ -62,7 +62,7 @@ def build_schedules(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.Sche
         default_status=dg.DefaultScheduleStatus.RUNNING,
         description="Reports the published, pending, rejected and outdated data of each source.",
     )
-    return [at_night, morning]
+    return [one for one in (at_night, morning) if is_wanted(namespace.without(one.name), settings)]
 
 
 def nightly(

@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2254,  # column lineage of every table, messages by cause, gates
+    "assets": 2256,  # column lineage of every table, messages by cause, gates
     "cli": 3075,  # --check, --json, --wait-lock
     "core": 1489,  # functions by a dotted path
     "curation.desk": 793,
@@ -39,7 +39,7 @@ CODE = {
     "readers": 8036,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 772,  # the largest communities with their links
     "resources": 67,
-    "settings": 963,  # places of roles, embedder, reranker; the profile; gates, masks
+    "settings": 979,  # places of roles, embedder, reranker; the profile; gates, masks
     "spending": 472,
     "stages": 4613,  # masks, dates in names, prompts export
     "storage": 3731,  # the last attempts at a source, holds by gates
@@ -52,9 +52,9 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 32_394,  # models of today; at home in the platform
+    "lines of code outside the rooms behind doors": 32_412,  # models of today; at home in the platform
     "files": 593,  # gates, masks, attempts, checks of nights, lineage
-    "settings": 149,  # publish, checks, mask, less two
+    "settings": 150,  # publish, checks, mask, less two
     "commands": 46,  # prompts export
     "private imports of Dagster": 6,
     "imports in functions": 198,  # gates, the daemon

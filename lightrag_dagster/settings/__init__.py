@@ -21,6 +21,7 @@ from lightrag_dagster.settings.chunking import ChunkerSettings, ChunkingSettings
 from lightrag_dagster.settings.models import EmbeddingSettings, LLMSettings, RerankSettings, RoleSettings
 from lightrag_dagster.settings.sections import (
     CacheSettings,
+    DagsterPart,
     DagsterSettings,
     DocumentSettings,
     EngineName,
@@ -43,6 +44,7 @@ __all__ = [
     "Chosen",
     "ChunkerSettings",
     "ChunkingSettings",
+    "DagsterPart",
     "DocumentSettings",
     "EmbeddingSettings",
     "EvaluationSettings",

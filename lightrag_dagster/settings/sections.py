@@ -286,6 +286,19 @@ class CacheSettings(Section):
     )
 
 
+DagsterPart = Literal[
+    "communities",
+    "duplicate_candidates",
+    "graph_report",
+    "source_partitions",
+    "publish_accepted",
+    "record_failures",
+    "record_failed_checks",
+    "nightly",
+    "morning",
+]
+
+
 class DagsterSettings(Section):
     """The appearance of the assets in Dagster."""
 
@@ -304,6 +317,10 @@ class DagsterSettings(Section):
         le=100_000,
         description="`raw_documents` and `knowledge_base` are overdue when nothing new arrived for longer, at least a "
         "minute; unset, they never are. Hours.",
+    )
+
+    without: tuple[DagsterPart, ...] = Field(
+        default=(), description="Assets, sensors and schedules that are left out, for a project that wants few of them."
     )
 
     @field_validator("owners")

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pytest
@@ -13,7 +13,7 @@ from dagster_k8s import k8s_job_executor
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import DagsterPart, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +44,9 @@ UNPARTITIONED = {
 ABOUT_QUESTIONS = {"answers", "retrieval_evaluation", "ask", "evaluate", "downstream"}
 
 
+FEW = get_args(DagsterPart)
+
+
 def configured(settings: Settings, **changes: object) -> Settings:
     """Return settings under which there is something to do for every asset, job and sensor."""
     llm = {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}
@@ -67,6 +70,7 @@ def test_every_asset_is_described(settings: Settings) -> None:
     ("changes", "missing"),
     [
         ({}, ABOUT_QUESTIONS | {"exports", "batches"}),
+        ({"dagster": {"without": FEW}}, ABOUT_QUESTIONS | {"exports", "batches", *FEW}),
         ({"exports": ("tables",)}, ABOUT_QUESTIONS | {"batches"}),
         ({"questions": Path("questions.yaml")}, {"exports", "batches"}),
         ({"llm": {"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"}}, ABOUT_QUESTIONS | {"exports"}),
