@@ -128,7 +128,7 @@ def test_an_endpoint_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=r"rerank\.base_url is not set"):
         rerank(RerankSettings(provider="http"))
-    with pytest.raises(ProviderAccessError, match=r"rerank\.base_url is not a URL"):
+    with pytest.raises(ProviderAccessError, match=r"rerank\.base_url is not a usable URL"):
         rerank(RerankSettings(provider="http", base_url="http://localhost:port"))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(SettingsError, match=r"pip install lightrag-dagster\[rerank\]"):
