@@ -13,7 +13,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, require_published
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
@@ -59,10 +59,10 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
     )
 
 
-def report_published(instance: dg.DagsterInstance, lightrag: LightRAG) -> None:
+def report_published(instance: dg.DagsterInstance, situation: Situation) -> None:
     """Report the snapshot that readers open, after a release or rollback, so that what is downstream follows it."""
-    key = Namespace(lightrag.settings.namespace).key("knowledge_base")
-    event, published = instance.get_latest_materialization_event(key), published_snapshot(lightrag.home)
+    key = Namespace(situation.settings.namespace).key("knowledge_base")
+    event, published = instance.get_latest_materialization_event(key), situation.published
     tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
     if published and tags and tags.get(_DATA_VERSION) != published.snapshot_id:
         tags[_DATA_VERSION] = published.snapshot_id

@@ -9,9 +9,8 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.assets.metadata import warned
 from lightrag_dagster.pipeline.pending import outdated_rows
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
-from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -20,10 +19,9 @@ _PLAIN = re.compile(r"[\w.-]+")
 
 def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of outdated rows, after a `backfill` in the tables that it made."""
-    refresh(lightrag.home)
-    tables, recipes = lightrag.tables(candidate=backfill), lightrag.recipes
-    versions = {name: tables.current_versions(name) for name in {*find_sources(lightrag.settings), *sources}}
-    found = {name: outdated_rows(one, recipes.of_source(name)) for name, one in sorted(versions.items())}
+    situation, tables = Situation.looking(lightrag.settings), lightrag.tables(candidate=backfill)
+    versions = {name: tables.current_versions(name) for name in {*situation.sources, *sources}}
+    found = {name: outdated_rows(one, situation.recipes.of_source(name)) for name, one in sorted(versions.items())}
     partitions = ", ".join(map(_as_key, filter(found.get, found)))
     return {name: _judged(tables, versions[name], found[name], partitions) for name in sources}
 

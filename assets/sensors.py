@@ -202,7 +202,7 @@ def publish_accepted(
     if waiting:
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)
-    report_published(context.instance, lightrag)
+    report_published(context.instance, situation)
     # The same request is repeated after a while: the cause of a failure may have been repaired meanwhile.
     attempt, tags = int(time.time() // RETRY_SECONDS), {COMMAND_TAG: "publish"}
     if acceptable := to_accept(situation):

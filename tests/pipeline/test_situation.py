@@ -25,12 +25,15 @@ MAY_ASK = {
     | {
         "storage.snapshots.snapshots": "its own forms, such as require_published",
         "storage.snapshots.gc": "below the situation",
+        "pipeline.gates": "compares a snapshot with it, under the builder's lock",
+        "query.home_tables": "looks at snapshots alone",
         "curation.rules.reading": "below the situation",
         "cli.snapshots": "looks at snapshots alone",
         "cli.sql": "looks at tables alone",
     },
     "require_published": {
         "indexes.changes": "below the situation",
+        "assets.knowledge_base": "what readers open after a publication",
         "pipeline.graph": "returns what it built, under the builder's lock",
         "pipeline.of_snapshot": "asks the published snapshot, which no source or setting shapes",
         "pipeline.publish": "checks the published snapshot, which no source or setting shapes",
