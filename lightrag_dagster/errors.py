@@ -33,7 +33,7 @@ _DETAILS = re.compile(r"; |: | \(")
 _SAID = re.compile(r"<(?:code|message|title)>\s*([^<]+)", re.IGNORECASE)
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """Return the message of a library's error, on one line, for use in one of ours.
 
     XML and HTML that a server sent are cut to their code, message and title, or else to their text.
@@ -54,13 +54,18 @@ def for_people(text: str) -> str:
     return _RAISED_IN.sub("", text)
 
 
-def lacks_files(error: BaseException | None) -> bool:
+def origins(error: BaseException) -> list[BaseException]:
+    """Return an error, the one that it came from, and so on; each once, since it may come from one that it caused."""
+    found = [error]
+    while (cause := found[-1].__cause__ or found[-1].__context__) is not None and cause not in found:
+        found.append(cause)
+    return found
+
+
+def lacks_files(error: BaseException) -> bool:
     """Say whether an error, or one that it came from, is that a process may open no more files at once."""
-    while error is not None:
-        if getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE) or "too many open files" in str(error).lower():
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    codes, words = (errno.EMFILE, errno.ENFILE), "too many open files"
+    return any(getattr(one, "errno", None) in codes or words in str(one).lower() for one in origins(error))
 
 
 def _said(body: re.Match[str]) -> str:

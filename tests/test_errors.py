@@ -1,6 +1,6 @@
 import pytest
 
-from lightrag_dagster.errors import cause_of, for_people, one_line
+from lightrag_dagster.errors import cause_of, for_people, lacks_files, one_line, origins
 
 S3 = (
     "404 Not Found: "
@@ -47,3 +47,12 @@ _DOWN = "llm.example:443 cannot be reached (model gpt-6-luna); check OPENAI_BASE
 def test_an_error_is_told_without_its_class_and_grouped_by_its_cause(recorded: str, said: object, cause: str) -> None:
     assert for_people(recorded) == (recorded if said is ... else said)
     assert cause_of(for_people(recorded)) == cause
+
+
+def test_an_error_that_is_raised_again_from_what_wraps_it_has_each_origin_once() -> None:
+    first, wrapped = OSError(24, "Too many open files"), RuntimeError("step failed")
+    wrapped.__cause__, first.__context__ = first, wrapped
+    assert origins(first) == [first, wrapped]
+    assert lacks_files(wrapped)
+    first.errno, first.strerror = 2, "gone"
+    assert not lacks_files(wrapped)

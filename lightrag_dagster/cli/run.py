@@ -19,6 +19,8 @@ from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 
 def run_pipeline(
@@ -56,7 +58,7 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
         yield
     except LightRAGError as error:
         if as_json:
-            spent = Outcome(cost_usd=_spent(settings, account))
+            spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account))
             print_json(outcome_facts(spent, str(error)) | more)
         raise
 
@@ -86,6 +88,12 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
 def exit_code(outcome: Outcome) -> int:
     """Return 0, or 1 if a source or the snapshot is withheld."""
     return 1 if outcome.failed or outcome.rejected or outcome.stopped else 0
+
+
+def _published(settings: Settings) -> Manifest | None:
+    with suppress(LightRAGError):  # which is the error, or hides it
+        return published_snapshot(Home.of(settings))
+    return None
 
 
 def _spent(settings: Settings, account: str) -> float:

@@ -19,7 +19,7 @@ def load_function(setting: str, path: str) -> Callable[..., Any]:
     module, _, name = path.rpartition(".")
     try:
         function = getattr(importlib.import_module(module), name)
-    except Exception as error:  # the module's code may raise any error
+    except (Exception, SystemExit) as error:  # the module's code may raise any error, or be a script that ends
         raise _not_found(setting, path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise _not_found(setting, path, "it is not a function")

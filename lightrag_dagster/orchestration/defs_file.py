@@ -10,7 +10,7 @@ from dagster.components.core.decl import build_filesystem_component_decl_from_co
 from dagster.components.core.defs_module import ComponentPath, CompositeYamlComponent
 from pydantic import ValidationError
 
-from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.errors import SettingsError, one_line, origins
 from lightrag_dagster.orchestration.component import KnowledgeBaseComponent
 from lightrag_dagster.settings import Chosen, yaml_mistake
 
@@ -39,8 +39,7 @@ def chosen_by(file: Path) -> Chosen:
 
 def _reason(error: BaseException) -> str:
     """Return the reason of an error in any file of the project, without the values in YAML, which may be secret."""
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
+    error = origins(error)[-1]
     if isinstance(error, yaml.MarkedYAMLError):
         return yaml_mistake(error)
     if isinstance(error, ValidationError):

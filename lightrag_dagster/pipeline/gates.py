@@ -59,9 +59,11 @@ def _too_different(difference: dict[str, Changed], limit: str | float) -> Iterat
 def _run_checks(folder: Path, tables: TableFiles) -> Iterator[tuple[str, str]]:
     """Yield the severity of each check that fails, and its file with the first rows; raises as `look`."""
     try:
-        checks = {path.name: path.read_text("utf-8") for path in sorted(folder.iterdir()) if path.suffix == ".sql"}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"setting checks: {folder} cannot be read: {one_line(error)}") from error
+        checks = {path.name: _read(path) for path in sorted(folder.iterdir()) if path.suffix == ".sql"}
+    except OSError as error:
+        raise SettingsError(
+            f"setting checks: {folder.absolute()} cannot be listed: {error.strerror}; name a folder with files *.sql"
+        ) from error
     if not checks:
         raise SettingsError(f"setting checks: {folder} has no file *.sql")
     for name, statements in checks.items():
@@ -71,6 +73,15 @@ def _run_checks(folder: Path, tables: TableFiles) -> Iterator[tuple[str, str]]:
             yield _ERROR, f"check {name}: its severity {severity!r} is neither {_ERROR} nor {_WARN}"
         elif fault := _fault(statements, tables):
             yield severity, f"check {name}: {fault}"
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"setting checks: {file.absolute()} cannot be read: {one_line(error)}; save it in UTF-8, or remove it"
+        ) from error
 
 
 def _fault(statements: str, tables: TableFiles) -> str | None:

@@ -124,7 +124,7 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
     No source among `sources`, which are there now, counts as gone: it may have come back.
     """
     record, rows = Generation(Home.of(recipes.settings), manifest.snapshot_id).record(), manifest.rows
-    warnings = [*manifest.gates.warnings]
+    warnings = []
     if failed := record.failed_summaries:
         warnings.append(
             f"{failed:,} summaries failed, so that the descriptions of these entities and relations are joined; "

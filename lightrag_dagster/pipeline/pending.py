@@ -204,8 +204,9 @@ def _pending(
     warnings: list[str],
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
-    warnings = [*warnings, *withdrawal_warnings(situation.settings.llm)]
     newest, unreleased = situation.newest, situation.unreleased
+    checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
+    warnings = [*checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
     return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
 

@@ -28,6 +28,7 @@ MAY_ASK = {
         "pipeline.gates": "compares a snapshot with it, under the builder's lock",
         "query.home_tables": "looks at snapshots alone",
         "curation.rules.reading": "below the situation",
+        "cli.run": "says what stays published after an error, which a situation may end in too",
         "cli.snapshots": "looks at snapshots alone",
         "cli.sql": "looks at tables alone",
     },

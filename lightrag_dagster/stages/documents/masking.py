@@ -72,7 +72,7 @@ def _masked(path: str, function: Mask, text: str) -> str:
             masked = function(text)
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # The message of a refusal is for people; that of another error may have some of the text.
         refused = type(error) is ValueError
         reason = f"refused it: {one_line(error)}" if refused else f"failed: {type(error).__name__}"

@@ -88,7 +88,11 @@ def _require_publishable(home: Home, generation: Generation, problems: Sequence[
         folder = home.generation(generation.id)
         raise IntegrityError(f"{generation.id} must not be published: {named}{more}; delete {folder} and run again")
     if gates.faults and not home.published.exists():
-        raise IntegrityError(f"{generation.id} must not be published as the first snapshot: {'; '.join(gates.faults)}")
+        faults = "; ".join(gates.faults)
+        raise IntegrityError(
+            f"{generation.id} must not be published as the first snapshot: {faults}; correct the documents, or the "
+            "check, and run again"
+        )
 
 
 def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:

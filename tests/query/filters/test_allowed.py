@@ -132,7 +132,7 @@ def test_accents_may_be_composed_or_not(
     [
         Filters(authors="Jonas Feld"),
         Filters(tags="secret"),
-        Filters(paths="c.eml"),
+        Filters(paths="c 2025.06.13.eml"),
         Filters(documents="doc-d"),
         Filters(languages="fr"),
         Filters(media_types="message/rfc822"),

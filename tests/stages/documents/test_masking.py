@@ -2,6 +2,7 @@
 
 import datetime
 import re
+import sys
 
 import pytest
 
@@ -25,6 +26,10 @@ def refusing(text: str) -> str:
 
 def failing(text: str) -> str:
     raise KeyError(text)
+
+
+def ending(text: str) -> str:
+    sys.exit(0)
 
 
 def lengthless(text: str) -> int:
@@ -74,6 +79,7 @@ def test_pages_begin_where_they_begin_in_the_masked_text(
     [
         ("refusing", "refusing refused it: it is confidential"),
         ("failing", "failing failed: KeyError"),
+        ("ending", "ending failed: SystemExit"),
         ("lengthless", "lengthless returned int, no text"),
     ],
 )

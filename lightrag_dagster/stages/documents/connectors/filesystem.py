@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lightrag_dagster.core.identity import digest
-from lightrag_dagster.errors import one_line
+from lightrag_dagster.errors import one_line, origins
 from lightrag_dagster.stages.documents.connectors.archives import ArchiveEntry, entries_of, is_archive
 from lightrag_dagster.stages.documents.connectors.hosts import WEB, Hosts, RefusedHostError, guarded_client
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
@@ -114,11 +114,9 @@ def _as_os_errors() -> Iterator[None]:
         raise OSError(errno.EIO, one_line(error) or type(error).__name__) from error
 
 
-def _refusal(error: BaseException | None) -> RefusedHostError | None:
+def _refusal(error: BaseException) -> RefusedHostError | None:
     """Return the reason of a refused request, if that caused an error."""
-    while error is not None and not isinstance(error, RefusedHostError):
-        error = error.__cause__ or error.__context__
-    return error
+    return next((one for one in origins(error) if isinstance(one, RefusedHostError)), None)
 
 
 def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
