@@ -172,6 +172,18 @@ def test_nothing_is_printed_after_an_error(
     assert errors.count("\n") == 1
 
 
+def test_an_error_of_a_step_ends_the_run_with_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Dagster raises it from an error that it wraps it in, so that each comes from the other."""
+    (tmp_path / "first.sql").write_text("FROM raw_documents")
+    (tmp_path / "sources" / "notes").mkdir(parents=True)
+    (tmp_path / "sources" / "notes" / "flood.md").write_text(FLOOD)
+    for name, value in (("HOME", "home"), ("SOURCES", "sources"), ("CHECKS", ".")):
+        monkeypatch.setenv(f"LIGHTRAG_{name}", str(tmp_path / value))
+    code, errors = ended(["run"], subprocess.DEVNULL)
+    assert code == 2
+    assert "must not be published as the first snapshot" in errors.splitlines()[-1]
+
+
 def test_after_a_signal_the_event_loop_has_nothing_to_say(caplog: pytest.LogCaptureFixture) -> None:
     asyncio_log = logging.getLogger("asyncio")
     with exits._signals():
