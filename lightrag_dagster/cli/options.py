@@ -8,8 +8,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from lightrag_dagster.storage.locks.base import waiting_for_locks
-
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -41,6 +39,8 @@ def seconds_of(time: str) -> float:
 
 def _wait_for_locks(context: typer.Context, seconds: float | None) -> None:
     if seconds is not None:
+        from lightrag_dagster.storage.locks.base import waiting_for_locks
+
         context.with_resource(waiting_for_locks(seconds))
 
 
