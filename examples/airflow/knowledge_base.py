@@ -17,7 +17,7 @@ COMMAND = os.environ.get("KNOWLEDGE_COMMAND", "/opt/lightrag/bin/lightrag-dagste
 EXPECTED = float(os.environ.get("KNOWLEDGE_EXPECTED_USD", "5"))
 """A night that may cost more waits until a person agrees."""
 MOST = float(os.environ.get("KNOWLEDGE_MOST_USD", "50"))
-"""No night spends more, whoever agreed."""
+"""No run spends more, even after an approval."""
 CONTRACTS = Asset("lightrag://contracts")
 
 
@@ -59,7 +59,7 @@ def knowledge_base() -> None:
     @task(outlets=[CONTRACTS])
     def announce(built: dict[str, Any], *, outlet_events: Any) -> None:
         if not built["built"] or built["built"] != built["snapshot_id"]:
-            raise AirflowSkipException("nothing new was published, so that nobody is told")
+            raise AirflowSkipException("nothing new was published")
         outlet_events[CONTRACTS].extra = {"snapshot": built["snapshot_id"]}
 
     @task

@@ -35,7 +35,7 @@ class Offer:
     ) -> Any:
         """Post with the part if it is taken, without it if not; both ways, if it may be why the first is refused.
 
-        An error that names the part is a refusal, whatever its status: a gateway may send some calls to a server that
+        An error that names the part is a refusal by any status: a gateway may send some calls to a server that
         does not know it. Others `may_be` one until a call passed. `usual` is known of a place where nothing was tried.
         """
         takes = self.known.get(place, usual)

@@ -21,7 +21,7 @@ _patience: ContextVar[float] = ContextVar("patience", default=COMMAND_SECONDS)
 
 @contextmanager
 def waiting_for_locks(seconds: float) -> Iterator[None]:
-    """Have the block wait so long for another process wherever a command does."""
+    """Make commands in the block wait so long for another process."""
     token = _patience.set(seconds)
     try:
         yield
