@@ -177,8 +177,8 @@ def pending(situation: Situation) -> Pending:
     sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | absent | states
     publish = next_publication(situation)
     warnings = snapshot_warnings(situation.recipes, manifest, states)
-    if manifest is None or manifest.rows["entities"]:  # else they all say the same
-        warnings += [state.warning for state in sources.values() if state.warning]
+    said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
+    warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     if loose := loose_files(settings):
         warnings.append(
