@@ -35,7 +35,7 @@ def function_version(setting: str, path: str) -> str:
     try:
         found = importlib.util.find_spec(path.rpartition(".")[0])
         file = Path(found.origin).read_bytes() if found and found.origin else None
-    except Exception as error:  # the package's code may raise any error
+    except (Exception, SystemExit) as error:
         raise _not_found(setting, path, f"{type(error).__name__}: {one_line(error)}") from error
     if file is None:
         raise _not_found(setting, path, "there is no such module")

@@ -41,7 +41,7 @@ class Installed:
             return self.points[0].load()(argument)
         except MemoryError:
             raise
-        except Exception as error:  # packages may raise any kind
+        except (Exception, SystemExit) as error:  # packages may raise any kind, or be scripts that end
             raise InstalledError(f"{self} failed: {type(error).__name__}: {one_line(error)}") from error
 
 

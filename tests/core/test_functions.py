@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.core.functions import function_version
+from lightrag_dagster.core.functions import function_version, load_function
 from lightrag_dagster.errors import SettingsError
+
+
+def test_a_package_that_ends_the_process_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "script_of_a_user").mkdir()
+    (tmp_path / "script_of_a_user" / "__init__.py").write_text("import sys\nsys.exit()")
+    for use in (load_function, function_version):
+        with pytest.raises(SettingsError, match=r"a\.setting script_of_a_user\.module\.cut: SystemExit"):
+            use("a.setting", "script_of_a_user.module.cut")
 
 
 def test_the_version_follows_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

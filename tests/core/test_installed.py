@@ -36,6 +36,7 @@ def test_functions_are_found_by_name_and_imported_at_their_use(site: Path) -> No
         ("no_such_module:read", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("json:no_such_name", "AttributeError: module 'json' has no attribute 'no_such_name'"),
         ("tried_module:read", "RuntimeError: two lines"),
+        ("sys:exit", "SystemExit: [1]"),
         ("json:loads", "TypeError: the JSON object must be str, bytes or bytearray, not list"),
     ],
 )

@@ -29,7 +29,7 @@ def cut(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut
     text = document.text
     try:
         spans = list(function(text, settings.size, settings.overlap, tools.tokenizer.count))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SourceError(
             f"{settings.function} failed on {document.name}: {type(error).__name__}: {one_line(error)}; correct it, or "
             "give the document another chunking.method by a rule"

@@ -16,6 +16,10 @@ def by_clause(text: str, size: int, overlap: int, count_tokens: Count) -> list[t
     return [(found.start(), found.end(), text.splitlines()[0]) for found in re.finditer(r"[^\n]*\n?", text)]
 
 
+def ending(text: str, *_: Any) -> list[tuple[int, int]]:
+    raise SystemExit(0)
+
+
 def failing(text: str, *_: Any) -> list[tuple[int, int]]:
     raise RuntimeError(f"no idea\nhow to cut {text}")
 
@@ -43,6 +47,7 @@ def test_a_function_cuts() -> None:
 @pytest.mark.parametrize(
     ("function", "error", "reason"),
     [
+        (path("ending"), SourceError, "ending failed on s/a.md: SystemExit: 0;"),
         (path("failing"), SourceError, "failing failed on s/a.md: RuntimeError: no idea how to cut a text;"),
         (path("beyond"), SourceError, "beyond returned (3, 99) for s/a.md, which is not a span of its 6 characters;"),
         (path("words"), SourceError, "words returned 'some' for s/a.md, which is not a span"),
