@@ -26,11 +26,9 @@ _ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask", "evaluate", "downs
 
 def is_wanted(name: str, settings: Settings) -> bool:
     """Say whether an asset, job, sensor or schedule has something to do, and is not left out by a setting."""
-    if name in settings.dagster.without:
-        return False
-    if name in _ABOUT_QUESTIONS:
-        return settings.questions is not None
-    return settings.llm.by_batch if name == "batches" else name != "exports" or bool(settings.exports)
+    has = dict.fromkeys(_ABOUT_QUESTIONS, settings.questions is not None)
+    has |= {"exports": bool(settings.exports), "batches": settings.llm.by_batch}
+    return has.get(name, True) and name not in settings.dagster.without
 
 
 def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
