@@ -3,7 +3,7 @@
 import datetime
 import getpass
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -54,11 +54,13 @@ def decide(console: Console, **values: object) -> None:
         console.print(line)
 
 
-def undo_decisions(console: Console, numbers: Iterable[int]) -> None:
+def undo_decisions(console: Console, numbers: Sequence[int]) -> None:
     """Undo decisions of the table, the last one unless numbers are given; raises DecisionError if there are none."""
-    found = undo(load_settings(), *numbers)
+    found = undo(load_settings(), numbers)
     said = [f"{place_of(one.number).capitalize()} is undone, that {described(one.decision)}." for one in found]
     console.print("\n".join(said), _UNDONE if len(found) == 1 else _UNDONE.replace("without it", "without them"))
+    if others := max(0, len(numbers) - len(found)):
+        console.print(f"{counted(others, 'other number is', 'other numbers are')} of no decision in force.")
 
 
 def undo_lost(console: Console) -> None:

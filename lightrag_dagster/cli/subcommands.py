@@ -1,5 +1,6 @@
 """Groups of commands: about snapshots, responses and vectors, batches, prompts, and decisions about names."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -261,11 +262,11 @@ def curate_undo(
 
 def _numbers(given: str) -> range:
     """Return the numbers that are given as one, or as the first and the last."""
-    first, dash, last = given.partition("-")
-    last = last if dash else first
-    if not (first.isdecimal() and last.isdecimal()) or int(last) < int(first):
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", given)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if last < first:
         raise typer.BadParameter(f"{given!r} is neither a number nor several, as 3-40", param_hint="NUMBER")
-    return range(int(first), int(last) + 1)
+    return range(first, last + 1)
 
 
 @curate_app.command("list")

@@ -45,7 +45,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     atomic.write_text(home.batch_files / "one.jsonl", "requests")
     Ledger(home.ledger).reserve("one", Account("run", "notes"), 0.25)
     take(settings, [Decision(action="apart", names=("Bergen", name), reason="a test") for name in ("Oslo", "Berge")])
-    undo(settings, 1)
+    undo(settings, [1])
     back_up(home, str(folder / "backup"), 0)
     return settings
 

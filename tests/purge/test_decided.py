@@ -68,7 +68,7 @@ def test_decisions_that_were_undone_are_erased_from_the_files(tmp_path: Path) ->
     home = Home.of(settings)
     assert erase_undone(home) == 0
     take(settings, [Decision(action="remove", names=(name,)) for name in ("Quollmark", "Priya Nair")])
-    undo(settings, 1)
+    undo(settings, [1])
     assert erase_undone(home) == 1
     assert [(one.number, one.decision.names) for one in taken(home)] == [(2, ("Priya Nair",))]
     assert all(b"Quollmark" not in path.read_bytes() for path in home.root.glob("decisions.sqlite*"))

@@ -40,8 +40,8 @@ def take(settings: Settings, decisions: Sequence[Decision], places: Sequence[str
     return numbers
 
 
-def undo(settings: Settings, *numbers: int) -> list[Taken]:
-    """Undo the decisions of the table with some numbers, or the last one in force, and return them.
+def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
+    """Undo the decisions of the table with some numbers that are in force, or the last one, and return them.
 
     Raises:
         DecisionError: there is none, or the others held together with them, and do not without them.

@@ -165,7 +165,7 @@ def test_decisions_that_were_undone_and_erased_are_not_lost(make: Make) -> None:
     settings = make()
     take(settings, SEVERAL[:1])
     build(settings)
-    undo(settings, 1)
+    undo(settings, [1])
     assert erase_undone(Home.of(settings)) == 1
     assert make_plan(settings).sources
     assert take(settings, SEVERAL[:1]) == [2]
@@ -244,7 +244,7 @@ def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> N
     build(settings)
     (warning,) = pending(Situation.looking(settings)).warnings
     assert warning.startswith("1 name in decisions is in no document, as “Marta Lindqvst”; ")
-    undo(settings, 1)
+    undo(settings, [1])
     build(settings)
     assert pending(Situation.looking(settings)).warnings == []
 
@@ -268,9 +268,9 @@ def test_there_must_be_a_decision_to_undo(make: Make) -> None:
     with pytest.raises(DecisionError, match=r"no decision is in force in .*; `lightrag-dagster curate list` shows"):
         undo(settings)
     take(settings, SEVERAL[:1])
-    undo(settings, 1)
+    undo(settings, [1])
     with pytest.raises(DecisionError, match="decision 1 is not in force"):
-        undo(settings, 1)
+        undo(settings, [1])
     assert take(settings, SEVERAL[:1]) == [2], "a number is given once"
 
 
@@ -301,7 +301,7 @@ def test_undone_in_any_order_decisions_leave_the_bytes_of_the_start(
     assert published(settings).snapshot_id != first
     chance.shuffle(numbers)
     for number in numbers:
-        undo(settings, number)
+        undo(settings, [number])
     build(settings)
     assert published(settings).snapshot_id == first
     assert snapshot_contents(settings) == before
