@@ -321,6 +321,8 @@ def status(
     max_age: MaxAge = None,
 ) -> None:
     """Show the published snapshot, and the pending and failed rows of each source."""
+    if check and as_json:
+        raise typer.BadParameter("has no --json; `status --json` has all facts", param_hint="--check")
     if check:
         from lightrag_dagster.cli.check import check_status
 

@@ -53,13 +53,14 @@ def run_pipeline(
 
 @contextmanager
 def told_as_json(settings: Settings, account: str, as_json: bool, **more: object) -> Iterator[None]:
-    """Print an error that ends the block as the outcome of a run too, with what it had spent, if JSON is wanted."""
+    """Print what ends the block as the outcome of a run too, with what it had spent, if JSON is wanted."""
     try:
         yield
-    except LightRAGError as error:
+    except BaseException as error:  # libraries report a signal in ways of their own
         if as_json:
             spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account))
-            print_json(outcome_facts(spent, str(error)) | more)
+            said = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
+            print_json(outcome_facts(spent, said) | more)
         raise
 
 

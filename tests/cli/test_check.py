@@ -110,3 +110,14 @@ def test_a_machine_that_only_asks_is_watched_too(
 def test_an_age_is_for_the_check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, _, errors = command(capfd, monkeypatch, "status", "--max-age", "26h")
     assert (code, "--max-age" in errors) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), [(("--check", "--json"), "has no --json"), (("--max-age", "1h"), "is for --check")]
+)
+def test_options_that_do_not_go_together_are_refused(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], says: str
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "status", *arguments)
+    assert code == 2
+    assert says in errors

@@ -1,5 +1,6 @@
 """How a command ends: signals, errors, and what is printed last."""
 
+import json
 import logging
 import os
 import signal
@@ -28,13 +29,15 @@ from tests.support import FLOOD, build
 ROOT = Path(__file__).parents[2]
 
 
-def stop(arguments: list[str], number: signal.Signals, when: Callable[[], bool]) -> tuple[int, str]:
+def stop(
+    arguments: list[str], number: signal.Signals, when: Callable[[], bool], output: int = subprocess.DEVNULL
+) -> tuple[int, str]:
     """Send a signal to a command once something is true; return its exit code and standard error."""
     program = [sys.executable, "-m", "lightrag_dagster", *arguments]
     # A process that the shell starts in the background ignores SIGINT, and so would its children.
     with subprocess.Popen(
         ["env", "--default-signal=INT,TERM", *program],
-        stdout=subprocess.DEVNULL,
+        stdout=output,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -73,6 +76,20 @@ def test_a_signal_ends_a_command_with_one_line(
     assert errors == (
         f"stopped by {number.name}; answers and vectors that arrived are stored; run it again to continue\n"
     )
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("notes")
+def test_a_run_that_a_signal_ends_prints_its_json(
+    monkeypatch: pytest.MonkeyPatch, loopback: Loopback, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
+    monkeypatch.setenv("LIGHTRAG_LLM__MODEL", "gpt-4o-mini")
+    loopback.fault = lambda request: Reply(delay=20)
+    with (tmp_path / "out").open("w+") as output:
+        code, _ = stop(["run", "--json"], signal.SIGTERM, lambda: bool(loopback.requests), output.fileno())
+        output.seek(0)
+        assert (code, json.load(output)["error"][:14]) == (143, "it ended early")
 
 
 def test_a_signal_that_a_library_swallows_ends_the_command_all_the_same() -> None:
