@@ -215,9 +215,12 @@ class _PendingWork:
         return Situation.building(self._recipes, self._lock)
 
     def everything(self, sources: Sequence[Source], states: Pending, *, backfill: bool, knowledge_base: bool) -> None:
+        from lightrag_dagster.pipeline.gates import read_checks
+
         settings = self._recipes.settings
-        with Looks(self._home.ledger).noting(KNOWLEDGE_BASE):
+        with Looks(self._home.ledger).noting(KNOWLEDGE_BASE):  # before anything is bought
             require_models(settings)
+            read_checks(settings)
         for backfills in (False, True):
             due = [source for source in sources if self._is_due(source, states, backfills, asked=backfill)]
             if due:

@@ -4,7 +4,7 @@ A snapshot that a gate stops is built like any other, and waits for `release`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
@@ -40,7 +40,7 @@ def look(generation: Generation, settings: Settings) -> Gates:
         counts = count_changes(Generation(home, published.snapshot_id), generation, ["document", "entity"])
         difference = {"documents": counts["document"], "entities": counts["entity"]}
         faults += _too_different(difference, settings.publish)
-    for severity, fault in _run_checks(settings.checks, published_tables(generation)) if settings.checks else ():
+    for severity, fault in _run_checks(read_checks(settings), published_tables(generation)):
         (warnings if severity == _WARN else faults).append(fault)
     return Gates(difference=difference, faults=faults, warnings=warnings)
 
@@ -56,8 +56,11 @@ def _too_different(difference: dict[str, Changed], limit: str | float) -> Iterat
             yield f"{rows}: {counts}, more than the share of {limit:g} that publish allows"
 
 
-def _run_checks(folder: Path, tables: TableFiles) -> Iterator[tuple[str, str]]:
-    """Yield the severity of each check that fails, and its file with the first rows; raises as `look`."""
+def read_checks(settings: Settings) -> dict[str, str]:
+    """Return the statements of each check by the name of its file; raises as `look`."""
+    folder = settings.checks
+    if folder is None:
+        return {}
     try:
         checks = {path.name: _read(path) for path in sorted(folder.iterdir()) if path.suffix == ".sql"}
     except OSError as error:
@@ -65,7 +68,12 @@ def _run_checks(folder: Path, tables: TableFiles) -> Iterator[tuple[str, str]]:
             f"setting checks: {folder.absolute()} cannot be listed: {error.strerror}; name a folder with files *.sql"
         ) from error
     if not checks:
-        raise SettingsError(f"setting checks: {folder} has no file *.sql")
+        raise SettingsError(f"setting checks: {folder.absolute()} has no file *.sql; add one, or unset it")
+    return checks
+
+
+def _run_checks(checks: Mapping[str, str], tables: TableFiles) -> Iterator[tuple[str, str]]:
+    """Yield the severity of each check that fails, and its file with the first rows."""
     for name, statements in checks.items():
         found = _SEVERITY.search(statements)
         severity = found[1].lower() if found else _ERROR

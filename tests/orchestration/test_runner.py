@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError
+from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, SettingsError
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
@@ -121,6 +121,16 @@ def test_a_source_whose_calls_all_fail_is_named_every_time(settings: Settings, l
 
 
 @pytest.mark.long
+def test_checks_that_cannot_be_read_end_a_run_before_a_model_is_asked(
+    settings: Settings, loopback: Loopback, tmp_path: Path
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    asking = settings.changed(llm={"provider": "openai", "model": "gpt-4o-mini"}, checks=tmp_path / "gone")
+    with pytest.raises(SettingsError, match=r"setting checks: .*gone cannot be listed"):
+        run(asking)
+    assert loopback.requests == []
+
+
 def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     asking = load_settings(
