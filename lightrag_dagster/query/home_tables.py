@@ -28,8 +28,10 @@ def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
         from lightrag_dagster.spending.ledger import Ledger  # which imports SQLAlchemy
 
         ledger = Ledger(home.ledger)
-        costs = ledger.costs(["month", "source", "purpose", "model"])
-        found |= {"costs": pa.Table.from_pylist(costs, COSTS), "ledger": ledger.entries()}
+        if "costs" in asked:
+            found["costs"] = pa.Table.from_pylist(ledger.costs(["month", "source", "purpose", "model"]), COSTS)
+        if "ledger" in asked:
+            found["ledger"] = ledger.entries()
     return found
 
 

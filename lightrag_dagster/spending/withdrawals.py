@@ -22,7 +22,8 @@ def withdrawal_warnings(settings: LLMSettings) -> list[str]:
 
 def _asks_openai(settings: LLMSettings) -> bool:
     url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com"
-    return settings.provider == "openai" and url.partition("://")[2].partition("/")[0].endswith("openai.com")
+    host = url.partition("://")[2].partition("/")[0]
+    return settings.provider == "openai" and f".{host}".endswith(".openai.com")
 
 
 @cache
