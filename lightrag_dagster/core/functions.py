@@ -18,12 +18,12 @@ def load_function(setting: str, path: str) -> Callable[..., Any]:
     """
     module, _, name = path.rpartition(".")
     try:
-        function = getattr(importlib.import_module(module), name)
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (Exception, SystemExit) as error:  # the module's code may raise any error, or be a script that ends
         raise _not_found(setting, path, f"{type(error).__name__}: {one_line(error)}") from error
     if not callable(function):
         raise _not_found(setting, path, "it is not a function")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def function_version(setting: str, path: str) -> str:
