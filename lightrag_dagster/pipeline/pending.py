@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError, StoreError
+from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
@@ -272,7 +273,7 @@ def source_state(
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
         accept=judged.accepted and not is_accepted,
-        merged=record is not None and newest == record.tables,
+        merged=record is not None and newest == situation.merged(name),
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
@@ -319,6 +320,22 @@ def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> s
             documents = current.version
         if table not in PARSED_TABLES:
             inputs = {table: current.version}
+    return _why_passes(source, tables, recipes)
+
+
+def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return the first table of a pass that has to be made again, and the reason."""
+    chunks = tables.require("chunks", source).version
+    for one in recipes.passes_of(source):
+        made_from = {"chunks": chunks}
+        for kind in PASS_TABLES:
+            table = of_pass(kind, one.name)
+            current = tables.current(table, source)
+            reason = _why_table(current, made_from, tables, recipes) if current else "never made"
+            if reason or current is None:
+                return f"{table}, {reason}"
+            if kind == "readings":
+                made_from = {table: current.version}
     return None
 
 
