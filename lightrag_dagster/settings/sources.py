@@ -29,7 +29,7 @@ class FactColumns(Section):
 
     subject: str = Field(description="Template of the name that it is about.")
     subject_type: str = Field(default="thing", description="Its type.")
-    relation: str = Field(pattern=r"\A[^|\s][^|]*\Z", description="Name of the relation.")
+    relation: str = Field(pattern=r"^[^|\s][^|\n]*$", description="Name of the relation.")
     object: str | None = Field(default=None, description="Template of the name at the other end.")
     object_type: str = Field(default="thing", description="Its type.")
     value: str | None = Field(default=None, description="Template of the value, where there is no object.")

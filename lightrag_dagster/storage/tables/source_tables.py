@@ -233,7 +233,7 @@ class SourceTables:
         first, last = shard.leaves
         parts = self._parts(table, source, version)
         found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
-        empty = schema_of(table).empty_table().select(columns or _SCHEMAS[table].names)
+        empty = schema_of(table).empty_table().select(columns or schema_of(table).names)
         rows = [shard.of(self._files.read(path, columns), _sort_key(table)[0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
