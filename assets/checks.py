@@ -30,7 +30,7 @@ MIN_GROUNDED_SHARE = 0.5
 """Smallest share of the names that a recipe gave that is in the text without a warning."""
 
 
-def build_checks(namespace: Namespace, passes: bool) -> list[dg.AssetChecksDefinition]:
+def build_checks(namespace: Namespace, passes: bool = False) -> list[dg.AssetChecksDefinition]:
     """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
     integrity_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),
@@ -65,7 +65,7 @@ def build_checks(namespace: Namespace, passes: bool) -> list[dg.AssetChecksDefin
     return [*source_checks(namespace, passes=passes), *whole]
 
 
-def source_checks(namespace: Namespace, *, passes: bool) -> list[dg.AssetChecksDefinition]:
+def source_checks(namespace: Namespace, *, passes: bool = False) -> list[dg.AssetChecksDefinition]:
     """Return the checks of an ingested source, with one result a source; those of facts where there are passes."""
     with warnings.catch_warnings():
         # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed one

@@ -191,10 +191,8 @@ def together(results: Sequence[dg.MaterializeResult]) -> list[dg.MaterializeResu
 
 
 def _added_up(results: Sequence[dg.MaterializeResult]) -> dg.MaterializeResult:
-    found = [dict(one.metadata or {}) for one in results]
-    numbers = {
-        key for one in found for key, value in one.items() if isinstance(value, int | float) and key != "seconds"
-    }
+    found: list[dict[str, Any]] = [dict(one.metadata or {}) for one in results]
+    numbers = {key for one in found for key, value in one.items() if isinstance(value, int | float)} - {"seconds"}
     sums = {key: sum(one.get(key, 0) for one in found) for key in sorted(numbers)}
     version = digest(*(one.data_version.value for one in results if one.data_version))
     return results[0]._replace(metadata=found[0] | sums, data_version=dg.DataVersion(version))
