@@ -20,13 +20,14 @@ _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _NUMERALS = "〇一二三四五六七八九"
 _TIME = re.compile(r"(?<=\d)[t ]\d\d?:\d\d\S*")
 _SHORT_END = re.compile(r"(?<!\d)([12]\d)(\d\d)([-/])(1[3-9]|[2-9]\d)(?![-/.]?\d)")  # 2019/20
+_A = re.compile(r"^a (?=partir |\d)|(?<=fino )a ")  # of dates in Spanish and Italian; elsewhere as in `a year`
 _PUNCTUATION = frozenset("()[].,;:'\"’“”„«»、。，")
 
 _Y = r"([12]\d{3})(?!\d)"
 _NTH = r"(?:\.?(?:st|nd|rd|th|er|e|o|a|de)(?![^\W\d_])|-(?:го|й|м|е)(?!\w)|\.)?"
 _N = rf"(\d\d?)(?!\d){_NTH}"
 _M = r"<m(\d\d?)>"
-_OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im)\b ?)?"
+_OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im|van)\b ?)?"
 _FORMS = (
     ("yxmd", r"([12]\d{3})(?P<s0>[-/.])(\d\d?)(?P=s0)(\d\d?)(?!\d)"),
     ("axby", r"(\d\d?)(?P<s1>[-/.]) ?(\d\d?)(?P=s1) ?" + _Y),
@@ -115,7 +116,7 @@ def _plain(words: str) -> str:
     """Return words with months as `<m3>`, quarters as `<q>` and all numbers in digits."""
     text = unicodedata.normalize("NFKC", words[: _LONGEST + 1]).casefold() if len(words) <= _LONGEST else ""
     text = re.sub("[‐-―−]", "-", " ".join(text.split()))
-    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _TIME.sub("", text))
+    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", text)))
     months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
 
     def known(match: re.Match[str]) -> str:
