@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.facts.lexicon import _sections
+from lightrag_dagster.stages.facts.lexicon import sections
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 
 NUMBERS = [
@@ -224,10 +224,10 @@ def test_time_grows_with_the_text_and_has_a_bound(piece: str) -> None:
     assert seconds(1_000_000) < max(seconds(100), 1e-3)
 
 
-@pytest.mark.parametrize("section", sorted(_sections()))
+@pytest.mark.parametrize("section", sorted(sections()))
 def test_a_word_has_one_meaning_in_a_section(section: str) -> None:
     found: dict[str, str] = {}
-    for meaning, words in _sections()[section]:
+    for meaning, words in sections()[section]:
         for word in words.split():
             assert found.setdefault(word, meaning) == meaning
             assert word == word.lower() or section == "currencies grouped by dots"
