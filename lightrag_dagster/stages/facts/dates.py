@@ -99,7 +99,7 @@ def read_date(text: str) -> tuple[date, str] | None:
 
 
 def _plain(words: str) -> str:
-    """Return words with months as `<m3>`, quarters as `<q>` and all numbers in digits."""
+    """Return words with months as `<m3>`, quarters as `<q3>` and all numbers in digits."""
     text = unicodedata.normalize("NFKC", words).casefold() if len(words) <= _LONGEST else ""
     text = re.sub("[‐-―−]", "-", " ".join(text.split()))
     text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", text)))
@@ -141,13 +141,10 @@ def _words(text: str) -> set[str]:
 
 def _joins(before: set[str], between: set[str], after: set[str]) -> bool:
     """Say whether the words around two dates make them a range."""
+    opens = before <= listed("around", "since", "between", "start")
+    closes = between <= listed("around", "to", "until", "and", "end") and after <= listed("around", "end", _AFTER)
     is_range = between & listed("to") or (before & listed("between") and between & listed("and"))
-    return bool(
-        is_range
-        and before <= listed("around", "since", "between", "start")
-        and between <= listed("around", "to", "until", "and", "end")
-        and after <= listed("around", "end", _AFTER)
-    )
+    return bool(opens and closes and is_range)
 
 
 def _parts(match: re.Match[str]) -> _Parts | None:
