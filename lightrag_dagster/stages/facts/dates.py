@@ -132,7 +132,7 @@ def _tokens() -> re.Pattern[str]:
 def _pattern() -> re.Pattern[str]:
     """Return all forms as one pattern; the name of the form that matched is the last group to close."""
     named = (rf"(?P<{form}_{at}>{text})" for at, (form, text) in enumerate(_FORMS))
-    return re.compile(r"(?<!\d)(?:" + "|".join(named) + ")")
+    return re.compile("|".join(named))
 
 
 def _words(text: str) -> set[str]:
@@ -158,8 +158,8 @@ def _parts(match: re.Match[str]) -> _Parts | None:
             return None
         month_first = found["x"] != "." and b > 12
         found |= {"m": found["a"], "d": found["b"]} if month_first else {"d": found["a"], "m": found["b"]}
-    numbers = (found.get(part) for part in "ymd")
-    return _Parts(*(number and int(number.replace("m", "").replace("q", "-")) for number in numbers))
+    signed = ((found.get(part) or "").replace("m", "").replace("q", "-") for part in "ymd")
+    return _Parts(*(int(number) if number else None for number in signed))
 
 
 def _range(first: _Parts, last: _Parts) -> When | None:

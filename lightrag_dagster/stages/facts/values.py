@@ -83,7 +83,7 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:
     scale, by_comma = Decimal(1), False
     while word := _WORD.match(after):
         name, rest = word[1].casefold(), after[word.end() :]
-        letter = meanings("scales of letters").get(name) if scale == 1 else None
+        letter = meanings("scales of letters").get(name)
         if letter and (is_money or (rest and (name == "k" or _is_currency(rest.split()[0])))):
             factor = letter
         elif letter and rest[:1].isalpha():
