@@ -9,7 +9,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
-from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, write_source
 
 
 def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, list[str]]:
@@ -45,7 +45,7 @@ def test_an_outage_is_one_line_with_its_sources_while_they_wait(
 def test_a_snapshot_that_waits_for_release_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    build(load_settings())
+    first_build(load_settings())
     first = published(load_settings()).snapshot_id
     assert command(capfd, monkeypatch, "rollback", first)[0] == 0
     assert check(capfd, monkeypatch) == (0, []), "nothing newer is there"
@@ -59,7 +59,7 @@ def test_a_snapshot_that_waits_for_release_is_a_line(
 def test_what_failed_for_the_whole_is_said_while_there_is_work(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    build(load_settings())
+    first_build(load_settings())
     (notes / "new.md").write_text(FLOOD)
     with monkeypatch.context() as without_model:
         without_model.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
@@ -77,7 +77,7 @@ def test_with_an_age_what_nobody_looked_at_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
     write_source(load_settings(), "wiki", {"office.md": OFFICE})
-    build(load_settings(), graph=True)  # so that the command `run` only looks
+    first_build(load_settings(), graph=True)  # so that the command `run` only looks
     unseen = ["no run has looked at notes yet", "no run has looked at wiki yet"]
     assert check(capfd, monkeypatch, "--max-age", "26h") == (1, unseen)
     assert command(capfd, monkeypatch, "run")[0] == 0

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
 from tests.storage.test_locking import hold
-from tests.support import FLOOD, build
+from tests.support import FLOOD, first_build
 
 ROOT = Path(__file__).parents[2]
 
@@ -293,7 +293,7 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
 def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
 ) -> None:
-    build(load_settings())
+    first_build(load_settings())
     (notes / "flood.md").write_text(FLOOD)
     with hold(Home.of(load_settings())) as other:
         for arguments in ["run"], ["gc"], ["backup", str(tmp_path / "copy")]:
