@@ -59,7 +59,7 @@ def test_a_snapshot_that_waits_for_release_is_a_line(
 def test_what_failed_for_the_whole_is_said_while_there_is_work(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    first_build(load_settings())
+    build(load_settings())
     (notes / "new.md").write_text(FLOOD)
     with monkeypatch.context() as without_model:
         without_model.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
