@@ -21,7 +21,7 @@ from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
-from tests.support import FLOOD, RIVER, build, first_build, write_source
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
@@ -44,7 +44,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
 
 def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    first_build(settings)
+    build(settings)
     missing = settings.model_copy(update={"named_sources": {"absent": SourceSettings(uri=str(tmp_path / "absent"))}})
     assert sources_to_ingest(missing, {"absent", "notes"}) == (["absent"], [])
 

@@ -35,7 +35,7 @@ from lightrag_dagster.storage.snapshots.generations import newest_generation, re
 from lightrag_dagster.storage.snapshots.snapshots import release, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted
 from tests.assets.runs import pretend
-from tests.support import FLOOD, RIVER, build, first_build, write_source
+from tests.support import FLOOD, RIVER, build, write_source
 
 
 def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
@@ -91,7 +91,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
 
 def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    first_build(settings, graph=True)
+    build(settings, graph=True)
     home = Home(settings.home)
     remove_graph(newest_generation(home))
     asked = publish_accepted(dg.build_sensor_context(instance), lightrag=LightRAG(settings))

@@ -77,7 +77,7 @@ def test_with_an_age_what_nobody_looked_at_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
     write_source(load_settings(), "wiki", {"office.md": OFFICE})
-    first_build(load_settings(), graph=True)  # so that the command `run` only looks
+    build(load_settings(), graph=True)  # so that the command `run` only looks
     unseen = ["no run has looked at notes yet", "no run has looked at wiki yet"]
     assert check(capfd, monkeypatch, "--max-age", "26h") == (1, unseen)
     assert command(capfd, monkeypatch, "run")[0] == 0

@@ -10,7 +10,7 @@ from lightrag_dagster.settings import load_settings
 from tests.cli.test_cli import command
 from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer
-from tests.support import RIVER, build, first_build, published, write_source
+from tests.support import RIVER, build, published, write_source
 
 
 @pytest.mark.long  # test_silence.py holds it too
@@ -63,7 +63,7 @@ def test_what_answers_lack_is_said(
 def test_with_nothing_to_do_one_line_is_printed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first_build(load_settings(), graph=True)
+    build(load_settings(), graph=True)
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
     assert output.startswith("Nothing changed; gen-")

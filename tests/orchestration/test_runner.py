@@ -19,7 +19,7 @@ from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import waiting_for_locks
 from tests.loopback import Loopback, Reply
 from tests.models.models import offline_answer
-from tests.support import FLOOD, RIVER, build, first_build, published, run, write_source
+from tests.support import FLOOD, RIVER, build, published, run, write_source
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,7 +228,7 @@ def test_a_new_instance_gets_the_partitions_although_nothing_changed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    first_build(settings, graph=True)
+    build(settings, graph=True)
     (tmp_path / "of_the_team").mkdir()
     (tmp_path / "of_the_team" / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "of_the_team"))
@@ -240,7 +240,7 @@ def test_a_new_instance_gets_the_partitions_although_nothing_changed(
 
 def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
-    first_build(settings, graph=True)
+    build(settings, graph=True)
     run(settings)  # makes Dagster's instance
     statement = (
         "import sys; from lightrag_dagster.cli import main; sys.argv = ['lightrag-dagster', 'run']\n"
