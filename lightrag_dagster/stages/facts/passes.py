@@ -70,8 +70,9 @@ class Pass(_Strict):
     @field_validator("types", mode="before")
     @classmethod
     def _may_be_list(cls, types: object) -> object:
-        is_list = isinstance(types, list) and all(isinstance(one, str) for one in types)
-        described = dict.fromkeys(types, "") if is_list else types
+        described = types
+        if isinstance(types, list) and all(isinstance(one, str) for one in types):
+            described = dict.fromkeys(types, "")
         return {k: v or "" for k, v in described.items()} if isinstance(described, dict) else described
 
     @model_validator(mode="after")

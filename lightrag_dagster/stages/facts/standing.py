@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-_IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # noqa: RUF001  # the minus is meant
+_IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # the minus is meant
 _KEPT = "%‰°⁄"
 
 
@@ -74,7 +74,7 @@ def _signs(text: str) -> Iterator[tuple[str, int]]:
     in_numbers = {found.start() for found in _IN_NUMBERS.finditer(text)}
     for place, character in enumerate(text):
         if place in in_numbers:
-            yield "-" if character == "−" else character, place  # noqa: RUF001
+            yield "-" if character == "−" else character, place
             continue
         for one in unicodedata.normalize("NFKD", character).casefold():
             if one.isalnum() or one in _KEPT or unicodedata.category(one) == "Sc":

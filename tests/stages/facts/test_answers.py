@@ -45,18 +45,34 @@ def read(text: str, *, truncated: bool = False) -> FactAnswer:
         json.dumps(ROW),
         f"```json\n{GOOD}\n```",
         f"Here is the answer:\n\n{GOOD}\n\nI hope this helps [1].",
-        f"<think>It says {{\"facts\": []}}, or not?</think>\n{GOOD}",
+        f'<think>It says {{"facts": []}}, or not?</think>\n{GOOD}',
         json.dumps({"type": "result", "source": "passage", "data": {"facts": [ROW], "count": 1}}),
         json.dumps({"facts": [[ROW]]}),
         f"{json.dumps(ROW)}\n{json.dumps(ROW)}",
         answer({key.upper(): value for key, value in ROW.items()}),
-        answer({"head": "Ada Berg", "predicate": "chief_executive", "tail": "Acme", "quote": ROW["words"],
-                "time": "since May 2021"}),  # fmt: skip
-        answer({"source": "Ada Berg", "type": "Chief Executive", "target": "Acme", "evidence": ROW["words"],
-                "date": "since May 2021"}),  # fmt: skip
+        answer(
+            {
+                "head": "Ada Berg",
+                "predicate": "chief_executive",
+                "tail": "Acme",
+                "quote": ROW["words"],
+                "time": "since May 2021",
+            }
+        ),
+        answer(
+            {
+                "source": "Ada Berg",
+                "type": "Chief Executive",
+                "target": "Acme",
+                "evidence": ROW["words"],
+                "date": "since May 2021",
+            }
+        ),
         answer(row(relation="Chief-Executive", subject_type="PERSON", object_type=" company ")),
         answer(row(subject_type="", object_type=None, subject='"Ada Berg"', object="**Acme**")),
-        answer(row(words="Ada Berg has led **Acme** since May 2021.", when="Since  May 2021")).replace("Since  ", "since "),
+        answer(row(words="Ada Berg has led **Acme** since May 2021.", when="Since  May 2021")).replace(
+            "Since  ", "since "
+        ),
         answer(ROW, ROW),
     ],
 )
@@ -183,7 +199,12 @@ def test_answers_about_one_chunk_are_one() -> None:
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([PASSAGE, "1" * 5000, "\ud800"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from([PASSAGE, "1" * 5000, "\ud800"]),
     lambda one: st.lists(one, max_size=3) | st.dictionaries(st.sampled_from([*ROW]) | st.text(), one, max_size=5),
     max_leaves=10,
 )
