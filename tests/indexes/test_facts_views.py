@@ -17,7 +17,7 @@ import pytest
 from lightrag_dagster.fact_schemas import MERGED_FACTS
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.indexes.views_file import derived_sql
-from lightrag_dagster.storage.duckdb import in_memory
+from lightrag_dagster.storage.duckdb import open_duckdb
 from tests.indexes.test_views_file import OLDEST
 
 VIEWS = ("fact_spans", "facts_now", "contradictions", "facts_at")
@@ -66,7 +66,7 @@ def price(name: str, number: float | None, begins: str | None = None, **more: An
 
 @contextmanager
 def database(*facts: Row) -> Iterator[duckdb.DuckDBPyConnection]:
-    with in_memory() as connection:
+    with open_duckdb(threads=1) as connection:
         connection.register("merged_facts", pa.Table.from_pylist([*facts], MERGED_FACTS))
         add_derived(connection, VIEWS)
         yield connection
