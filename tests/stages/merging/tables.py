@@ -169,7 +169,7 @@ def write(
             *of_passes,
         ):
             own = [row for row in rows if row["source"] == source]
-            path = folder / source / name / f"{identity.digest(own)}.parquet"
+            path = folder / source / name / f"{identity.digest(repr(own))}.parquet"
             atomic.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
             paths.append((path,))
         inputs.append(MergeInput(source, *paths))
