@@ -17,10 +17,13 @@ from tests.facts_world.prose import Claim, Day
 from tests.facts_world.reader import Reader
 from tests.facts_world.world import SCHEMA, World, make
 from tests.loopback import Loopback
-from tests.support import build, write_source
+from tests.support import build, published, write_source
 
 Key = tuple[Any, ...]
-KEY = "subject, relation, coalesce(object, ''), number, unit, value_date, valid_from, from_precision, valid_to, to_precision"
+KEY = (
+    "subject, relation, coalesce(object, ''), number, unit, value_date,"
+    " valid_from, from_precision, valid_to, to_precision"
+)
 
 
 def settings_of(folder: Path, world: World) -> Settings:
@@ -87,6 +90,13 @@ def publish(folder: Path, loopback: Loopback, documents: int, *, lost: float = 0
     settings = settings_of(folder, world)
     outcome = build(settings)
     assert (outcome.failed, outcome.rejected) == ({}, {})
+    if forged:  # too much, by default: the first reading does not wait for it
+        assert [line for line in outcome.warnings if "extraction.max_rejected_share allows" in line]
+        assert "merged_facts" not in published(settings).rows
+        asked = reader.first_readings, reader.passes
+        settings = settings.changed(extraction={"max_rejected_share": 1.0})
+        assert build(settings).published
+        assert (reader.first_readings, reader.passes) == asked
     return Asked(settings, world, reader)
 
 
@@ -95,7 +105,7 @@ def check(asked: Asked, days: int) -> None:
     world, stated = asked.world, asked.stated
     facts = {row[:-1]: row[-1] for row in asked.keys("merged_facts", ", mention_count")}
     assert facts == {key_of(claim): count for claim, count in stated.items()}
-    counts = dict(asked.rows("SELECT relation, count(*) FROM merged_facts GROUP BY ALL"))
+    counts: dict[str, int] = dict(asked.rows("SELECT relation, count(*) FROM merged_facts GROUP BY ALL"))
     assert counts == Counter(claim.relation for claim in stated)
     led = asked.rows(
         "SELECT subject, list_sort(list(DISTINCT object)) FROM merged_facts WHERE relation = 'led_by' GROUP BY ALL"
@@ -123,7 +133,7 @@ def test_a_small_world_is_told_as_it_is(tmp_path: Path, loopback: Loopback) -> N
     asked = publish(tmp_path, loopback, 60)
     check(asked, 40)
     assert set(asked.world.holds) == set(asked.stated)
-    assert asked.reader.first_readings == asked.reader.passes == len(set(asked.chunks))
+    assert asked.reader.passes == len(set(asked.chunks))
 
 
 def test_what_is_lost_and_forged_is_counted(tmp_path: Path, loopback: Loopback) -> None:
@@ -134,7 +144,9 @@ def test_what_is_lost_and_forged_is_counted(tmp_path: Path, loopback: Loopback) 
     assert len(asked.stated) < len(asked.world.holds)
     read = asked.rows("SELECT sum(facts), sum(rejected_rows) FROM read_facts")
     assert read == [(asked.stated.total(), asked.reader.rejected(asked.chunks).total())]
-    reasons = dict(asked.rows("SELECT reason, count(*) FROM read_facts WHERE rejected_rows = 1 GROUP BY ALL"))
+    reasons: dict[str, int] = dict(
+        asked.rows("SELECT reason, count(*) FROM read_facts WHERE rejected_rows = 1 GROUP BY ALL")
+    )
     alone = Counter(
         reason
         for text in asked.chunks

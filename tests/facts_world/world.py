@@ -1,7 +1,7 @@
 """The world: tables of people, companies, products and places, and the documents that tell of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import combinations, pairwise, product
@@ -117,7 +117,7 @@ def make(documents: int, seed: int = 1) -> World:
     return world
 
 
-def _chain(world: World, chance: Random, subject: str, relation: str, ends: list[str] | list[float]) -> None:
+def _chain(world: World, chance: Random, subject: str, relation: str, ends: Sequence[str | float]) -> None:
     """Have one after the other, some with an end of their own, and at times a claim that contradicts."""
     years = sorted(chance.sample(range(2000, 2025), chance.choice((1, 2, 3, 4))))
     others = iter(chance.sample(ends, 2 * len(years) + 1))
