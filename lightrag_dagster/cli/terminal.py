@@ -17,7 +17,6 @@ _ORDERS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {code: 0xFFFD for code in (*range(32), *range(127, 160), *_ORDERS) if chr(code) not in "\t\n\r"}
 _COMMAND = re.compile(r"(?:(?<=`)|(?<=^: ))lightrag-dagster (?!--home )")
 """The begin of a command for people to paste: in backquotes, or all that follows the name of a loss."""
-_VARIABLE = re.compile(r"\bLIGHTRAG_[A-Z]")
 
 _given: list[str] = []
 
@@ -40,7 +39,7 @@ class _Terminal(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         if not self.quotes:
             text = _COMMAND.sub(lambda found: found[0] + "".join(_given), text)
-            if _VARIABLE.search(text) and (file := "".join(_given).partition("--defs ")[2].rstrip()):
+            if "LIGHTRAG_" in text and (file := "".join(_given).partition("--defs ")[2].rstrip()):
                 text += f" (what {file} sets wins over variables)"
         return super().render_str(visible(text), **options)
 
