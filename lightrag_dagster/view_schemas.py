@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from lightrag_dagster.fact_schemas import MERGED_FACTS, MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.schemas import MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES, column
 
 DOCUMENT_ELEMENTS = pa.schema(
@@ -54,6 +55,30 @@ GROUNDING = pa.schema(
 )
 """A view of ENTITY_EVIDENCE, CHUNKS and EXTRACTIONS."""
 
+FACT_SPANS = pa.schema(
+    [
+        *(field for field in MERGED_FACTS if field.name != "row_hash"),
+        column("answer", pa.string(), "What tells this object or value from others."),
+        column("holds_from", pa.date32(), "First day on which it holds; null if that is open.", nullable=True),
+        column("holds_to", pa.date32(), "Last day, also before the next fact takes its place.", nullable=True),
+    ]
+)
+"""A view of MERGED_FACTS: the days on which each holds."""
+
+CONTRADICTIONS = pa.schema(
+    [
+        *map(MERGED_FACTS.field, ("subject_id", "subject", "relation", "fact_id")),
+        column("other_id", pa.string(), "The other fact."),
+        column("says", pa.string(), "Object or value of the first."),
+        column("other_says", pa.string(), "Object or value of the other."),
+        column("shared_from", pa.date32(), "First day on which both hold; null if that is open.", nullable=True),
+        column("shared_to", pa.date32(), "Last day.", nullable=True),
+        column("chunk_ids", pa.list_(pa.string()), "The chunks that say the first."),
+        column("other_chunk_ids", pa.list_(pa.string()), "The chunks that say the other."),
+    ]
+)
+"""A view of pairs of FACT_SPANS that cannot both be."""
+
 CHANGES = pa.schema(
     [
         column("kind", pa.string(), "document, entity or relation."),
@@ -85,10 +110,16 @@ DERIVED_VIEWS: dict[str, pa.Schema] = {
     "document_elements": DOCUMENT_ELEMENTS,
     "entity_neighbours": ENTITY_NEIGHBOURS,
     "grounding": GROUNDING,
+    "fact_spans": FACT_SPANS,
+    "facts_now": FACT_SPANS,
+    "contradictions": CONTRADICTIONS,
 }
 """Views over other tables of a snapshot."""
 
-VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | DERIVED_VIEWS
+MACROS = ("facts_at",)
+"""Table functions over them: `facts_at(DATE '2024-03-01')`."""
+
+VIEWS: dict[str, pa.Schema] = SOURCE_TABLES | MERGED_TABLES | PASS_TABLES | MERGED_PASS_TABLES | DERIVED_VIEWS
 """The tables of a snapshot, as analysts see them."""
 
 DESCRIPTIONS: dict[str, str] = {
@@ -102,6 +133,14 @@ DESCRIPTIONS: dict[str, str] = {
     "relations": "One row a relation, merged over all sources: an unordered pair of entities.",
     "entity_evidence": "The mentions behind each entity, with source, document and chunk.",
     "relation_evidence": "The mentions behind each relation, with source, document and chunk.",
+    "readings": "One row a chunk of a source and pass: the raw responses of the model, status, tokens and cost.",
+    "facts": "One row a fact that a response of a pass states, with the words of the chunk that say it.",
+    "read_facts": "One row a reading that answered: the facts its responses yield, and the rows that yield none.",
+    "merged_facts": "One row a fact, merged over all sources and passes.",
+    "fact_evidence": "The facts behind each merged fact, with source, document and chunk.",
+    "fact_spans": "One row a merged fact that counts, with the days on which it holds.",
+    "facts_now": "The facts that hold today; `facts_at(day)` gives those of another day.",
+    "contradictions": "One row a pair of facts that cannot both be, of which neither is dropped.",
     "document_elements": "One row a table or figure of a document, with the chunks that hold a part of it.",
     "entity_neighbours": "Two rows a relation, one from each of its ends.",
     "grounding": "One row a mention behind an entity: whether the chunk has the name.",

@@ -21,10 +21,10 @@ import pyarrow.dataset as ds
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.views import add_derived
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import open_duckdb, quoted, quoted_name
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 TableFiles = Mapping[str, Sequence[Path]]
@@ -60,7 +60,7 @@ _GUARD = (
 
 def published_tables(generation: Generation) -> TableFiles:
     """Return the Parquet files of every table of a snapshot; raises StoreError."""
-    return {table: generation.table_files(table) for table in SOURCE_TABLES | MERGED_TABLES}
+    return {table: generation.table_files(table) for table in TABLES}
 
 
 def unpublished_tables(home: Home) -> TableFiles:
@@ -98,7 +98,7 @@ def open_tables(
     with TemporaryDirectory(prefix="lightrag-sql-") as spilled, open_duckdb() as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
         _bound(connection, Path(spilled))
-        for table, schema in (SOURCE_TABLES | MERGED_TABLES).items():
+        for table, schema in TABLES.items():
             # A table that is registered would hide a view that a statement makes under its name.
             rows = _dataset([str(path) for path in files.get(table, ())], schema)
             connection.from_arrow(rows).create_view(table)

@@ -8,12 +8,9 @@ import duckdb
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes import views_file
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, quoted, rows_of, spilling, unreadable
-from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
-from lightrag_dagster.view_schemas import DERIVED_VIEWS
-
-_TABLES = SOURCE_TABLES | MERGED_TABLES
+from lightrag_dagster.storage.snapshots.generations import TABLES, VIEWS, Generation
+from lightrag_dagster.view_schemas import DERIVED_VIEWS, MACROS
 
 # A database of larger tables spills. Small ones are read once: each query of a view would open its files again.
 _ROWS_IN_MEMORY = 200_000
@@ -23,7 +20,7 @@ SMALL_ROWS = 5_000
 def create_views(
     connection: duckdb.DuckDBPyConnection,
     generation: Generation,
-    tables: Iterable[str] = _TABLES,
+    tables: Iterable[str] = TABLES,
     *,
     temporary: bool = True,
 ) -> None:
@@ -35,7 +32,7 @@ def create_views(
     kind = "TEMP VIEW" if temporary else "VIEW"
     try:
         for table in tables:
-            rows = rows_of(connection, generation.table_files(table), _TABLES[table])
+            rows = rows_of(connection, generation.table_files(table), TABLES[table])
             connection.execute(f'CREATE {kind} "{table}" AS {rows}')
     except duckdb.Error as error:
         raise StoreError(f"the tables of {generation.id} cannot be read: {unreadable(error)}") from error
@@ -43,7 +40,7 @@ def create_views(
 
 @contextmanager
 def open_tables(
-    generation: Generation, tables: Iterable[str] = _TABLES, columns: Mapping[str, list[str]] = MappingProxyType({})
+    generation: Generation, tables: Iterable[str] = TABLES, columns: Mapping[str, list[str]] = MappingProxyType({})
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database with some tables, seen by this connection alone; `columns` are all that is read of a table.
 
@@ -69,7 +66,7 @@ def open_tables(
             raise StoreError(f"{generation.id} cannot be read: {unreadable(error)}") from error
 
 
-def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = DERIVED_VIEWS) -> None:
+def add_derived(connection: duckdb.DuckDBPyConnection, names: Iterable[str] = (*DERIVED_VIEWS, *MACROS)) -> None:
     """Add views over other tables to a database that has these."""
     statements = views_file.derived_sql()
     for name in names:

@@ -13,7 +13,7 @@ from lightrag_dagster.storage.duckdb import quoted
 from lightrag_dagster.storage.manifests import BuiltViews, FileSum
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import VIEWS, VIEWS_RECORD, Generation
-from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS
+from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS, MACROS
 from lightrag_dagster.view_schemas import VIEWS as SCHEMAS
 
 
@@ -50,8 +50,8 @@ def comments(kind: str = "VIEW") -> Iterator[str]:
 
 
 def derived_sql() -> dict[str, str]:
-    """Return for each of DERIVED_VIEWS the statement that creates it."""
-    return {name: read_sql(__package__, name) for name in DERIVED_VIEWS}
+    """Return for each of DERIVED_VIEWS and MACROS the statement that creates it."""
+    return {name: read_sql(__package__, name) for name in (*DERIVED_VIEWS, *MACROS)}
 
 
 def _tables() -> str:

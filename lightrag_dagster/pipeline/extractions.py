@@ -1,8 +1,11 @@
-"""The table `extractions` of a source: the responses of a model about its chunks, asked for where there are none."""
+"""The table `extractions` of a source, and `readings` of its passes: the responses of a model about its chunks.
+
+Both are made alike: rows of unchanged chunks are kept, and the model is asked where there are none.
+"""
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +19,8 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.fact_schemas import READINGS, kind_of, of_pass
+from lightrag_dagster.models.column_reader import ColumnReader
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
@@ -33,6 +38,8 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
+from lightrag_dagster.stages.facts.facts import FactReader
+from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
 from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -40,6 +47,8 @@ from lightrag_dagster.storage.versions import TableVersion
 
 if TYPE_CHECKING:
     import duckdb
+
+    from lightrag_dagster.models.rules import NameFinder
 
 IN_ITS_LANGUAGE = """(language IS NULL OR extraction_key IN (
     extraction_key(chunk_id, recipe), extraction_key(chunk_id, recipe, language := language)
@@ -64,8 +73,33 @@ class Waiting:
     batches: frozenset[str]
 
 
-def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel) -> StageReport | Waiting:
-    """Ask the model about every chunk of a source that has no row yet, into `extractions`.
+@dataclass(frozen=True)
+class Reading:
+    """A table of responses about chunks: `extractions`, or the `readings` of a pass."""
+
+    of_pass: Pass | None = None
+
+    @property
+    def table(self) -> str:
+        """The name under which it has its versions."""
+        return of_pass("readings", self.of_pass.name) if self.of_pass else "extractions"
+
+    def recipe(self, recipes: Recipes) -> str:
+        """Return the recipe of its rows."""
+        return recipes.readings(self.of_pass) if self.of_pass else recipes.extractions
+
+    def rows(self, answers: pa.Table) -> pa.Table:
+        """Return the rows of the table, given those of EXTRACTIONS."""
+        if self.of_pass is None:
+            return answers
+        names = pa.repeat(pa.scalar(self.of_pass.name), answers.num_rows)
+        return answers.add_column(READINGS.get_field_index("pass"), READINGS.field("pass"), names)
+
+
+def extract_source(
+    source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel, reading: Reading = Reading()
+) -> StageReport | Waiting:
+    """Ask the model about every chunk of a source that has no row yet, into `extractions` or the table of a pass.
 
     By the method `mentions` no model is opened, and names are found instead. Rows of unchanged chunks are kept, except
     those that failed for a passing reason. A model that puts its questions into batches leaves only the report that
@@ -79,48 +113,58 @@ def extract_source(source: str, tables: SourceTables, recipes: Recipes, open_mod
     """
     recipes = recipes.of_source(source)
     step = IngestionStep.of(source, tables, recipes)
-    if recipes.name_finder:
-        open_model = recipes.name_finder.open
+    rules = _rules_of(recipes, reading)
+    open_model, by_rules = rules.open if rules else open_model, rules is not None
     with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
         parts = shards(chunks.rows)
-        earlier = Reusable.of("extractions", source, tables, recipes.extractions)
-        documents = tables.require("raw_documents", source) if recipes.follows_languages else None
-        places = _places_of(step, (chunks, documents), earlier, parts, scratch)
-        answered = _ask(step, earlier, open_model, parts, places)
+        earlier = Reusable.of(reading.table, source, tables, reading.recipe(recipes))
+        follows = recipes.follows_languages and reading.of_pass is None
+        documents = tables.require("raw_documents", source) if follows else None
+        places = _places_of(step, (chunks, documents), (reading, earlier), parts, scratch)
+        answered = _ask(step, (reading, earlier), open_model, parts, places, by_rules=by_rules)
         if isinstance(answered, Waiting):
             _log.info("source %s waits for %d batches; its last accepted tables stay", source, len(answered.batches))
             return answered
         made, usage = answered
         stored = [one.files[0] for one in made]
         version = tables.record(
-            "extractions",
+            reading.table,
             source,
             stored,
             inputs={one.table: one.version for one in (chunks, documents) if one},
-            recipe=recipes.of_tables["extractions"],
+            recipe=recipes.of_tables[kind_of(reading.table)],
             reasons=first_reasons(made),
         )
     return report(version, stored, sum(one.kept[0] for one in made), usage, _cost(tables, version))
 
 
+def _rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
+    """Return the rules that answer in place of a model, if they do."""
+    if reading.of_pass is None:
+        return recipes.name_finder
+    return ColumnReader() if reading.of_pass.name == OF_COLUMNS else None
+
+
 def _ask(
     step: IngestionStep,
-    earlier: Reusable,
+    of: tuple[Reading, Reusable],
     open_model: OpenModel,
     parts: Sequence[Shard],
     places: RowsOf,
+    *,
+    by_rules: bool,
 ) -> tuple[list[ShardResult], Usage] | Waiting:
     """Ask about the chunks of every shard: in this process, or in the workers of the engine."""
     settings = step.settings
     llm = settings.llm.of("extract")
     tasks = ((shard, places(shard)) for shard in parts)
-    if len(parts) > 1 and (step.recipes.name_finder or not settings.llm.by_batch):
+    if len(parts) > 1 and (by_rules or not settings.llm.by_batch):
         with open_engine(settings.engine) as engine:
             if engine.workers > 1:
                 share = max(1, llm.max_concurrency // engine.workers)
-                ask = partial(_extract_in_worker, step, earlier, open_model, share)
-                answered = each_shard(engine, ask, tasks, ("extractions", parts, len(parts)))
+                ask = partial(_extract_in_worker, step, of, open_model, share)
+                answered = each_shard(engine, ask, tasks, (of[0].table, parts, len(parts)))
                 return [made for made, _ in answered], sum((usage for _, usage in answered), Usage())
 
     async def ask_here() -> tuple[list[ShardResult], Usage] | Waiting:
@@ -128,7 +172,7 @@ def _ask(
         async with open_model() as model:
             for number, task in enumerate(tasks):
                 with progress.part(number, len(parts), len(parts)):
-                    one = await _extract_shard(step, earlier, model, llm.conversations, task)
+                    one = await _extract_shard(step, of, model, llm.conversations, task)
                 made += [one] if one else []
         return Waiting(frozenset(model.awaited)) if model.awaited else (made, model.usage)
 
@@ -136,55 +180,63 @@ def _ask(
 
 
 async def _extract_shard(
-    step: IngestionStep, earlier: Reusable, model: ExtractionModel, conversations: int, task: tuple[Shard, pa.Table]
+    step: IngestionStep,
+    of: tuple[Reading, Reusable],
+    model: ExtractionModel,
+    conversations: int,
+    task: tuple[Shard, pa.Table],
 ) -> ShardResult | None:
     """Ask a model about the chunks of a shard, given their places; None while batches are awaited."""
-    shard, places = task
-    retry = step.settings.retries_failed
-    kept, left = keep_extractions(places, earlier.rows(step, "extractions", shard), retry_failed=retry)
-    extractor = todays_extractor(model, step.recipes, conversations)
+    (shard, places), (reading, earlier) = task, of
+    retry, read = step.settings.retries_failed, unreadable_chunks if reading.of_pass is None else None
+    before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, reading.table, shard)]
+    kept, left = keep_extractions(places, before, retry_failed=retry, unreadable=read)
+    extractor = todays_extractor(model, step.recipes, conversations, reading)
     made = await extract(step.source, left, extractor, known=kept.num_rows)
     if model.awaited:
         return None
     rows = pa.concat_tables([kept, made])
-    stored = step.store("extractions", rows)
+    stored = step.store(reading.table, reading.rows(rows))
     return ShardResult((stored,), (kept.num_rows,), failures(rows, "chunk_id", places))
 
 
 def _extract_in_worker(
-    step: IngestionStep, earlier: Reusable, open_model: OpenModel, conversations: int, task: tuple[Shard, pa.Table]
+    step: IngestionStep,
+    of: tuple[Reading, Reusable],
+    open_model: OpenModel,
+    conversations: int,
+    task: tuple[Shard, pa.Table],
 ) -> tuple[ShardResult, Usage]:
     """Open the model, and ask it about the chunks of a shard; return also what it did."""
 
     async def ask() -> tuple[ShardResult, Usage]:
         async with open_model() as model:
-            made = await _extract_shard(step, earlier, model, conversations, task)
+            made = await _extract_shard(step, of, model, conversations, task)
         assert made is not None  # only batches are awaited, which no worker asks for
         return made, model.usage
 
     return run_sync(ask())
 
 
-def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int) -> Extractor:
+def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int, reading: Reading = Reading()) -> Extractor:
     """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
-    extraction = recipes.settings.extraction
+    extraction, llm = recipes.settings.extraction, recipes.settings.llm.of("extract")
+    count = load_tokenizer(recipes.settings.chunking.encoding).count
+    if reading.of_pass:
+        extraction = extraction.model_copy(update={"gleaning": 0})
+        recipe = reading.recipe(recipes)
+        given = (model, recipes.prompts, extraction, recipe, count, conversations, llm.longer_outputs)
+        return FactReader(*given, of_pass=reading.of_pass)
     if recipes.name_finder:
         extraction = extraction.model_copy(update={"answer_format": "rows", "gleaning": 0})
-    return Extractor(
-        model,
-        recipes.prompts,
-        extraction,
-        recipes.extractions,
-        load_tokenizer(recipes.settings.chunking.encoding).count,
-        conversations,
-        recipes.settings.llm.of("extract").longer_outputs,
-        by_rules=recipes.name_finder is not None or recipes.settings.llm.provider == "offline",
-    )
+    by_rules = recipes.name_finder is not None or recipes.settings.llm.provider == "offline"
+    given = (model, recipes.prompts, extraction, recipes.extractions, count, conversations, llm.longer_outputs)
+    return Extractor(*given, by_rules=by_rules)
 
 
 def _cost(tables: SourceTables, version: TableVersion) -> float:
     """Return the cost of all stored responses when they were bought. US dollars."""
-    costs = tables.read("extractions", version.source, version.version, ["cost_usd"])["cost_usd"]
+    costs = tables.read(version.table, version.source, version.version, ["cost_usd"])["cost_usd"]
     return pc.sum(costs).as_py() or 0.0
 
 
@@ -193,7 +245,13 @@ def retryable_kinds(*, retry_failed: bool) -> list[str]:
     return ["transient", "permanent"] if retry_failed else ["transient"]
 
 
-def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_failed: bool) -> tuple[pa.Table, pa.Table]:
+def keep_extractions(
+    chunks: pa.Table,
+    earlier: Sequence[pa.Table],
+    *,
+    retry_failed: bool,
+    unreadable: Callable[[pa.Table], pa.Array] | None = unreadable_chunks,
+) -> tuple[pa.Table, pa.Table]:
     """Keep the extractions of chunks that were asked about before.
 
     Args:
@@ -201,6 +259,7 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
             is not null, an answer that was written for another language does not count.
         earlier: rows of EXTRACTIONS of the same source; the first table that has a chunk counts.
         retry_failed: also ask again about chunks that failed permanently, and those of which no row could be read.
+        unreadable: finds the latter; None where there are none.
 
     Returns:
         Rows of EXTRACTIONS, and the rows of CHUNKS that are still to be asked about.
@@ -214,8 +273,8 @@ def keep_extractions(chunks: pa.Table, earlier: Sequence[pa.Table], *, retry_fai
                 pc.invert(pc.is_in(rows["error_kind"], value_set=again)),
             )
         )
-        if retry_failed:
-            known = known.filter(pc.invert(pc.is_in(known["chunk_id"], value_set=unreadable_chunks(known))))
+        if retry_failed and unreadable:
+            known = known.filter(pc.invert(pc.is_in(known["chunk_id"], value_set=unreadable(known))))
         known = _in_languages(known, left)
         kept.append(known)
         left = left.filter(pc.invert(pc.is_in(left["chunk_id"], value_set=known["chunk_id"].combine_chunks())))
@@ -237,7 +296,7 @@ def _in_languages(rows: pa.Table, chunks: pa.Table) -> pa.Table:
 def _places_of(
     step: IngestionStep,
     versions: tuple[TableVersion, TableVersion | None],
-    earlier: Reusable,
+    of: tuple[Reading, Reusable],
     parts: Sequence[Shard],
     scratch: Path,
 ) -> RowsOf:
@@ -245,7 +304,7 @@ def _places_of(
 
     `versions` are those of the chunks, and of the documents whose languages the answers follow, if they do.
     """
-    tables, source, (chunks, documents) = step.tables, step.source, versions
+    tables, source, (chunks, documents), (reading, earlier) = step.tables, step.source, versions, of
     if len(parts) == 1 and documents is None:
         columns = [name for name in PLACES.names if name in CHUNKS.names]
         return lambda _: tables.read("chunks", source, chunks.version, columns)
@@ -253,7 +312,7 @@ def _places_of(
     spoken = step.open("raw_documents", documents.version) if documents else []
     # Which chunks are asked again about follows from their answers; then all texts are read.
     retry = step.settings.retries_failed
-    before = [] if retry else earlier.open(step, "extractions")
+    before = [] if retry else earlier.open(step, reading.table)
     counts = answering(retryable_kinds(retry_failed=retry), earlier.recipe)
     with open_sql(scratch, len(parts)) as connection:
         return partition_places(connection, (now, spoken, before), counts, scratch / "places")

@@ -10,7 +10,8 @@ from lightrag_dagster.models.batch.ledger import refuse_while_awaited
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
@@ -65,6 +66,21 @@ class SourceIngestion:
         """
         return parse_and_accept(self.source, self.tables, self.recipes)[0]
 
+    def read_passes(self) -> list[StageReport] | Waiting:
+        """Ask the model about every chunk that a pass has not read; raises as `extract`."""
+        reports = []
+        for one in self.recipes.passes_of(self.source):
+            found = extract_source(self.source, self.tables, self.recipes, self._extraction_model(), Reading(one))
+            if isinstance(found, Waiting):
+                return found
+            reports.append(found)
+        return reports
+
+    def parse_passes(self) -> list[StageReport]:
+        """Parse the responses of each pass into facts, and accept those that may be merged; raises as `parse_pass`."""
+        passes = self.recipes.passes_of(self.source)
+        return [one for each in passes for one in parse_pass(self.source, self.tables, self.recipes, each)[0]]
+
     def _extraction_model(self) -> OpenModel:
         """Return a function that opens the model, in the mode of `llm.mode`, here or in a worker."""
         llm, home = self.recipes.settings.llm, self.tables.home
@@ -94,5 +110,12 @@ STEPS: dict[str, Step] = {
     "chunks": SourceIngestion.chunk,
     "extractions": SourceIngestion.extract,
     "mentions": SourceIngestion.parse,
+    "readings": SourceIngestion.read_passes,
+    "facts": SourceIngestion.parse_passes,
 }
 """The steps by their names, in their order; one ends the ingestion for now if it waits for batches."""
+
+
+def last_step(recipes: Recipes, source: str) -> str:
+    """Return the last step of a source: the one that reads facts, where there is a pass."""
+    return "facts" if recipes.passes_of(source) else "mentions"

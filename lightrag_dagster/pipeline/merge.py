@@ -18,13 +18,13 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.curation.rules import CURATION, Curation, additions_of, store_additions
 from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
+from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
-from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
+from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
@@ -111,7 +111,7 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
         _require_tables_of_absent(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
-            tables, summaries = made.merged._asdict(), count_recipes(made.merged)
+            tables, summaries = made.merged.tables(), count_recipes(made.merged)
             effect = made.curation.model_copy(update={"last_taken": decided.last_taken})
             generation = generations.store(home, inputs, tables, summaries, made.failed, effect)
         generations.set_newest(home, generation)
@@ -135,7 +135,7 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
     if decided.curation.added and CURATION in {*situation.sources, *situation.absent}:
         raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
     inputs = recipes.generation_inputs(
-        {source: record.tables for source, record in records.items()}
+        {source: situation.merged(source) for source in records}
         | additions_of(decided.curation, situation.settings.chunking.encoding),
         {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
     ).model_copy(update={"decisions": decided.version})
@@ -198,7 +198,7 @@ def _last_merged(situation: Situation) -> Generation | None:
 
 
 def _is_merged(generation: Generation, inputs: GenerationInputs) -> bool:
-    return generation.inputs() == inputs and all(generation.has(table) for table in MERGED_TABLES)
+    return generation.inputs() == inputs and all(generation.has(table) for table in generation.record().tables)
 
 
 def _summaries_to_make(generation: Generation, recipes: Recipes) -> bool:
@@ -266,7 +266,7 @@ def _plan_work(home: Home, files: list[MergeInput], engine: EngineName) -> _Work
     """Choose the number of parts and the engine; one part starts no workers."""
     from lightrag_dagster.stages.merging.parts import Size
 
-    mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions]
+    mentions = [path for one in files for path in one.entity_mentions + one.relation_mentions + one.facts]
     size = Size.of(home.files.count_rows(mentions))
     return _Work(files, size, engine if size.bits else "local")
 
@@ -304,16 +304,14 @@ async def _merge(
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     """Return the files of every source, in order of source."""
     tables = SourceTables(home)
-    return [
-        MergeInput(
-            source,
-            *(
-                tuple(tables.paths(table, source, versions[table]))
-                for table in ("chunks", "extractions", "entity_mentions", "relation_mentions")
-            ),
-        )
-        for source, versions in sorted(inputs.sources.items())
-    ]
+
+    def paths(source: str, kind: str) -> Paths:
+        versions = inputs.sources[source].items()
+        named = sorted((table, version) for table, version in versions if kind_of(table) == kind)
+        return tuple(path for table, version in named for path in tables.paths(table, source, version))
+
+    read = MergeInput._fields[1:]
+    return [MergeInput(source, *(paths(source, kind) for kind in read)) for source in sorted(inputs.sources)]
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous:

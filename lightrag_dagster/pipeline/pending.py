@@ -7,12 +7,14 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError, StoreError
+from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.listings import signature_now
@@ -37,13 +39,24 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.storage.versions import TableVersion
+from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
 _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
+
+
+class PassStates(NamedTuple):
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be."""
+
+    rejected: Sequence[str] = ()
+    others: Sequence[str] = ()
+    accept: bool = False
+
+
+_NO_PASSES = PassStates()
 
 
 @dataclass(frozen=True)
@@ -57,7 +70,8 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not.
+    are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
+    of passes.
     """
 
     source: str
@@ -76,6 +90,7 @@ class SourceState:
     losses: Sequence[Loss] = ()
     warning: str | None = None
     unread: str | None = None
+    passes: PassStates = _NO_PASSES
 
     @property
     def withheld(self) -> str | None:
@@ -180,6 +195,7 @@ def pending(situation: Situation) -> Pending:
     said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
+    warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -261,7 +277,7 @@ def source_state(
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
-    backfill = None
+    passes, backfill = _pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
         made = judge(candidate, name, *bounds)
         backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
@@ -271,8 +287,8 @@ def source_state(
         problem=problem,
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
-        accept=judged.accepted and not is_accepted,
-        merged=record is not None and newest == record.tables,
+        accept=(judged.accepted and not is_accepted) or passes.accept,
+        merged=record is not None and newest == situation.merged(name),
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
         chunks=current["extractions"].counts.get("status", {}) if "extractions" in current else {},
@@ -282,7 +298,24 @@ def source_state(
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
+        passes=passes,
     )
+
+
+def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
+    """Return what is to be said of the passes of a source."""
+    rejected, others, accept = [], [], False
+    for name in (one.name for one in recipes.passes_of(source)):
+        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
+        accept |= judged.accepted and before.get(name) != judged.tables
+        if judged.whole and judged.reason:
+            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
+        elif not judged.accepted:
+            others.append(f"pass {name} is to read {source}")
+        readings = tables.current(of_pass("readings", name), source)
+        if readings and (cut := readings.count("status", "truncated")):
+            others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
+    return PassStates(rejected, others, accept)
 
 
 def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
@@ -319,6 +352,22 @@ def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> s
             documents = current.version
         if table not in PARSED_TABLES:
             inputs = {table: current.version}
+    return _why_passes(source, tables, recipes)
+
+
+def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return the first table of a pass that has to be made again, and the reason."""
+    chunks = tables.require("chunks", source).version
+    for one in recipes.passes_of(source):
+        made_from = {"chunks": chunks}
+        for kind in PASS_TABLES:
+            table = of_pass(kind, one.name)
+            current = tables.current(table, source)
+            reason = _why_table(current, made_from, tables, recipes) if current else "never made"
+            if reason or current is None:
+                return f"{table}, {reason}"
+            if kind == "readings":
+                made_from = {table: current.version}
     return None
 
 
@@ -329,6 +378,17 @@ def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
         judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
         if judged.accepted and (record is None or record.tables != judged.tables):
             found[name] = judged.tables
+    return found
+
+
+def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
+    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
+    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
+    for source, record in situation.accepted.items():
+        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
+            judged = judge_pass(tables, source, one.name, bounds)
+            if judged.accepted and record.passes.get(one.name) != judged.tables:
+                found.setdefault(source, []).append(one.name)
     return found
 
 
@@ -345,6 +405,10 @@ def accept_pending(settings: Settings) -> None:
     for name in to_accept(situation):
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
             accept(situation.home, name, *Bounds.of(settings))
+    for name, passes in passes_to_accept(situation).items():
+        with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
+            for one in passes:
+                accept_pass(situation.home, name, one, Bounds.of(settings))
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:

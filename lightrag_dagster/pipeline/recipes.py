@@ -6,8 +6,9 @@ parsed, since that costs nothing. A revision is raised by hand whenever a stage'
 inputs.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISIO
 from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
@@ -23,6 +25,8 @@ from lightrag_dagster.settings import ChunkingSettings, Settings
 from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
+from lightrag_dagster.stages.facts.columns import COLUMNS_REVISION, pass_of_columns
+from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass, load_passes
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
 
@@ -39,6 +43,7 @@ _REVISIONS = {
     "boundaries": 2,
     "extractions": 4,
     "mentions": 5,
+    "facts": 1,
     "merge": 10,
     "stores": 10,
     "report": 5,
@@ -52,15 +57,16 @@ class Recipes:
 
     settings: Settings
     prompts: Prompts
+    passes: Mapping[str, Pass] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings) -> "Recipes":
-        """Read the prompt files and return the recipes.
+        """Read the prompt files and the schemas of passes, and return the recipes.
 
         Raises:
-            SettingsError: a prompt file cannot be used.
+            SettingsError: a prompt file or a schema cannot be used.
         """
-        return cls(settings, load_prompts(settings.prompts, settings.language))
+        return cls(settings, load_prompts(settings.prompts, settings.language), load_passes(settings.readings))
 
     @cached_property
     def chunks(self) -> str:
@@ -98,7 +104,31 @@ class Recipes:
     @cached_property
     def _by_other_method(self) -> "Recipes":
         method = "mentions" if self.settings.extraction.method == "llm" else "llm"
-        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts)
+        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts, self.passes)
+
+    def passes_of(self, source: str) -> list[Pass]:
+        """Return the passes that read the chunks of a source; without a model, only that of its columns."""
+        named = self.settings.named_sources.get(source)
+        stated = [pass_of_columns(named.rows.facts)] if named and named.rows and named.rows.facts else []
+        by_model = self.settings.llm.of("extract").provider != "offline"
+        return [*(one for one in self.passes.values() if by_model and one.reads(source)), *stated]
+
+    def pass_of(self, name: str, source: str) -> Pass:
+        """Return a pass of a source by its name."""
+        return next(one for one in self.passes_of(source) if one.name == name)
+
+    def readings(self, of_pass: Pass) -> str:
+        """Return the recipe of the readings of a pass: its schema, the instructions, the model and its parameters."""
+        if of_pass.name == OF_COLUMNS:
+            return digest(COLUMNS_REVISION)
+        identity, answers = chat_identity(self.settings.llm.of("extract")), self.settings.extraction
+        by_schema = answers.answer_format == "json_schema" or answers.profile == "small"
+        return digest(_REVISIONS["extractions"], self.prompts.digest("facts"), of_pass.asked, by_schema, identity)
+
+    def facts(self, of_pass: Pass) -> str:
+        """Return the recipe of the table of facts of a pass."""
+        columns = [columns_of(PASS_TABLES[table]) for table in ("facts", "read_facts")]
+        return digest(_REVISIONS["facts"], columns, of_pass.parsed)
 
     @cached_property
     def descriptions(self) -> str:
@@ -160,6 +190,7 @@ class Recipes:
             ),
             "chunks": digest(columns["chunks"]),
             "extractions": digest(columns["extractions"]),
+            "readings": digest(columns_of(PASS_TABLES["readings"])),
             **dict.fromkeys(PARSED_TABLES, mentions),
         }
 
@@ -169,7 +200,10 @@ class Recipes:
         Raises:
             SettingsError: there is no such function.
         """
-        recipe, named = self.of_tables[table], self.settings.named_sources.get(source)
+        kind, _, name = table.partition("@")
+        if name and kind != "readings":
+            return self.facts(self.pass_of(name, source))
+        recipe, named = self.of_tables[kind], self.settings.named_sources.get(source)
         if table != "raw_documents" or not (named and named.mask):
             return recipe
         return digest(recipe, named.mask, function_version(mask_setting(source), named.mask))
@@ -178,6 +212,12 @@ class Recipes:
         """Return the recipe of the rows of a source table; None where rows name none."""
         if table == "raw_documents":
             return self.descriptions if self.describes_figures else None
+        kind, _, name = table.partition("@")
+        if name:
+            if kind != "readings":
+                return None
+            known = self.passes.get(name)
+            return digest(COLUMNS_REVISION) if name == OF_COLUMNS else self.readings(known) if known else None
         return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
 
     @cached_property
@@ -240,7 +280,12 @@ class Recipes:
             **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
-            **dict.fromkeys((*MERGED_TABLES, "knowledge_graph", "knowledge_base", "published_graph"), self.generation),
+            "readings": digest(*map(self.readings, self.passes.values())),
+            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, self.passes.values()))),
+            **dict.fromkeys(
+                (*MERGED_TABLES, *MERGED_PASS_TABLES, "knowledge_graph", "knowledge_base", "published_graph"),
+                self.generation,
+            ),
             **dict.fromkeys(VECTOR_TABLES, self.embedder),
             "answers": self.answers,
             "communities": digest(COMMUNITIES),

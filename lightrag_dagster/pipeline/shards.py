@@ -4,7 +4,7 @@ import heapq
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -17,15 +17,13 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine, Item, Result
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.reading_schemas import READING_STATE
-from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.shards import Shard
-from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard
+from lightrag_dagster.storage.tables.source_tables import SourceTables, StoredShard, schema_of
 from lightrag_dagster.storage.versions import TableVersion
 
 REASONS = 3
@@ -45,7 +43,7 @@ class IngestionStep(NamedTuple):
     @classmethod
     def of(cls, source: str, tables: SourceTables, recipes: Recipes) -> "IngestionStep":
         """Return a step without the URL of the database, which workers do not need."""
-        return cls(source, tables, Recipes(recipes.settings.model_copy(update={"database": None}), recipes.prompts))
+        return cls(source, tables, replace(recipes, settings=recipes.settings.model_copy(update={"database": None})))
 
     @property
     def settings(self) -> Settings:
@@ -88,7 +86,7 @@ class Reusable(NamedTuple):
         """Return the rows of a shard in the first version of a table; none where there is no version."""
         version = self.version(table)
         if version is None:
-            return (SOURCE_TABLES | READING_STATE)[table].empty_table()
+            return schema_of(table).empty_table()
         return step.read_shard(table, version, shard, columns)
 
     def rows(self, step: IngestionStep, table: str, shard: Shard, moved: Sequence[pa.Table] = ()) -> list[pa.Table]:
@@ -111,8 +109,8 @@ def earlier_versions(tables: SourceTables, table: str, source: str) -> list[str]
     """
     record = accepted(tables.home, source)
     found = [tables.current(table, source), SourceTables(tables.home).current(table, source)]
-    versions = [one.version for one in found if one] + ([record.tables[table]] if record else [])
-    return [version for version in dict.fromkeys(versions) if tables.has(table, source, version)]
+    versions = [one.version for one in found if one] + ([record.version(table)] if record else [])
+    return [version for version in dict.fromkeys(versions) if version and tables.has(table, source, version)]
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,10 @@ class Situation:
         """The accepted tables of sources, and of what is absent; raises as `absent`."""
         return _given(self._accepted)
 
+    def merged(self, source: str) -> dict[str, str]:
+        """Return the accepted versions of a source that a merge reads, with those of today's passes."""
+        return self.accepted[source].merged(one.name for one in self.recipes.passes_of(source))
+
     @property
     def decided(self) -> InForce:
         """The decisions in force; raises DecisionError if they cannot be read, or cannot all hold."""

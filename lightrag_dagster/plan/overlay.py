@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -61,7 +62,7 @@ def overlay(recipes: Recipes) -> Iterator[Recipes]:
         _copy(home, copy)
         copy_decisions(home, copy)
         settings = recipes.settings.model_copy(update={"home": copy.root, "database": None, "engine": "local"})
-        yield Recipes(settings, recipes.prompts)
+        yield replace(recipes, settings=settings)
 
 
 def _copy(home: Home, copy: Home, *more: Path) -> None:

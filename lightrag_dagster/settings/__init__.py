@@ -128,6 +128,11 @@ class Settings(BaseSettings):
     prompts: Path | None = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )
+    readings: Path | None = Field(
+        default=None,
+        description="A folder of schemas, `NAME.yaml`: each is a pass that reads chunks for facts of these types and "
+        "relations. See docs/facts.md.",
+    )
     nightly: str = Field(
         default="0 2 * * *",
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
@@ -152,7 +157,7 @@ class Settings(BaseSettings):
         "or `chunks` are evaluated as well.",
     )
 
-    @field_validator("curation", "checks", mode="before")
+    @field_validator("curation", "checks", "readings", mode="before")
     @classmethod
     def _is_unset_if_empty(cls, place: object) -> object:
         return place or None  # an empty path would be the working folder
@@ -179,6 +184,11 @@ class Settings(BaseSettings):
     def retries_failed(self) -> bool:
         """True if chunks that failed for good are asked about again, which is an option of one run alone."""
         return self._retries_failed
+
+    @property
+    def has_passes(self) -> bool:
+        """True if chunks are also read for facts: by schemas, or where columns state them."""
+        return self.readings is not None or any(one.rows and one.rows.facts for one in self.named_sources.values())
 
     def retrying_failed(self) -> "Settings":
         """Return a copy for a run that asks again about chunks that failed for good."""

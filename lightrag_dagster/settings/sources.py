@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from string import Formatter
-from typing import Literal
+from typing import Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -22,6 +22,28 @@ _WORD = re.compile(r"\{\s*\w+\s*\}")
 
 _ALIKE = 0.75
 """The similarity from which a word is a misspelled `partition`, such as `patition` or `partition_key`."""
+
+
+class FactColumns(Section):
+    """Columns of a table that state a fact: templates, as those of RowsSettings, but for names of the schema."""
+
+    subject: str = Field(description="Template of the name that it is about.")
+    subject_type: str = Field(default="thing", description="Its type.")
+    relation: str = Field(pattern=r"^[^|\s][^|\n]*$", description="Name of the relation.")
+    object: str | None = Field(default=None, description="Template of the name at the other end.")
+    object_type: str = Field(default="thing", description="Its type.")
+    value: str | None = Field(default=None, description="Template of the value, where there is no object.")
+    kind: Literal["number", "date", "text", "yes/no"] = Field(default="number", description="Kind of the value.")
+    unit: str | None = Field(default=None, description="Unit of a number.")
+    valid_from: str | None = Field(default=None, description="Template of the first day, month or year.")
+    valid_to: str | None = Field(default=None, description="Template of the last.")
+    single: bool = Field(default=False, description="A subject has one such object or value at a time.")
+
+    @model_validator(mode="after")
+    def _has_one_end(self) -> Self:
+        if (self.object is None) == (self.value is None):
+            raise ValueError("give it either `object` or `value`, a column or a template")
+        return self
 
 
 class RowsSettings(Section):
@@ -44,6 +66,12 @@ class RowsSettings(Section):
         default=None,
         description="Column that grows with every change, such as `updated_at`: only rows from its highest value on "
         "are read, and documents that are gone stay until a backfill, which reads all rows.",
+    )
+
+    facts: tuple[FactColumns, ...] = Field(
+        default=(),
+        description="Facts that the columns state: `subject: customer, relation: revenue, value: amount, unit: EUR, "
+        "valid_from: month`. Each becomes a line of the document. See docs/facts.md.",
     )
 
     @field_validator("query")

@@ -6,6 +6,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import (
     MERGED_TABLES,
@@ -40,7 +41,15 @@ RECORDS: tuple[type[BaseModel], ...] = (
 @cache
 def layout() -> str:
     """Return a hash of the columns of all tables, the order of their rows, and the fields of all records."""
-    tables = SOURCE_TABLES | MERGED_TABLES | UNPARTITIONED_TABLES | READING_STATE | {"vectors": vector_schema(1)}
+    tables = (
+        SOURCE_TABLES
+        | MERGED_TABLES
+        | UNPARTITIONED_TABLES
+        | READING_STATE
+        | PASS_TABLES
+        | MERGED_PASS_TABLES
+        | {"vectors": vector_schema(1)}
+    )
     columns = {name: columns_of(schema) for name, schema in tables.items()}
     return digest(columns, SORT_KEYS, {kind.__name__: _shape_of(kind) for kind in RECORDS})
 

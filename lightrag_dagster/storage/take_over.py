@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from pydantic import Field, ValidationError
 
+from lightrag_dagster.fact_schemas import PASS_TABLES, kind_of, of_pass
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.settings import MergingSettings
@@ -29,7 +30,7 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted, TableVersion
 
-_TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
+_TABLES = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE | PASS_TABLES
 _WITH_SUMMARIES = ("entities", "relations")
 
 
@@ -92,16 +93,21 @@ def _take_over_tables(home: Home, source: str) -> None:
 
     for folder in home.root.glob(f"tables/*/{home.source_table('', source).name}"):
         for pointer in (folder / "current.json", folder / "candidate.json"):
-            found = _version(pointer) if folder.parent.name in _TABLES else None
+            found = _version(pointer) if kind_of(folder.parent.name) in _TABLES else None
             if found is None:
                 pointer.unlink(missing_ok=True)  # so that the table is made again
                 continue
-            inputs = {name: today(name, one) if name in SOURCE_TABLES else one for name, one in found.inputs.items()}
+            inputs = {name: today(name, one) if kind_of(name) in _TABLES else one for name, one in found.inputs.items()}
             now = {"version": today(found.table, found.version), "inputs": inputs}
             atomic.write_text(pointer, found.model_copy(update=now).model_dump_json(indent=2))
     if accepted := read_record(home.accepted(source), Accepted, "ignore"):
         versions = {table: today(table, accepted.tables.get(table, "")) for table in SOURCE_TABLES}
-        atomic.write_text(home.accepted(source), Accepted(source=source, tables=versions).model_dump_json(indent=2))
+        passes = {
+            name: {table: today(of_pass(table, name), one) for table, one in tables.items()}
+            for name, tables in accepted.passes.items()
+        }
+        record = Accepted(source=source, tables=versions, passes=passes)
+        atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
 
 
 def _version(pointer: Path) -> TableVersion | None:

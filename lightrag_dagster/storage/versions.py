@@ -1,6 +1,8 @@
 """Records of the tables of a source."""
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from lightrag_dagster.storage.records import Record
 
@@ -49,10 +51,21 @@ class Refusal(Record):
 
 
 class Accepted(Record):
-    """`accepted/<source>.json`: the version of each of a source's tables that the merge reads."""
+    """`accepted/<source>.json`: the version of each of a source's tables that the merge reads; of passes apart."""
 
     source: str
     tables: dict[str, str]
+    passes: dict[str, dict[str, str]] = Field(default={}, description="pass → table → version")
+
+    def version(self, table: str) -> str:
+        """Return the version of a table, also of one of a pass; empty if there is none."""
+        kind, _, name = table.partition("@")
+        return self.passes.get(name, {}).get(kind, "") if name else self.tables.get(kind, "")
+
+    def merged(self, passes: Iterable[str]) -> dict[str, str]:
+        """Return the versions that the merge reads, with those of some passes."""
+        found = {f"{table}@{name}": one for name in passes for table, one in self.passes.get(name, {}).items()}
+        return self.tables | found
 
 
 class Upstream(Record):

@@ -9,7 +9,8 @@ from lightrag_dagster.errors import SettingsError, SourceError, one_line
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.extractions import Reading, extract_source
+from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
@@ -96,8 +97,13 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     name, llm = source.name, recipes.settings.llm
     read_source(source, tables, recipes)
     chunk_source(name, tables, recipes)
-    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
-    return parse_and_accept(name, tables, recipes)[1]
+    open_model = partial(open_chat_model, llm, tables.home, "extract", account)
+    extract_source(name, tables, recipes, open_model)
+    acceptance = parse_and_accept(name, tables, recipes)[1]
+    for one in recipes.passes_of(name):
+        extract_source(name, tables, recipes, open_model, Reading(one))
+        parse_pass(name, tables, recipes, one)
+    return acceptance
 
 
 def publish(

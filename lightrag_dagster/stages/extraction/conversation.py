@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
+from typing import Any, Protocol
 
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse
 from lightrag_dagster.errors import OutputLimitError, PermanentProviderError, TransientProviderError
@@ -19,6 +20,34 @@ MAX_GLEANING_TOKENS = 20_480
 
 Failure = PermanentProviderError | TransientProviderError
 """Errors that fail only one chunk."""
+
+
+class Answer(Protocol):
+    """The rows of an answer: whether it is complete, whether it has what can be used, and why rows were rejected."""
+
+    @property
+    def complete(self) -> bool:
+        """True if the answer says that it is whole."""
+        ...
+
+    @property
+    def is_empty(self) -> bool:
+        """True for an answer that says that there is nothing, which some models say too soon."""
+        ...
+
+    @property
+    def usable(self) -> bool:
+        """True if it need not be asked for again."""
+        ...
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """The reasons of rejected rows."""
+        ...
+
+    def adds_nothing_to(self, shorter: Any) -> bool:
+        """Return True if another answer has some rows, and these are all of those that are here."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -57,6 +86,11 @@ class Extractor:
         form, profile, gleans = settings.answer_format, settings.profile, settings.gleaning > 0
         request = extraction_request(prompts, content, heading, context, form, profile=profile, gleans=gleans)
         return replace(request, language=language) if self.by_rules else request
+
+    def read(self, answer: str, passage: str, *, truncated: bool) -> Answer:
+        """Return the records of an answer about a passage."""
+        most = None if self.by_rules else MOST_ROWS
+        return parse_response(answer, truncated=truncated, passage=passage, most_rows=most, echoes=self.echoes)
 
 
 @dataclass
@@ -116,7 +150,7 @@ class Conversation:
                 break
             found.append(await self._ask(request))
 
-    async def _ask(self, request: ChatRequest) -> Records:
+    async def _ask(self, request: ChatRequest) -> Answer:
         """Ask one round's question; ask again if the answer has no usable record and does not state that there is none.
 
         Only the completion marker states that; rows that were all rejected do not.
@@ -128,10 +162,10 @@ class Conversation:
         self.rounds.append(answer)
         return records
 
-    async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, Records]:
+    async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, Answer]:
         """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
         limits = [None, *self.extractor.longer_outputs]
-        found: tuple[ChatResponse, Records] | None = None
+        found: tuple[ChatResponse, Answer] | None = None
         for limit in limits:
             try:
                 answer = await self.extractor.model.complete(replace(request, max_output_tokens=limit))
@@ -143,11 +177,8 @@ class Conversation:
                 break  # a model refuses a limit above its own; keep its answer below that
             self.bought.append(answer)
             cut, before = answer.finish_reason == "length", found[1] if found else None
-            rules, echoes = self.extractor.by_rules, self.extractor.echoes
-            most = None if rules else MOST_ROWS
-            read = partial(parse_response, truncated=cut, most_rows=most, echoes=echoes)
-            found = answer, read(answer.text, passage=self.passage)
-            if not (rules or found[1].complete) and repeats_itself(answer.text):
+            found = answer, self.extractor.read(answer.text, self.passage, truncated=cut)
+            if not (self.extractor.by_rules or found[1].complete) and repeats_itself(answer.text):
                 self.ended = "repeats itself"
             elif cut and before and found[1].adds_nothing_to(before):
                 self.ended = "has no more rows for more tokens"
@@ -166,7 +197,7 @@ class Conversation:
             return True
         return sum(self.extractor.count_tokens(text) for text in texts) <= MAX_GLEANING_TOKENS
 
-    def _unusable(self, records: Records) -> str:
+    def _unusable(self, records: Answer) -> str:
         what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"
         if records.rejected:
             reason = records.rejected[0]
@@ -184,6 +215,7 @@ def _kind(failure: Failure | None) -> str | None:
     return "transient" if isinstance(failure, TransientProviderError) else "permanent"
 
 
-def _last_adds_nothing(rounds: Sequence[Records]) -> bool:
-    before, after = merge_rounds(rounds[:-1]), merge_rounds(rounds)
+def _last_adds_nothing(rounds: Sequence[Answer]) -> bool:
+    records = [one for one in rounds if isinstance(one, Records)]
+    before, after = merge_rounds(records[:-1]), merge_rounds(records)
     return (before.entities, before.relations) == (after.entities, after.relations)

@@ -16,11 +16,13 @@ class MergeInput(NamedTuple):
     extractions: Paths
     entity_mentions: Paths
     relation_mentions: Paths
+    readings: Paths = ()
+    facts: Paths = ()
 
     @property
     def paths(self) -> Paths:
         """All files."""
-        return self.chunks + self.extractions + self.entity_mentions + self.relation_mentions
+        return tuple(path for paths in self[1:] for path in paths)
 
 
 class Previous(NamedTuple):

@@ -22,11 +22,13 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine, LocalEngine
-from lightrag_dagster.schemas import ENTITIES, RELATIONS
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
+from lightrag_dagster.schemas import ENTITIES, MERGED_TABLES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database, parts
+from lightrag_dagster.stages.merging.facts import merge_facts, read_facts, write_evidence
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
-from lightrag_dagster.stages.merging.parts import Size, Workspace
+from lightrag_dagster.stages.merging.parts import Added, Size, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
@@ -47,6 +49,12 @@ class Merged(NamedTuple):
     relations: list[Path]
     entity_evidence: list[Path]
     relation_evidence: list[Path]
+    merged_facts: Sequence[Path] = ()
+    fact_evidence: Sequence[Path] = ()
+
+    def tables(self) -> dict[str, Sequence[Path]]:
+        """Return table → files; those of facts only where there are passes."""
+        return {table: paths for table, paths in self._asdict().items() if paths}
 
 
 class Decided(NamedTuple):
@@ -112,7 +120,11 @@ class Merge:
         with space.scratch.step([]):
             pq.write_table(pa.concat_tables([self._kept, pa.table(columns, _SUMMARIES)]), space.path("summary"))
         self._engine.map(partial(parts.finish, space), product(("entities", "relations"), space.parts))
-        merged = Merged(*(space.paths(table) for table in Merged._fields))
+        merged = Merged(*(space.paths(table) for table in MERGED_TABLES))
+        if space.facts:
+            merge_facts(space)
+            of_facts = {table: [space.path(table)] for table in MERGED_PASS_TABLES}
+            merged = merged._replace(**of_facts)
         with space.scratch.step([*chain(*merged)]):
             return merged
 
@@ -145,11 +157,17 @@ def open_merge(
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
-        alone = Workspace(scratch, size, variables, curation)
-        undecided = parts.choose(alone, inputs)
+        alone = Workspace(scratch, size, variables, curation, facts=any(one.readings for one in inputs))
+        parts.choose(alone, inputs)
+        added = read_facts(alone, inputs) if alone.facts else Added()
+        undecided = parts.split_names(alone, inputs, added)
+        if alone.facts:
+            write_evidence(alone)
         space = replace(alone, workers=engine.workers)
-        found = () if rules.terms == "off" else parts.find_terms(alone, inputs, wanted=rules.terms == "on")
-        shares = _shared_out(inputs, found, max(len(space.parts), engine.workers))
+        if rules.terms != "off":
+            terms = parts.find_terms(alone, inputs, added.entities, wanted=rules.terms == "on")
+            added = added._replace(entities=added.entities + terms)
+        shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
         dealt = list(engine.map(partial(parts.deal, space), shares))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
         engine.map(partial(parts.group_entities, space), space.parts)
@@ -174,8 +192,8 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
         yield from (previous.entities, previous.relations)
 
 
-def _shared_out(inputs: Sequence[MergeInput], terms: Paths, number: int) -> list[tuple[Paths, Paths, Paths]]:
-    """Return the files of entity and relation mentions in at most `number` shares; the terms are in the first.
+def _shared_out(inputs: Sequence[MergeInput], added: Added, number: int) -> list[tuple[Paths, Paths, Added]]:
+    """Return the files of entity and relation mentions in at most `number` shares; what was added is in the first.
 
     Files of the same chunks are in the same share, or nearly: by source, and in the order of their rows.
     """
@@ -187,4 +205,5 @@ def _shared_out(inputs: Sequence[MergeInput], terms: Paths, number: int) -> list
     def share(paths: Paths, place: int) -> Paths:
         return paths[place * len(paths) // number : (place + 1) * len(paths) // number]
 
-    return [(share(entities, place), share(relations, place), () if place else terms) for place in range(number)]
+    more = [added, *[Added()] * (number - 1)]
+    return [(share(entities, place), share(relations, place), more[place]) for place in range(number)]

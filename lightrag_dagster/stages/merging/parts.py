@@ -4,8 +4,9 @@ A part holds the rows whose ids begin with the same bits, so the parts in order 
 number has no effect on the rows. A step may run in any process; it writes the same rows again when it is repeated.
 
 choose      all chunks and extractions   → the extraction and position of each chunk that count, and its documents,
-            in order of source and chunk, so that little of these files is read with some mentions;
-            with split names also all mentions, and which entity each of these names means there
+            in order of source and chunk, so that little of these files is read with some mentions
+split       the same, and all mentions   → which entity each split name means there
+facts       the same, all readings       → facts that count, and the mentions that they add; see facts.py
 terms       the same, and all mentions   → mentions of phrases that are terms
 deal        mentions of some sources     → evidence of each entity and relation, the ends of relations, and the
             documents of the chunks that name them, by part
@@ -29,6 +30,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
+from lightrag_dagster.fact_schemas import READINGS
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,
@@ -65,8 +67,18 @@ SPLIT = {
     "split_mention": pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("entity_id", pa.string())]),
     "split_chunk": pa.schema([(name, pa.string()) for name in ("chunk_id", "base_id", "entity_id")]),
 }
+CHOSEN_FACT = pa.schema([(one, pa.string()) for one in ("chunk_id", "extraction_source", "chosen_key", "subject")])
+FACT_KEYWORD = pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("keywords", pa.string())])
 _NAMES = "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention"
 _SMALL_ROWS = 50_000
+
+
+class Added(NamedTuple):
+    """Files of mentions beside those of the sources: of terms, and of facts, which have a file of their own too."""
+
+    entities: Paths = ()
+    relations: Paths = ()
+    facts: Paths = ()
 
 
 class Size(NamedTuple):
@@ -86,7 +98,8 @@ class Size(NamedTuple):
 class Workspace:
     """The files and rules of one merge, shared by its steps; `workers` is the number of steps at a time.
 
-    `dealt` names the valid calls of `deal` and `deal_degrees`, without those of killed workers.
+    `dealt` names the valid calls of `deal` and `deal_degrees`, without those of killed workers. `facts` says whether
+    passes have facts.
     """
 
     scratch: Scratch
@@ -95,6 +108,7 @@ class Workspace:
     curation: Curation = NO_DECISIONS
     workers: int = 1
     dealt: frozenset[str] = frozenset()
+    facts: bool = False
 
     @property
     def parts(self) -> range:
@@ -148,38 +162,49 @@ class Dealt(NamedTuple):
     removed: frozenset[str]
 
 
-def choose(space: Workspace, inputs: Sequence[MergeInput]) -> int:
-    """Write the extraction and position of each chunk that count, its documents, and the mentions of split names.
-
-    Returns the number of mentions of split names that fit the rules of several entities.
-    """
+def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
+    """Write the extraction and position of each chunk that count, and its documents."""
     with space.open() as connection:
         chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
         extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
         view_files(connection, "chunk", chunks, CHUNKS)
         view_files(connection, "extraction", extractions, EXTRACTIONS)
+        view_files(
+            connection, "reading", space.scratch.inputs(path for one in inputs for path in one.readings), READINGS
+        )
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table} ORDER BY extraction_source, chunk_id", table)
-        if not space.curation.splits:
-            return 0
+
+
+def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) -> int:
+    """Write what split names mean in each chunk; return the mentions that fit the rules of several entities."""
+    if not space.curation.splits:
+        return 0
+    chosen = space.path("chosen")
+    with space.open(chosen, *chain(*added)) as connection:
+        view_files(connection, "chosen", [chosen])
+        view_files(connection, "chosen_fact", added.facts, CHOSEN_FACT)
         entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
         relations = space.scratch.inputs(path for one in inputs for path in one.relation_mentions)
-        _view_mentions(connection, entities, relations)
+        _view_mentions(connection, [*entities, *added.entities], [*relations, *added.relations])
         split_mentions(connection, space.curation)
         for table in SPLIT:
             space.write(connection, f"FROM {table}", table)
         return database.count(connection, "SELECT count(*) FROM undecided")
 
 
-def find_terms(space: Workspace, inputs: Sequence[MergeInput], *, wanted: bool) -> Paths:
-    """Write the mentions of terms; unless they are `wanted`, only if over a third of the chunks names no entity."""
+def find_terms(space: Workspace, inputs: Sequence[MergeInput], facts: Paths, *, wanted: bool) -> Paths:
+    """Write the mentions of terms; unless they are `wanted`, only if over a third of the chunks names no entity.
+
+    `facts` are mentions that facts add.
+    """
     chosen = space.path("chosen")
     with space.open(chosen) as connection:
         view_files(connection, "chosen", [chosen])
         view_files(connection, "chunk", space.scratch.inputs(path for one in inputs for path in one.chunks), CHUNKS)
         entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
-        view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
+        view_files(connection, "entity_mention", [*entities, *facts], ENTITY_MENTIONS)
         nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"
         nameless += " (SELECT DISTINCT chunk_id FROM entity_mention) m ON c.chunk_id = m.chunk_id"
         if not wanted and not database.count(connection, nameless):
@@ -190,22 +215,24 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], *, wanted: bool) 
     return (space.path("term_mention"),)
 
 
-def deal(space: Workspace, mentions: tuple[Paths, Paths, Paths]) -> Dealt:
-    """Deal the entity and relation mentions that count, and those of terms, to the parts of entities and relations.
+def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
+    """Deal the entity and relation mentions that count, and what was added, to the parts of entities and relations.
 
     A killed call may have written files of another name.
     """
     call, chosen, citation = uuid4().hex, space.path("chosen"), space.path("citation")
     splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
-    *stored, terms = mentions
-    with space.open(chosen, citation, *terms, *chain(*splits.values())) as connection:
+    *stored, added = mentions
+    keywords = [space.path("fact_keyword")] if space.facts else []
+    with space.open(chosen, citation, *keywords, *chain(*added), *chain(*splits.values())) as connection:
         several = len(space.parts) > 1  # else the plans of more statements are a tenth of a small merge
         view_files(connection, "all_chosen" if several else "chosen", [chosen])
         view_files(connection, "all_citations", [citation])
+        view_files(connection, "fact_keyword", keywords, FACT_KEYWORD)
         for table, paths in splits.items():
             view_files(connection, table, paths, SPLIT[table])
         entities, relations = map(space.scratch.inputs, stored)
-        _view_mentions(connection, [*entities, *terms], relations)
+        _view_mentions(connection, [*entities, *added.entities], [*relations, *added.relations])
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
         for step in ("span", "deal", "endpoint", "citations") if several else ("deal", "endpoint"):

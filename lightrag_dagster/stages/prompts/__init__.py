@@ -32,6 +32,7 @@ Group = Literal[
     "description",
     "resolve",
     "draft",
+    "facts",
 ]
 
 _FRONT_MATTER = re.compile(r"\A---\s*\nechoes:(?P<echoes>.*)\n---\s*\n")
@@ -54,6 +55,7 @@ _PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
     "description": {"description_system": frozenset({"language"})},
     "resolve": {"resolve_system": frozenset()},
     "draft": {"draft_system": frozenset()},
+    "facts": {"facts_system": frozenset({"schema"})},
 }
 
 

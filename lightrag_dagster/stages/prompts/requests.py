@@ -29,6 +29,11 @@ def _list_of(fields: Mapping[str, object]) -> dict[str, object]:
     return {"type": "array", "items": _object(fields)}
 
 
+def list_schema(name: str, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the JSON schema of an object with one list of objects, whose fields are all required."""
+    return _object({name: _list_of(fields)})
+
+
 _TEXT = {"type": "string"}
 _ANSWER_SCHEMA: Mapping[str, object] = _object(
     {
@@ -77,11 +82,7 @@ def extraction_request(
     small = profile == "small"
     system = prompts.render("extraction_small") if small else _system(prompts, answer_format)
     parts = [] if small else [prompts.render("extraction_user")]
-    if context:
-        parts.append(f"Section, with the header of the table that the passage is a part of:\n\n{_quoted(context)}")
-    elif heading:
-        parts.append(f"Section: {short_path(heading)}")
-    parts.append(fence(content))
+    parts += passage_parts(content, heading, context)
     schema = _small_schema(prompts) if small else _ANSWER_SCHEMA
     by_schema = answer_format == "json_schema" or (small and answer_format == "rows")
     return ChatRequest(
@@ -90,6 +91,16 @@ def extraction_request(
         json_answer=small or answer_format != "rows",
         answer_schema=schema if by_schema else None,
     )
+
+
+def passage_parts(content: str, heading: str | None, context: str | None) -> list[str]:
+    """Return the parts of a message about one chunk: its section, and its text in a fence."""
+    parts = []
+    if context:
+        parts.append(f"Section, with the header of the table that the passage is a part of:\n\n{_quoted(context)}")
+    elif heading:
+        parts.append(f"Section: {short_path(heading)}")
+    return [*parts, fence(content)]
 
 
 def _system(prompts: Prompts, answer_format: AnswerFormat) -> str:

@@ -211,7 +211,7 @@ def _recorded(home: Home, source: str, paths: Iterable[Path]) -> set[Path]:
     found = set()
     for table in {path.parent.parent.name for path in paths}:
         versions = {one.version for one in (tables.current(table, source), candidates.current(table, source)) if one}
-        versions |= {record.tables[table]} if record and table in record.tables else set()
+        versions |= {one for one in (record.version(table),) if one} if record else set()
         found |= {path for version in versions for path in tables.all_paths(table, source, version)}
     return found
 

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES, kind_of
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_claimed
@@ -43,6 +44,10 @@ ADJACENCY = "adjacency"
 VIEWS = "views.duckdb"
 VIEWS_RECORD = "views.json"
 MANIFEST = "manifest.json"
+
+_MERGED = MERGED_TABLES | MERGED_PASS_TABLES
+TABLES = SOURCE_TABLES | PASS_TABLES | _MERGED
+"""Every table of a snapshot; those of passes may be empty."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Generation:
 
     def has(self, name: str) -> bool:
         """Say whether the step that yields this merged table, file or folder is finished."""
-        return self.path(f"{name}.parquet" if name in MERGED_TABLES else name).exists()
+        return self.path(f"{name}.parquet" if name in _MERGED else name).exists()
 
     def record(self) -> GenerationRecord:
         """Return what the merge read and made; raises StoreError when the record is missing or damaged."""
@@ -77,21 +82,32 @@ class Generation:
         """Return what the merge read; raises as `record`."""
         return self.record().inputs
 
+    def merges_passes(self) -> bool:
+        """Say whether it has the tables of passes; raises as `record`."""
+        return MERGED_PASS_TABLES.keys() <= self.record().tables.keys()
+
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket.
 
-        A merged table has one, a per-source table one a shard, in order of source.
+        A merged table has one, a per-source table one a shard, in order of source and pass. Without a pass there are
+        none of its tables.
         """
-        if table in MERGED_TABLES:
-            paths = [self.path(f"{table}.parquet")]
+        if table in _MERGED:
+            paths = [self.path(f"{table}.parquet")] if table in MERGED_TABLES or self.merges_passes() else []
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [path for source, used in sources for path in tables.paths(table, source, used[table])]
+            paths = [
+                path
+                for source, used in sources
+                for name in sorted(used)
+                if kind_of(name) == table
+                for path in tables.paths(name, source, used[name])
+            ]
         return self.home.files.open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:
         """Read a table whole, per-source tables one source after the other; raises StoreError."""
-        schema = (MERGED_TABLES | SOURCE_TABLES)[table]
+        schema = TABLES[table]
         parts = [self.home.files.read(path, columns) for path in self.table_files(table)]
         empty = schema.empty_table().select(columns or schema.names)
         return pa.concat_tables([empty, *parts])
@@ -123,7 +139,7 @@ def store(
     Args:
         home: The home to write to, while holding the builder's lock.
         inputs: The versions that were merged.
-        tables: The Parquet files of each of MERGED_TABLES, in order of their rows.
+        tables: The Parquet files of each merged table, in order of their rows.
         summaries: Recipe → number of rows whose description is a summary made by it.
         failed_summaries: Number of rows without the summary that they should have.
         curation: The effect of decisions, if there are any.
@@ -134,7 +150,7 @@ def store(
     with scratch_folder(home) as folder:
         with ThreadPoolExecutor(2) as executor:  # One table keeps but one processor busy.
             paths = [folder / f"{table}.parquet" for table in tables]
-            versions = list(executor.map(atomic.join_parquet, paths, map(MERGED_TABLES.get, tables), tables.values()))
+            versions = list(executor.map(atomic.join_parquet, paths, map(_MERGED.get, tables), tables.values()))
         record = GenerationRecord(
             inputs=inputs,
             tables=dict(zip(tables, versions, strict=True)),
@@ -201,7 +217,7 @@ def newest_generation(home: Home) -> Generation:
 def newest_merged(home: Home) -> Generation:
     """Return the newest generation, of which only the merged tables are fetched; raises as `newest_generation`."""
     generation = Generation(home, _newest(home).id)
-    home.files.open([generation.path(f"{table}.parquet") for table in MERGED_TABLES])
+    home.files.open([generation.path(f"{table}.parquet") for table in (*MERGED_TABLES, *generation.record().tables)])
     return generation
 
 

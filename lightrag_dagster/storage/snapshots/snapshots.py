@@ -17,7 +17,7 @@ from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import BuiltGraph, Gates, Hold, Manifest, Pins, Vectors
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots import generations
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import TABLES, Generation
 from lightrag_dagster.storage.snapshots.verify import record_files
 
 _log = logging.getLogger(__name__)
@@ -286,7 +286,7 @@ def link_views(home: Home, snapshot_id: str) -> None:
 def _count_rows(generation: Generation) -> dict[str, int]:
     return {
         table: sum(atomic.count_rows(path) for path in generation.table_files(table))
-        for table in (*SOURCE_TABLES, *MERGED_TABLES)
+        for table in (TABLES if generation.merges_passes() else [*SOURCE_TABLES, *MERGED_TABLES])
     }
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
+from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
@@ -118,11 +119,65 @@ def accept(
     tables = SourceTables(home, candidate=candidate)
     acceptance = judge(tables, source, max_failed_share, max_rejected_share)
     if acceptance.accepted:
-        record = Accepted(source=source, tables=acceptance.tables)
+        before = accepted(home, source)
+        record = Accepted(source=source, tables=acceptance.tables, passes=before.passes if before else {})
         if candidate:
             tables.promote(source)
-        if accepted(home, source) != record:
+        if before != record:
             atomic.write_text(home.accepted(source), record.model_dump_json(indent=2))
+    return acceptance
+
+
+def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> Acceptance:
+    """Say whether the current versions of the tables of a pass may be merged, by the bounds of the first reading.
+
+    Raises:
+        StoreError: a record is damaged.
+    """
+    current = {table: tables.current(of_pass(table, name), source) for table in PASS_TABLES}
+    made = {table: one for table, one in current.items() if one}
+    versions = {table: one.version for table, one in made.items()}
+    if made.keys() != current.keys() or any(
+        made[table].inputs.get(of_pass("readings", name)) != versions["readings"] for table in ("facts", "read_facts")
+    ):
+        return Acceptance(False, versions, f"pass {name} has not read source {source!r} yet", whole=False)
+    readings, sums = made["readings"], made["read_facts"].sums
+    failed, rejected = failed_share(readings), sums.get("rejected_rows", 0)
+    share = rejected / max(1, rejected + sums.get("facts", 0))
+    if failed > bounds.max_failed_share:
+        first = "".join(f"; {reason}" for reason in readings.reasons)
+        reason = (
+            f"pass {name}: {readings.count('status', 'failed'):,} of {readings.rows:,} chunks of source {source!r} "
+            f"failed ({failed:.1%}), more than the {bounds.max_failed_share:.1%} that documents.max_failed_share "
+            f"allows{first}; correct them or raise the bound, and run again"
+        )
+    elif share > bounds.max_rejected_share:
+        reasons = made["read_facts"].counts.get("reason", {})
+        most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
+        reason = (
+            f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} rows of the answers about source "
+            f"{source!r} are no facts ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
+            f"extraction.max_rejected_share allows{most}; mend the schema, raise the bound, or use another model"
+        )
+    else:
+        return Acceptance(True, versions, None, True, 0.0, failed, share)
+    return Acceptance(False, versions, reason, True, 0.0, failed, share)
+
+
+def accept_pass(home: Home, source: str, name: str, bounds: Bounds, *, candidate: bool = False) -> Acceptance:
+    """Accept the current versions of the tables of a pass, or keep the accepted ones; the first reading is not touched.
+
+    Raises:
+        StoreError: a record is damaged or the disk refuses, or the source itself was never accepted.
+    """
+    tables = SourceTables(home, candidate=candidate)
+    acceptance, record = judge_pass(tables, source, name, bounds), accepted(home, source)
+    if acceptance.accepted and record:
+        if candidate:
+            tables.promote(source, [of_pass(table, name) for table in PASS_TABLES])
+        now = record.model_copy(update={"passes": dict(sorted({**record.passes, name: acceptance.tables}.items()))})
+        if record != now:
+            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
     return acceptance
 
 

@@ -7,7 +7,7 @@ runs read stays until the whole source is accepted.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
@@ -36,10 +37,19 @@ ALL_SOURCES = "all"
 FIRST_ROWS = 5
 """Rows of a table that a report shows."""
 
-_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE
-_SORT_KEYS = SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
+_SCHEMAS = SOURCE_TABLES | UNPARTITIONED_TABLES | READING_STATE | PASS_TABLES
+_SORT_KEYS = SORT_KEYS | PASS_SORT_KEYS | dict.fromkeys(READING_STATE, ("doc_id",))
 _COUNTED = ("status", "error_kind", "recipe", "reason")
-_SUMMED = ("entities", "relations", "rejected_rows", "file_words", "lost_words")
+_SUMMED = ("entities", "relations", "facts", "rejected_rows", "open_dates", "file_words", "lost_words")
+
+
+def schema_of(table: str) -> pa.Schema:
+    """Return the schema of a table, also of one of a pass."""
+    return _SCHEMAS[kind_of(table)]
+
+
+def _sort_key(table: str) -> tuple[str, ...]:
+    return _SORT_KEYS[kind_of(table)]
 
 
 class StoredShard(NamedTuple):
@@ -98,7 +108,7 @@ class SourceTables:
         """
         ordered = _in_order(table, rows)
         leaves = _leaves(table, ordered)
-        name = version_of(_SCHEMAS[table], leaves)
+        name = version_of(schema_of(table), leaves)
         self._files.write(self._file(table, source, name), ordered)
         first = ordered.take(np.arange(min(FIRST_ROWS, ordered.num_rows)))  # a slice would keep all rows in memory
         return StoredShard(name, leaves, ordered.num_rows, _counts(ordered), sum_columns(ordered), first)
@@ -143,11 +153,11 @@ class SourceTables:
         A version that is lost keeps its name, so that it is missed. Raises StoreError.
         """
         if not version:
-            return self.store(table, source, _SCHEMAS[table].empty_table()).name
+            return self.store(table, source, schema_of(table).empty_table()).name
         if not self.has(table, source, version):
             return version
         paths = self.open(table, source, version)
-        stored = [self.store(table, source, atomic.read_conforming(path, _SCHEMAS[table])) for path in paths]
+        stored = [self.store(table, source, atomic.read_conforming(path, schema_of(table))) for path in paths]
         return self._put_together(table, source, stored)
 
     def refuse(self, source: str, listing: str, reason: str) -> None:
@@ -169,17 +179,23 @@ class SourceTables:
 
     def has_candidate(self, source: str) -> bool:
         """Say whether a backfill of the source was begun and is not accepted yet."""
-        return any(self._pointer(table, source, candidate=True).exists() for table in SOURCE_TABLES)
+        tables = (*SOURCE_TABLES, *self.tables_of_passes(source))
+        return any(self._pointer(table, source, candidate=True).exists() for table in tables)
+
+    def tables_of_passes(self, source: str) -> list[str]:
+        """Return the tables that passes have of a source, under their own names."""
+        folder = self.home.source_table("", source).name
+        return sorted(one.parent.name for one in self.home.root.glob(f"tables/*@*/{folder}"))
 
     def remove_records(self, source: str) -> None:
         """Remove all records of the tables of a source; their files stay until `gc` removes them."""
-        for table in SOURCE_TABLES:
+        for table in (*SOURCE_TABLES, *self.tables_of_passes(source)):
             for record in self.home.source_table(table, source).glob("*.json"):
                 record.unlink(missing_ok=True)
 
-    def promote(self, source: str) -> None:
+    def promote(self, source: str, tables: Iterable[str] = SOURCE_TABLES) -> None:
         """Make a backfill's candidates the current versions; raises StoreError when the disk refuses."""
-        pointers = [self._pointer(table, source, candidate=True) for table in SOURCE_TABLES]
+        pointers = [self._pointer(table, source, candidate=True) for table in tables]
         found = [pointer for pointer in pointers if pointer.exists()]
         for pointer in found:
             atomic.write_text(pointer.with_name("current.json"), pointer.read_text(encoding="utf-8"))
@@ -217,8 +233,8 @@ class SourceTables:
         first, last = shard.leaves
         parts = self._parts(table, source, version)
         found = self._files.open(path for low, high, path in parts if low <= last and high >= first)
-        empty = _SCHEMAS[table].empty_table().select(columns or _SCHEMAS[table].names)
-        rows = [shard.of(self._files.read(path, columns), _SORT_KEYS[table][0]) for path in found]
+        empty = schema_of(table).empty_table().select(columns or schema_of(table).names)
+        rows = [shard.of(self._files.read(path, columns), _sort_key(table)[0]) for path in found]
         return pa.concat_tables(rows, promote_options="permissive") if rows else empty
 
     def read_file(self, table: str, source: str, name: str) -> pa.Table:
@@ -275,7 +291,7 @@ class SourceTables:
 
     def _put_together(self, table: str, source: str, stored: Sequence[StoredShard]) -> str:
         """Write the list of the files of a version, if they are several; return its name."""
-        version = version_of(_SCHEMAS[table], {leaf: rows for one in stored for leaf, rows in one.leaves.items()})
+        version = version_of(schema_of(table), {leaf: rows for one in stored for leaf, rows in one.leaves.items()})
         filled = [one for one in stored if one.leaves]
         if len(filled) > 1:
             listed = [[min(one.leaves), max(one.leaves), one.name] for one in filled]
@@ -302,23 +318,23 @@ def _of_worker(home: Home, candidate: bool) -> SourceTables:
 
 def version_of_rows(table: str, rows: pa.Table) -> str:
     """Return the version that a table has once these rows, which are all, are stored."""
-    return version_of(_SCHEMAS[table], _leaves(table, _in_order(table, rows)))
+    return version_of(schema_of(table), _leaves(table, _in_order(table, rows)))
 
 
 def _in_order(table: str, rows: pa.Table) -> pa.Table:
-    expected = _SCHEMAS[table]
+    expected = schema_of(table)
     if not rows.schema.equals(expected):
         raise StoreError(f"rows for {table} have another schema: {rows.schema} instead of {expected}")
     # Concatenated, lists that were read from Parquet get the schema's own names again, which are part of the hash.
     return pa.concat_tables([expected.empty_table(), rows]).sort_by(
-        [(column, "ascending") for column in _SORT_KEYS[table]]
+        [(column, "ascending") for column in _sort_key(table)]
     )
 
 
 def _leaves(table: str, rows: pa.Table) -> dict[str, str]:
     if table in UNPARTITIONED_TABLES:
         return {"": identity.table_version(rows)}
-    return leaf_versions(rows, _SORT_KEYS[table][0])
+    return leaf_versions(rows, _sort_key(table)[0])
 
 
 def _totals(stored: Sequence[StoredShard]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

@@ -14,6 +14,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import RowsSettings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
+from lightrag_dagster.stages.facts.columns import fact_lines
 
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _PROPERTIES = ("title", "author", "date", "tags", "language")
@@ -72,7 +73,8 @@ class RowDocuments:
             if (template := getattr(self.columns, name)) is not None
         }
         said = {name: value for name, value in said.items() if value}
-        text = _filled(self.columns.text, row)
+        stated = fact_lines(self.columns.facts, lambda template: _filled(template, row))
+        text = "\n\n".join(filter(None, (_filled(self.columns.text, row), stated)))
         return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
 
 

@@ -1,5 +1,5 @@
 -- The entities that split names mean in each chunk. Registered before: split_rule, and split_name of the names that have
--- rules. A mention that fits the rules of several entities, or of none, keeps the name's own.
+-- rules; chosen_fact. A mention that fits the rules of several entities, or of none, keeps the name's own.
 CREATE TEMP MACRO fits(rule, mention) AS
     (len(rule.sources) = 0 OR list_contains(rule.sources, nfc_normalize(mention.source)))
     AND (len(rule.paths) = 0 OR len(list_filter(rule.paths, lambda one: nfc_normalize(mention.path) GLOB one)) > 0)
@@ -25,6 +25,8 @@ WITH end_name AS (
     SELECT chunk_id, source, extraction_key, src AS name FROM relation_mention
     UNION
     SELECT chunk_id, source, extraction_key, tgt FROM relation_mention
+    UNION
+    SELECT chunk_id, extraction_source, chosen_key, subject FROM chosen_fact
 ),
 related AS (
     SELECT DISTINCT m.chunk_id, n.base_id, NULL::VARCHAR AS type, c.source, c.path

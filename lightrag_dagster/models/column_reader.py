@@ -1,0 +1,27 @@
+"""A chat model made of rules that answers a pass from the lines that columns of a table became."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
+from lightrag_dagster.stages.facts.columns import COLUMNS_REVISION, answer_of
+from lightrag_dagster.stages.prompts.fencing import last_fenced
+
+
+class ColumnReader:
+    """The rules of a pass over columns; no model is asked, and nothing is paid or stored."""
+
+    awaited: frozenset[str] = frozenset()
+    identity = f"columns/{COLUMNS_REVISION}"
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        """Return the facts of the passage in the last message."""
+        return ChatResponse(answer_of(last_fenced(request.messages[-1].content) or ""))
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["ColumnReader"]:
+        """Give these rules as the open model of a block."""
+        yield self

@@ -1,0 +1,53 @@
+"""The tables `facts` and `read_facts` of a source, made from the readings of each pass, and the acceptance of it.
+
+Parsing costs no call, so all readings of a pass are parsed again whenever one of them, or its schema, changed.
+"""
+
+from functools import partial
+
+import pyarrow.compute as pc
+
+from lightrag_dagster.engines.factory import open_engine
+from lightrag_dagster.fact_schemas import of_pass
+from lightrag_dagster.pipeline.mentions import PASSAGES
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.shards import IngestionStep, ShardResult, StageReport, each_shard, ingestion, report
+from lightrag_dagster.stages.facts.facts import parse_readings
+from lightrag_dagster.stages.facts.passes import Pass
+from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept_pass
+from lightrag_dagster.storage.tables.shards import Shard
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+_TABLES = ("facts", "read_facts")
+
+
+def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -> tuple[list[StageReport], Acceptance]:
+    """Parse the readings of a pass into facts of a source, and accept them if they may be merged.
+
+    Raises:
+        StoreError: a table is missing or damaged, or the disk refuses.
+    """
+    names, recipe = [of_pass(table, one.name) for table in _TABLES], recipes.facts(one)
+    with ingestion(tables, source):
+        readings = tables.require(of_pass("readings", one.name), source)
+        parts = [Shard(number, readings.shards) for number in range(readings.shards)]
+        step = IngestionStep.of(source, tables, recipes)
+        parse = partial(_parse_shard, step, one, readings.version, readings.inputs["chunks"])
+        with open_engine(recipes.settings.engine) as engine:
+            made = each_shard(engine, parse, parts, ("facts", parts, readings.rows))
+        reports = []
+        for position, name in enumerate(names):
+            stored = [each.files[position] for each in made]
+            version = tables.record(name, source, stored, inputs={readings.table: readings.version}, recipe=recipe)
+            reports.append(report(version, stored))
+        bounds = Bounds.of(recipes.settings)
+        acceptance = accept_pass(tables.home, source, one.name, bounds, candidate=tables.candidate)
+    return reports, acceptance
+
+
+def _parse_shard(step: IngestionStep, one: Pass, readings: str, chunks: str, shard: Shard) -> ShardResult:
+    rows = step.read_shard(of_pass("readings", one.name), readings, shard)
+    texts = step.tables.read("chunks", step.source, chunks, PASSAGES.names)  # sorted by document, not by chunk
+    texts = texts.filter(pc.is_in(texts["chunk_id"], value_set=rows["chunk_id"].combine_chunks()))
+    made = zip(_TABLES, parse_readings(rows, texts, one), strict=True)
+    return ShardResult(tuple(step.store(of_pass(name, one.name), found) for name, found in made))

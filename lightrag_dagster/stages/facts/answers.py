@@ -1,0 +1,279 @@
+"""Answers of a pass: facts that fit its schema and stand in their chunk, and the reasons of the others.
+
+Nothing of an answer is believed: a relation, type or value outside the schema, and words, values or times that the
+passage lacks are rejected, and counted by reason.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import NamedTuple
+
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
+from lightrag_dagster.stages.extraction.reasoning import without_thinking
+from lightrag_dagster.stages.facts.dates import When, read_date, read_when
+from lightrag_dagster.stages.facts.passes import Pass, RelationSchema
+from lightrag_dagster.stages.facts.standing import Passage, Span
+from lightrag_dagster.stages.facts.values import read_number, read_yes_no
+
+MOST_FACTS = 400
+"""Facts that one answer may have."""
+
+_DECODER = json.JSONDecoder(strict=False)
+_FLAT = re.compile(r"\{[^{}]*\}")
+_MOST_CHARACTERS = 4_000_000
+_MOST_REPAIRED = 4096
+_FOLDED = re.compile(r"[\W_]+")
+_KEYS = {
+    "head": "subject", "source": "subject", "predicate": "relation", "relationship": "relation", "type": "relation",
+    "tail": "object", "target": "object", "time": "when", "date": "when", "quote": "words", "evidence": "words",
+}  # fmt: skip
+"""Names that models give our keys."""
+
+NO_SUBJECT = "fact without a subject"
+NO_OBJECT = "fact without an object"
+NO_VALUE = "fact without a value"
+NO_WORDS = "fact without the words that say it"
+LONG_NAME = "name of more than 256 characters"
+OTHER_RELATION = "relation that the schema lacks"
+OTHER_TYPE = "type that the relation does not have"
+WITH_ITSELF = "relation of an entity with itself"
+NO_NUMBER = "value that is no number"
+NO_DATE = "value that is no date"
+NO_YES_NO = "value that is neither yes nor no"
+WORDS_LACKING = "words that the passage lacks"
+VALUE_LACKING = "value that the passage lacks"
+TIME_LACKING = "time that the passage lacks"
+BROKEN = "JSON item that cannot be read"
+TOO_MANY = "fact beyond the most that an answer may have"
+
+
+@dataclass(frozen=True, slots=True)
+class FactRecord:
+    """One fact of a chunk: the columns of FACTS of the same names. Days; characters of the chunk."""
+
+    subject: str
+    subject_type: str
+    relation: str
+    object: str | None
+    object_type: str | None
+    value: str | None
+    value_kind: str | None
+    number: float | None
+    unit: str | None
+    value_date: date | None
+    when_words: str | None
+    valid_from: date | None
+    from_precision: str | None
+    valid_to: date | None
+    to_precision: str | None
+    single: bool
+    words: str
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactAnswer:
+    """The facts of an answer, whether it is complete JSON, and the reason of each rejected row."""
+
+    facts: tuple[FactRecord, ...]
+    complete: bool
+    rejected: tuple[str, ...] = ()
+    is_empty = False  # an answer without facts is as good as any
+
+    @property
+    def usable(self) -> bool:
+        """True for an answer with a fact or a rejected row, and for a complete one."""
+        return bool(self.facts or self.rejected or self.complete)
+
+    def adds_nothing_to(self, shorter: "FactAnswer") -> bool:
+        """Return True if another answer has some facts, and these are all of those that are here."""
+        return bool(shorter.facts) and {*shorter.facts} >= {*self.facts}
+
+
+class _End(NamedTuple):
+    """The other end of a fact: an object with its type, or a value as written and as read."""
+
+    object: str | None = None
+    object_type: str | None = None
+    value: str | None = None
+    number: float | None = None
+    unit: str | None = None
+    value_date: date | None = None
+
+
+class _RejectedError(Exception):
+    """A row that yields no fact, with its reason."""
+
+
+def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = False) -> FactAnswer:
+    """Return the facts of one answer about a passage; raises nothing.
+
+    Of a `truncated` answer the item that was cut off is left out; its status shows that.
+    """
+    items, complete, broken = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
+    relations, where = {_folded(name): name for name in of_pass.relations}, Passage(passage)
+    facts, rejected = dict[FactRecord, None](), [BROKEN] * broken
+    for item in items:
+        try:
+            facts[_fact(item, of_pass, relations, where)] = None
+        except _RejectedError as reason:
+            rejected.append(str(reason))
+    kept = tuple(facts)[:MOST_FACTS]
+    rejected += [TOO_MANY] * (len(facts) - len(kept))
+    return FactAnswer(kept, complete, tuple(rejected))
+
+
+def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], bool, int]:
+    """Return the items of an answer in JSON, whether all of it is valid JSON, and the number of broken items.
+
+    They are objects with a subject, a relation or words, in any list or by themselves. From the first part that is not
+    valid on, each flat object is decoded or repaired by itself.
+    """
+    items: list[Mapping[str, object]] = []
+    at, found = 0, False
+    while (start := _first(answer, at)) is not None:
+        try:
+            value, at = _DECODER.raw_decode(answer, start)
+            items += _items(value)
+        except RecursionError:
+            return items, False, 1
+        except ValueError:
+            more, broken = _repaired(answer[start:], truncated=truncated)
+            return items + more, False, broken
+        found = True
+    return items, found, 0
+
+
+def _first(text: str, at: int) -> int | None:
+    places = [place for mark in "{[" if (place := text.find(mark, at)) >= 0]
+    return min(places, default=None)
+
+
+def _items(value: object) -> Iterator[Mapping[str, object]]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _items(one)
+    elif isinstance(value, dict):
+        fields = _fields(value)
+        if fields.keys() & {"subject", "relation", "words"}:
+            yield fields
+        else:
+            for one in value.values():
+                yield from _items(one)
+
+
+def _fields(item: Mapping[str, object]) -> dict[str, object]:
+    """Return an item under our names of the keys; a key that has our name goes first."""
+    folded = {key.strip().lower(): value for key, value in item.items()}
+    return {_KEYS[key]: value for key, value in folded.items() if key in _KEYS} | folded
+
+
+def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], int]:
+    """Return the flat objects in a text that are valid or can be repaired, and the number of the others."""
+    import json_repair
+
+    items: list[Mapping[str, object]] = []
+    broken = 0
+    for found in _FLAT.finditer(text):
+        try:
+            value = _DECODER.decode(found[0])
+        except ValueError:
+            try:
+                value = json_repair.loads(found[0]) if len(found[0]) <= _MOST_REPAIRED else None
+            except Exception:  # any error of the repair costs this item only
+                value = None
+        made = list(_items(value))
+        items += made
+        broken += not made
+    return items, broken + (not items and not broken and not truncated)
+
+
+def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: Passage) -> FactRecord:
+    name = relations.get(_folded(_text(item.get("relation"))))
+    if name is None:
+        raise _RejectedError(OTHER_RELATION)
+    schema = of_pass.relations[name]
+    subject, subject_type = _name(item, "subject", schema.from_types, NO_SUBJECT)
+    end = _end(item, schema, passage)
+    if end.object and name_key(end.object) == name_key(subject):
+        raise _RejectedError(WITH_ITSELF)
+    words, when_words, when = _stands(item, passage), None, None
+    if schema.dated and (when_words := _text(item.get("when")) or None):
+        if not passage.find(when_words):
+            raise _RejectedError(TIME_LACKING)
+        when = read_when(when_words)
+    when = when or When(None, None, None, None)
+    return FactRecord(
+        subject, subject_type, name, end.object, end.object_type, end.value, schema.value, end.number, end.unit,
+        end.value_date, when_words, *when, schema.single, *words,
+    )  # fmt: skip
+
+
+def _stands(item: Mapping[str, object], passage: Passage) -> Span:
+    words = _text(item.get("words"))
+    if not words:
+        raise _RejectedError(NO_WORDS)
+    if (span := passage.find(words)) is None:
+        raise _RejectedError(WORDS_LACKING)
+    return span
+
+
+def _end(item: Mapping[str, object], schema: RelationSchema, passage: Passage) -> _End:
+    if schema.to_types:
+        return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
+    value = _text(item.get("value")) or _text(item.get("object"))
+    if not value:
+        raise _RejectedError(NO_VALUE)
+    if schema.value == "yes/no":
+        if (answer := read_yes_no(value)) is None:
+            raise _RejectedError(NO_YES_NO)
+        return _End(value=value, number=float(answer))
+    if not passage.find(value):
+        raise _RejectedError(VALUE_LACKING)
+    if schema.value == "date":
+        if (day := read_date(value)) is None:
+            raise _RejectedError(NO_DATE)
+        return _End(value=value, value_date=day[0])
+    if schema.value == "number":
+        if (number := read_number(value)) is None:
+            raise _RejectedError(NO_NUMBER)
+        unit = number[1] or _text(item.get("unit")) or schema.unit
+        return _End(value=value, number=number[0], unit=unit or None)
+    return _End(value=value)
+
+
+def _name(item: Mapping[str, object], key: str, types: tuple[str, ...], missing: str) -> tuple[str, str]:
+    """Return the name at one end of a fact, and its type, which one of several must be given."""
+    written = _text(item.get(key))
+    name = normalise_name(written)
+    if not name:
+        raise _RejectedError(LONG_NAME if len(written) > MAX_NAME_CHARACTERS else missing)
+    known = {_folded(one): one for one in types}
+    given = _folded(_text(item.get(f"{key}_type")))
+    if not given and len(types) == 1:
+        return name, types[0].lower()
+    if given not in known:
+        raise _RejectedError(OTHER_TYPE)
+    return name, known[given].lower()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(visible(str(value)).split()) if isinstance(value, str | int | float) else ""
+
+
+def _folded(name: str) -> str:
+    return _FOLDED.sub(" ", name.casefold()).strip()
+
+
+def merge_answers(answers: list[FactAnswer]) -> FactAnswer:
+    """Return the answers about one chunk as one."""
+    facts = dict.fromkeys(fact for one in answers for fact in one.facts)
+    rejected = tuple(reason for one in answers for reason in one.rejected)
+    return replace(answers[0], facts=tuple(facts), complete=all(a.complete for a in answers), rejected=rejected)

@@ -1,0 +1,57 @@
+"""Facts that the columns of a table state: lines of the document that a row becomes, read again without a model."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from lightrag_dagster.settings.sources import FactColumns
+from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
+
+COLUMNS_REVISION = 1
+"""Raised when other answers are read in the same lines."""
+
+_LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
+
+
+def fact_lines(facts: Sequence[FactColumns], fill: Callable[[str], str]) -> str:
+    """Return a line for each fact of a row: subject, relation, object or value, and when; one without an end has none.
+
+    `fill` returns a template with the row's columns filled in.
+    """
+    return "\n".join(filter(None, (_line(one, fill) for one in facts)))
+
+
+def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
+    def said(template: str | None) -> str:
+        return " ".join(fill(template).replace("|", "/").split()) if template else ""
+
+    subject, end = said(fact.subject), said(fact.object or fact.value)
+    first, last = said(fact.valid_from), said(fact.valid_to)
+    when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
+    unit = f" {fact.unit}" if fact.unit and fact.value else ""
+    return f"Fact: {subject} | {fact.relation} | {end}{unit} | {when}" if subject and end else ""
+
+
+def answer_of(passage: str) -> str:
+    """Return the facts of the lines in a passage, as a model answers."""
+    found = []
+    for line in _LINE.finditer(passage):
+        subject, relation, end, when = (cell.strip() for cell in line["cells"].split(" |"))
+        found.append(
+            {"words": line[0], "subject": subject, "relation": relation, "object": end, "value": end, "when": when}
+        )
+    return json.dumps({"facts": found}, ensure_ascii=False)
+
+
+def pass_of_columns(facts: Sequence[FactColumns]) -> Pass:
+    """Return the pass that reads such lines, whose schema is that of the columns."""
+    types = {of_type: "" for one in facts for of_type in (one.subject_type, one.object_type)}
+    relations = {one.relation: _relation(one) for one in facts}
+    return Pass.model_validate({"name": OF_COLUMNS, "types": types, "relations": relations})
+
+
+def _relation(fact: FactColumns) -> dict[str, object]:
+    end = {"to": fact.object_type} if fact.object else {"value": fact.kind}
+    unit = {"unit": fact.unit} if fact.unit and fact.value and fact.kind == "number" else {}
+    dated = bool(fact.valid_from or fact.valid_to)
+    return {"from": fact.subject_type, "dated": dated, "single": fact.single} | end | unit

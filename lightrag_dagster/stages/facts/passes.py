@@ -1,0 +1,165 @@
+"""Passes: files of `readings`, each a schema by which chunks are read for facts, beside the reading for entities."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
+
+OF_COLUMNS = "columns"
+"""The pass of sources whose settings map columns to facts."""
+
+ValueKind = Literal["number", "date", "text", "yes/no"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_SUFFIXES = (".yaml", ".yml")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RelationSchema(_Strict):
+    """A kind of fact: from which types, and to which, or with which kind of value."""
+
+    from_types: tuple[str, ...] = Field(alias="from", min_length=1)
+    to_types: tuple[str, ...] = Field(default=(), alias="to")
+    value: ValueKind | None = None
+    unit: str | None = None
+    dated: bool = False
+    single: bool = False
+    description: str = ""
+    example: str = ""
+
+    @field_validator("from_types", "to_types", mode="before")
+    @classmethod
+    def _is_list(cls, types: object) -> object:
+        return [types] if isinstance(types, str) else types
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _is_word(cls, value: object) -> object:
+        return "yes/no" if value in ("yes_no", "yesno", "boolean") else value
+
+    @model_validator(mode="after")
+    def _has_one_end(self) -> Self:
+        if bool(self.to_types) == bool(self.value):
+            raise ValueError("give it either `to`, the types at its other end, or `value`, the kind of its value")
+        if self.unit and self.value != "number":
+            raise ValueError("a unit is of a number; write `value: number`, or leave the unit out")
+        return self
+
+
+class Pass(_Strict):
+    """A named way of reading chunks by a schema: types of entities, and relations between them or with values."""
+
+    name: str = Field(exclude=True)
+    sources: tuple[Annotated[str, AfterValidator(composed)], ...] = ()
+    types: dict[str, str] = Field(min_length=1)
+    relations: dict[str, RelationSchema] = Field(min_length=1)
+
+    @field_validator("types", mode="before")
+    @classmethod
+    def _may_be_list(cls, types: object) -> object:
+        described = dict.fromkeys(types, "") if isinstance(types, list) else types
+        return {k: v or "" for k, v in described.items()} if isinstance(described, dict) else described
+
+    @model_validator(mode="after")
+    def _knows_types(self) -> Self:
+        for name, relation in self.relations.items():
+            for of_type in (*relation.from_types, *relation.to_types):
+                if of_type not in self.types:
+                    known = ", ".join(self.types)
+                    raise ValueError(f"relation {name} names the type {of_type}, which `types` lacks; it has {known}")
+        return self
+
+    @cached_property
+    def asked(self) -> str:
+        """A hash of what the question about a chunk says of it; `single` and `sources` are not part of that."""
+        said = {name: one.model_dump(exclude={"single"}) for name, one in self.relations.items()}
+        return digest(self.types, said)
+
+    @cached_property
+    def parsed(self) -> str:
+        """A hash of all that shapes its facts."""
+        return digest(self.asked, [name for name, one in self.relations.items() if one.single])
+
+    def reads(self, source: str) -> bool:
+        """Say whether it reads the chunks of a source."""
+        return not self.sources or composed(source) in self.sources
+
+
+def load_passes(folder: Path | None) -> dict[str, Pass]:
+    """Return the passes of a folder by name, in order; none without a folder.
+
+    Raises:
+        SettingsError: the folder or a file cannot be read, or a file is no schema; with file and line.
+    """
+    if folder is None:
+        return {}
+    try:
+        files = sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and not one.name.startswith("."))
+    except OSError as error:
+        raise SettingsError(
+            f"setting readings names {folder}: {error.strerror or error}; give a folder of schemas or unset it"
+        ) from error
+    found = [_read(file) for file in files]
+    for one in found:
+        if one.name == OF_COLUMNS:
+            raise SettingsError(
+                f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file"
+            )
+    if twice := {one.name for one in found if sum(one.name == other.name for other in found) > 1}:
+        raise SettingsError(f"{folder}: two files are the pass {min(twice)}; remove one of them")
+    return {one.name: one for one in found}
+
+
+def _read(file: Path) -> Pass:
+    if not _NAME.fullmatch(file.stem):
+        raise SettingsError(f"{file} names a pass; begin it with a letter, then a-z, 0-9, - and _, at most 64 in all")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        values = load_yaml(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
+    except yaml.YAMLError as error:
+        mistake = yaml_mistake(error).replace("<unicode string>", str(file))
+        raise SettingsError(f"{file} is not valid YAML: {mistake}") from None
+    if not isinstance(values, Mapping):
+        raise SettingsError(f"{file} is not a mapping with `types` and `relations`")
+    try:
+        return Pass.model_validate({"name": file.stem} | {str(key): value for key, value in values.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"]]
+        said = first["msg"].removeprefix("Value error, ")
+        name = ".".join(place)
+        what = f"{name}: {said}" if name else said
+        raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}; correct it and run again") from error
+
+
+def _line_of(text: str, place: Iterable[str]) -> int:
+    """Return the line of the deepest key of a place that the file has."""
+    node, line = yaml.compose(text, yaml.SafeLoader), 1
+    for part in place:
+        if not isinstance(node, yaml.MappingNode):
+            break
+        inside = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        if part not in inside:
+            break
+        key, node = inside[part]
+        line = key.start_mark.line + 1
+    return line
+
+
+def passes_of(passes: Mapping[str, Pass], source: str) -> Iterator[Pass]:
+    """Yield the passes that read the chunks of a source."""
+    yield from (one for one in passes.values() if one.reads(source))

@@ -1,0 +1,70 @@
+"""Facts in the merge: what they add to the mentions of the first reading, and facts of all sources as one.
+
+choose → facts: the readings that count, and mentions of the names and pairs that the first reading lacks in their chunk
+deal   → evidence: facts under the ids of their entities, by the decisions
+finish → facts merged, under the display names of their entities
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+
+import pyarrow.parquet as pq
+
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, READINGS
+from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, RELATION_MENTIONS
+from lightrag_dagster.stages.merging import database
+from lightrag_dagster.stages.merging.inputs import MergeInput
+from lightrag_dagster.stages.merging.names import name_entities, register_removed
+from lightrag_dagster.stages.merging.parts import SPLIT, Added, Workspace
+from lightrag_dagster.storage.duckdb import view_files
+
+_READ = {
+    "chunk": ("chunks", CHUNKS),
+    "reading": ("readings", READINGS),
+    "fact": ("facts", FACTS),
+    "entity_mention": ("entity_mentions", ENTITY_MENTIONS),
+    "relation_mention": ("relation_mentions", RELATION_MENTIONS),
+}
+_MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
+_NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
+
+
+def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
+    """Write the facts that count (`chosen_fact`), and the mentions and keywords that they add; return these files."""
+    with space.open(space.path("chosen")) as connection:
+        view_files(connection, "chosen", [space.path("chosen")])
+        for view, (field, schema) in _READ.items():
+            paths = space.scratch.inputs(chain.from_iterable(getattr(one, field) for one in inputs))
+            view_files(connection, view, paths, schema)
+        database.run(connection, "facts")
+        name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
+        database.run(connection, "fact_mentions")
+        for table in _MADE:
+            space.write(connection, f"FROM {table}", table)
+    return Added((space.path("fact_mention"),), (space.path("fact_relation"),), (space.path("chosen_fact"),))
+
+
+def write_evidence(space: Workspace) -> None:
+    """Write `fact_evidence`, after the entities that split names mean are known."""
+    splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
+    with space.open(space.path("chosen_fact"), *chain(*splits.values())) as connection:
+        view_files(connection, "chosen_fact", [space.path("chosen_fact")])
+        for table, paths in splits.items():
+            view_files(connection, table, paths, SPLIT[table])
+        names = "SELECT subject AS name FROM chosen_fact UNION SELECT object FROM chosen_fact WHERE object IS NOT NULL"
+        name_entities(connection, names, space.curation)
+        register_removed(connection, space.curation)
+        database.run(connection, "fact_evidence")
+        ordered = "FROM fact_evidence ORDER BY fact_id, chunk_id, pass, fact_index"
+        rows = database.fetch(connection, ordered, FACT_EVIDENCE)
+        pq.write_table(rows, space.path("fact_evidence"), compression="lz4")
+
+
+def merge_facts(space: Workspace) -> None:
+    """Write `merged_facts`, after the entities are grouped."""
+    evidence, names = space.path("fact_evidence"), space.paths("entity_degree")
+    with space.open(evidence, *names) as connection:
+        view_files(connection, "fact_evidence", [evidence])
+        view_files(connection, "entity_degree", names)
+        rows = database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
+        pq.write_table(rows, space.path("merged_facts"), compression="lz4")
