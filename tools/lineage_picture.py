@@ -10,17 +10,17 @@ from lightrag_dagster.assets.column_lineage import LINEAGE
 LAYERS = (
     ("raw_documents",),
     ("chunks",),
-    ("chunk_vectors", "extractions"),
-    ("entity_mentions", "parsed", "relation_mentions"),
-    ("entity_evidence", "entities", "relations", "relation_evidence"),
+    ("chunk_vectors", "extractions", "readings"),
+    ("entity_mentions", "parsed", "relation_mentions", "read_facts", "facts"),
+    ("entity_evidence", "entities", "relations", "relation_evidence", "merged_facts", "fact_evidence"),
     ("entity_vectors", "relation_vectors", "communities"),
     ("duplicate_candidates",),
 )
 """The tables from left to right; each is made from those left of it."""
 
 _COLOURS = (
-    "#888 #0b6e4f #b5179e #1d4ed8 #c2410c #7a7a00 #6d28d9 #be123c "
-    "#0369a1 #15803d #9a5b00 #0f766e #a21caf #334155 #dc2626"
+    "#888888 #0b6e4f #b5179e #1d4ed8 #b45309 #c2410c #7a7a00 #6d28d9 #64748b #0891b2 "
+    "#be123c #0369a1 #15803d #9a5b00 #7c3aed #0e7490 #0f766e #a21caf #334155 #dc2626"
 )
 _ROW, _WIDTH, _BETWEEN, _LANE, _MARGIN = 17, 176, 100, 56, 16
 
@@ -71,10 +71,9 @@ def picture() -> str:
 
 def _boxes(edges: list[Edge]) -> dict[str, Box]:
     """Return the place of each table: a layer is centred, with lanes above, below and between its tables."""
-    columns = {table: tuple(row) for table, row in LINEAGE.items()}
-    read = (origin.split(".") for origin, _ in edges)
-    outside = dict.fromkeys((table, column) for table, column in read if table not in LINEAGE)
-    columns |= {table: tuple(column for one, column in outside if one == table) for table, _ in outside}
+    columns = {table: dict.fromkeys(row) for table, row in LINEAGE.items()}
+    for table, column in (origin.split(".") for origin, _ in edges):
+        columns.setdefault(table, {})[column] = None
     colours = iter(_COLOURS.split())
     heights = [[_ROW * (len(columns[table]) + 1.7) + _LANE for table in layer] for layer in LAYERS]
     tallest = max(map(sum, heights))
@@ -82,7 +81,7 @@ def _boxes(edges: list[Edge]) -> dict[str, Box]:
     for number, (layer, each) in enumerate(zip(LAYERS, heights, strict=True)):
         tops = accumulate(each, initial=(tallest - sum(each)) / 2 + _LANE)
         for table, top in zip(layer, tops, strict=False):
-            boxes[table] = Box(number, top, columns[table], next(colours))
+            boxes[table] = Box(number, top, tuple(columns[table]), next(colours))
     return boxes
 
 
