@@ -50,8 +50,7 @@ def _show(
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
         )
     rows = [f"{number(one.outdated)} rows of {one.source}" for one in plan.sources if one.outdated]
-    if old := rows + ([] if knowledge_base else outdated(situation).names):
-        what = ", ".join(old)
+    if what := ", ".join(rows + ([] if knowledge_base else outdated(situation).names)):
         console.print(f"{what[0].upper()}{what[1:]} are outdated and stay; `plan --backfill` shows their price.")
 
 
@@ -73,8 +72,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         basis = "what this home has asked before" if plan.history else "extractions of other texts"
         counted = "counted on a random sample, so that all numbers are about right" if plan.sampled else "counted"
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
-    if plan.unknown_prices:
-        models = ", ".join(plan.unknown_prices)
+    if models := ", ".join(filter(None, plan.unknown_prices)):  # a model without a name has a warning of its own
         console.print(f"The price of {models} is not known and counts as nothing: set llm.prices or embedding.prices.")
     print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
     for one in plan.sources:
