@@ -11,7 +11,15 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.pipeline.mentions import passages_of
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ShardResult, StageReport, each_shard, ingestion, report
+from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
+    Reusable,
+    ShardResult,
+    StageReport,
+    each_shard,
+    ingestion,
+    report,
+)
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept_pass
