@@ -38,7 +38,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, judge, passes_to_accept
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -249,7 +249,8 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name), judge(tables, name, *bounds)
+    passes = recipes.pass_names(name)
+    current, judged = tables.current_versions(name, passes), judge(tables, name, *bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -272,7 +273,7 @@ def source_state(
         problem=problem,
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
-        accept=judged.accepted and not is_accepted,
+        accept=(judged.accepted and not is_accepted) or bool(passes_to_accept(tables, name, passes, bounds)),
         merged=record is not None and newest == situation.merged(name),
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
@@ -344,7 +345,8 @@ def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
     tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
     for name in situation.sources:
         judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
-        if judged.accepted and (record is None or record.tables != judged.tables):
+        passes = passes_to_accept(tables, name, situation.recipes.pass_names(name), bounds)
+        if passes or (judged.accepted and (record is None or record.tables != judged.tables)):
             found[name] = judged.tables
     return found
 
@@ -361,7 +363,7 @@ def accept_pending(settings: Settings) -> None:
     situation = Situation.looking(settings)
     for name in to_accept(situation):
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
-            accept(situation.home, name, *Bounds.of(settings))
+            accept_all(situation.home, name, Bounds.of(settings), situation.recipes.pass_names(name))
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:

@@ -17,6 +17,7 @@ from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.absent import removed_sources
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -110,7 +111,7 @@ def make_plan(
     with ResponseStore(now.home.responses) as store, overlay(now.recipes) as trial:
         extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
-        planning = Planning(trial, extracting, describing, images, set(), backfill)
+        planning = Planning(trial, extracting, describing, images, set(), {}, backfill)
         planned = [_shown(source, planning, display) for source in sources]
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
@@ -119,13 +120,18 @@ def make_plan(
         accept_pending(trial.settings)
         ratios = _ratios(now.recipes, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)}
-        unknown = bool(asked.first.expected or later.first)
+        for name, of_pass in planning.of_passes.items():
+            if of_pass.first.expected:
+                reading = Reading(now.recipes.passes[name])
+                its_own = _ratios(now.recipes, sources, of_pass, reading)
+                found[reading.table] = steps.extraction(of_pass, Unanswered(counts), its_own, settings)
+        unknown = bool(asked.first.expected or later.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
-    if unknown and len(found) == 1:
-        found |= steps.after_extraction(found["extraction"], ratios, settings)
+    if unknown and "embeddings" not in found:
+        found |= steps.after_extraction([*found.values()], ratios, settings)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
@@ -175,17 +181,16 @@ def _removed(situation: Situation) -> list[SourcePlan]:
     return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in removed.items()]
 
 
-def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked) -> CallRatios:
+def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Reading = EXTRACTION) -> CallRatios:
     """Return the ratios of what some sources were answered before, or of other texts; read only where one is asked."""
     home, questions = Home.of(today.settings), round(asked.first.expected)
-    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", "extractions")}
+    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", reading.table)}
     for source in sources if asked.first.expected else ():
-        versions = tables.current_versions(source.name)
-        if paths.keys() <= versions.keys():
-            for name, found in paths.items():
-                found += tables.open(name, source.name, versions[name].version)
+        versions = {name: tables.current(name, source.name) for name in paths}
+        for name, one in versions.items() if all(versions.values()) else ():
+            paths[name] += tables.open(name, source.name, one.version) if one else []
     with in_memory() as connection:
-        for name, found in paths.items():
+        for name, found in zip(("chunks", "extractions"), paths.values(), strict=True):
             view_files(connection, name, found, SOURCE_TABLES[name])
-        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions)
-    return own or default_ratios(today, questions, round(asked.first_tokens.expected))
+        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions, reading)
+    return own or default_ratios(today, questions, round(asked.first_tokens.expected), reading)
