@@ -4,7 +4,8 @@ A run for each source costs Dagster eight times as much as the events that it le
 in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from time import monotonic
@@ -15,12 +16,13 @@ import dagster as dg
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.ingestion import shown
+from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError, ProviderError
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
@@ -103,8 +105,10 @@ class Ingestion:
         self._name = self._namespace.named("backfill" if backfill else "ingest")
         made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
         specs = {spec.key: spec for assets in made for spec in assets.specs}
-        keys = [self._namespace.key(table) for step in INGESTION for table in step.assets]
+        self._steps = [step for step in INGESTION if is_wanted(step.name, lightrag.settings)]
+        keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
+        self._refused = ""  # why no pass can read
         self._unchecked: list[str] = []
         self._checked_at = monotonic()
 
@@ -174,9 +178,9 @@ class Ingestion:
         ingestion = self._lightrag.ingestion(source, account, backfill=self._backfill)
         spent = partial(Ledger(self._lightrag.home.ledger).spent, account.run, source)
         self._display.run(source)
-        for step in INGESTION:
+        for step in self._steps:
             self._display.start(step.name)
-            with listening(source, spent, context.log):
+            with listening(source, spent, context.log), self._first_reading_goes_on(step.name):
                 found = shown(step.name, ingestion)
             if isinstance(found, dg.AssetObservation):
                 context.log_event(found)
@@ -185,10 +189,24 @@ class Ingestion:
             for result in found:
                 context.log_event(events.made(result))
             for check in SOURCE_CHECKS:
-                if check.asset in step.assets and not check.judge_together:
+                if found and check.asset in step.assets and not check.judge_together:
                     self._log_check(context, source, check, check.judge(self._lightrag, source, self._backfill))
             self._display.finish()
         self._unchecked.append(source)
+
+    @contextmanager
+    def _first_reading_goes_on(self, step: str) -> Iterator[None]:
+        """Let an error that no pass can go on after cost only the passes, of this and of the other sources."""
+        if step != "readings":
+            yield
+            return
+        if self._refused:
+            raise ProviderError(self._refused)
+        try:
+            yield
+        except ProviderAccessError as error:
+            self._refused = str(error)
+            raise ProviderError(self._refused) from error
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together."""

@@ -282,8 +282,8 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.failed.setdefault(name, state.problem)
         if state.outdated:
             outcome.outdated[name] = sum(state.outdated.values())
-        if state.rejected and name not in outcome.failed:
-            outcome.rejected[name] = state.rejected
+        if (reason := state.rejected or "; ".join(state.passes.rejected)) and name not in outcome.failed:
+            outcome.rejected[name] = reason
         if state.waiting:
             outcome.waiting.append(name)
         elif state.backfill and backfill:

@@ -118,3 +118,8 @@ STEPS: dict[str, Step] = {
     "facts": SourceIngestion.parse_passes,
 }
 """The steps by their names, in their order; one ends the ingestion for now if it waits for batches."""
+
+
+def last_step(recipes: Recipes, source: str) -> str:
+    """Return the last step of a source: the one that reads facts, where there is a pass."""
+    return "facts" if recipes.passes_of(source) else "mentions"

@@ -7,6 +7,7 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
@@ -38,13 +39,24 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, judge, passes_to_accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.storage.versions import TableVersion
+from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
 _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
+
+
+class PassStates(NamedTuple):
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be."""
+
+    rejected: Sequence[str] = ()
+    others: Sequence[str] = ()
+    accept: bool = False
+
+
+_NO_PASSES = PassStates()
 
 
 @dataclass(frozen=True)
@@ -58,7 +70,8 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not.
+    are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
+    of passes.
     """
 
     source: str
@@ -77,6 +90,7 @@ class SourceState:
     losses: Sequence[Loss] = ()
     warning: str | None = None
     unread: str | None = None
+    passes: PassStates = _NO_PASSES
 
     @property
     def withheld(self) -> str | None:
@@ -181,6 +195,7 @@ def pending(situation: Situation) -> Pending:
     said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
+    warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -249,8 +264,7 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    passes = recipes.pass_names(name)
-    current, judged = tables.current_versions(name, passes), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, *bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -263,17 +277,18 @@ def source_state(
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
-    backfill = None
+    passes, backfill = _pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
-        made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
+        made, of_passes = judge(candidate, name, *bounds), _pass_states(candidate, name, recipes, record).rejected
+        rejected = [made.reason] if made.whole and made.reason else of_passes
+        backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
     return SourceState(
         source=name,
         ingest=ingest,
         problem=problem,
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
-        accept=(judged.accepted and not is_accepted) or bool(passes_to_accept(tables, name, passes, bounds)),
+        accept=(judged.accepted and not is_accepted) or passes.accept,
         merged=record is not None and newest == situation.merged(name),
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
@@ -284,7 +299,24 @@ def source_state(
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
+        passes=passes,
     )
+
+
+def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
+    """Return what is to be said of the passes of a source."""
+    rejected, others, accept = [], [], False
+    for name in recipes.pass_names(source):
+        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
+        accept |= judged.accepted and before.get(name) != judged.tables
+        if judged.whole and judged.reason:
+            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
+        elif not judged.accepted:
+            others.append(f"pass {name} is to read {source}")
+        readings = tables.current(of_pass("readings", name), source)
+        if readings and (cut := readings.count("status", "truncated")):
+            others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
+    return PassStates(rejected, others, accept)
 
 
 def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
@@ -345,9 +377,19 @@ def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
     tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), {}
     for name in situation.sources:
         judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
-        passes = passes_to_accept(tables, name, situation.recipes.pass_names(name), bounds)
-        if passes or (judged.accepted and (record is None or record.tables != judged.tables)):
+        if judged.accepted and (record is None or record.tables != judged.tables):
             found[name] = judged.tables
+    return found
+
+
+def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
+    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
+    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
+    for source, record in situation.accepted.items():
+        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
+            judged = judge_pass(tables, source, one.name, bounds)
+            if judged.accepted and record.passes.get(one.name) != judged.tables:
+                found.setdefault(source, []).append(one.name)
     return found
 
 
@@ -363,7 +405,11 @@ def accept_pending(settings: Settings) -> None:
     situation = Situation.looking(settings)
     for name in to_accept(situation):
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
-            accept_all(situation.home, name, Bounds.of(settings), situation.recipes.pass_names(name))
+            accept(situation.home, name, *Bounds.of(settings))
+    for name, passes in passes_to_accept(situation).items():
+        with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
+            for one in passes:
+                accept_pass(situation.home, name, one, Bounds.of(settings))
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:

@@ -16,7 +16,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISIO
 from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.fact_schemas import PASS_TABLES
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
@@ -284,7 +284,12 @@ class Recipes:
             **self.of_tables,
             "chunks": self.chunks,
             "extractions": self._extractions_of_all,
-            **dict.fromkeys((*MERGED_TABLES, "knowledge_graph", "knowledge_base", "published_graph"), self.generation),
+            "readings": digest(*map(self.readings, self.passes.values())),
+            **dict.fromkeys(("facts", "read_facts"), digest(*map(self.facts, self.passes.values()))),
+            **dict.fromkeys(
+                (*MERGED_TABLES, *MERGED_PASS_TABLES, "knowledge_graph", "knowledge_base", "published_graph"),
+                self.generation,
+            ),
             **dict.fromkeys(VECTOR_TABLES, self.embedder),
             "answers": self.answers,
             "communities": digest(COMMUNITIES),

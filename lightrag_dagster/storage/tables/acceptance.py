@@ -197,13 +197,6 @@ def accept_all(
     return acceptance
 
 
-def passes_to_accept(tables: SourceTables, source: str, passes: Iterable[str], bounds: Bounds) -> list[str]:
-    """Return those of some passes whose current tables may be merged and are not accepted; raises StoreError."""
-    record = accepted(tables.home, source)
-    judged = {name: judge_pass(tables, source, name, bounds) for name in passes} if record else {}
-    return [name for name, one in judged.items() if record and one.accepted and record.passes.get(name) != one.tables]
-
-
 def accepted(home: Home, source: str) -> Accepted | None:
     """Return what was last accepted of a source, or None; raises StoreError when the record is damaged."""
     return read_record(home.accepted(source), Accepted)
