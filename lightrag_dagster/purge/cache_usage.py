@@ -28,8 +28,8 @@ Gone = dict[str, set[str]]
 def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that a run takes from the store.
 
-    They are those of extraction, passes and summaries by the current recipe, and of the images that documents describe. Counted
-    are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
+    They are those of extraction, passes and summaries by the current recipe, and of the images that documents describe.
+    Counted are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home, recipes, inputs = situation.home, situation.recipes, situation.require_published().inputs

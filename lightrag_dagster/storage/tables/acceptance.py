@@ -27,6 +27,12 @@ MADE_FROM = {
 """Table of a source → the one that it is made from."""
 
 
+def made_from(table: str) -> str | None:
+    """Return the table that one of a source, also of a pass, is made from; None for the first."""
+    kind, _, name = table.partition("@")
+    return MADE_FROM.get(kind) if not name else "chunks" if kind == "readings" else of_pass("readings", name)
+
+
 class AnswerRows(NamedTuple):
     """Rows of answers: those that yielded a mention or were rejected, and the rejected ones of them."""
 
