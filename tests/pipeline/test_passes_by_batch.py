@@ -86,7 +86,11 @@ def test_a_pass_waits_while_a_new_document_is_extracted(batched: Settings, loopb
     for step in ("extractions", "readings"):
         assert ingest(batched) == step
     loopback.batches.spoil = lambda batch: Fate(looks=2)
-    write_source(batched, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": "Mara."})
+    write_source(
+        batched,
+        "notes",
+        {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": f"{OFFICE} Mara Quill left."},
+    )
     steps = []
     while (step := ingest(batched)) is not None:
         steps.append(step)

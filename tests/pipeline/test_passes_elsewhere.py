@@ -84,6 +84,10 @@ def test_another_machine_goes_on_with_passes_in_a_bucket(
     assert build(other).published is None
     assert (asked(loopback), facts(other)) == (Counter(), FACTS)
     assert {"readings", "facts", "read_facts"} <= unpublished_tables(Home.of(other)).keys()
-    write_source(other, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": "Mara."})
+    write_source(
+        other,
+        "notes",
+        {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": "Mara Quill left Dunsrow."},
+    )
     build(other)
     assert (asked(loopback), facts(other)) == (Counter(extract=1, maintains=1, closed=1), FACTS)
