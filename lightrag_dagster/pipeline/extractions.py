@@ -4,7 +4,6 @@ Both are made alike: rows of unchanged chunks are kept, and the model is asked w
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,13 +33,12 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.stages.facts.facts import FactReader
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, view_files
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -376,30 +374,3 @@ def view_known(
         "CREATE OR REPLACE TEMP VIEW known AS "
         f"SELECT chunk_id, status FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
     )
-
-
-def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
-    """Count the rows that the merge takes from another source for chunks of a source, and are outdated, by that source.
-
-    A chunk, in each of its readings, follows the first source by name that has a row for it that did not fail.
-
-    Raises:
-        SourceError: the folder of sources cannot be listed.
-        StoreError: the home is damaged.
-    """
-    recipes, tables, followed = situation.recipes, SourceTables(situation.home), Counter[str]()
-    for reading in readings_of(recipes, source):
-        records = {
-            name: version
-            for name, record in situation.accepted.items()
-            if name in situation.sources and name <= source and (version := record.version(reading.table))
-        }
-        if source not in records:
-            continue
-        paths = [path for name, version in records.items() for path in tables.open(reading.table, name, version)]
-        with open_duckdb() as connection:
-            connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
-            for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
-                if recipe != reading.recipe(recipes.of_source(other)):
-                    followed[other] += chunks
-    return dict(followed)

@@ -27,6 +27,7 @@ from lightrag_dagster.pipeline.losses import (
     unread_warning,
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
+from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
@@ -317,12 +318,6 @@ def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Ac
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
     return PassStates(rejected, others, accept)
-
-
-def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
-    """Return table → rows of another recipe, for those tables of a source that have some."""
-    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
-    return {name: rows for name, rows in counted.items() if rows}
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:

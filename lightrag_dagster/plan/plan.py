@@ -120,11 +120,7 @@ def make_plan(
         accept_pending(trial.settings)
         ratios = _ratios(now.recipes, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)}
-        for name, of_pass in planning.of_passes.items():
-            if of_pass.first.expected:
-                reading = Reading(now.recipes.passes[name])
-                its_own = _ratios(now.recipes, sources, of_pass, reading)
-                found[reading.table] = steps.extraction(of_pass, Unanswered(counts), its_own, settings)
+        found |= _of_passes(now.recipes, sources, planning.of_passes)
         unknown = bool(asked.first.expected or later.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
@@ -135,9 +131,19 @@ def make_plan(
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
-    warnings += _uncached(now.recipes) if unknown else []
+    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+
+
+def _of_passes(today: Recipes, sources: Sequence[Source], asked: Mapping[str, Asked]) -> dict[str, PlannedStep]:
+    """Return the step of each pass that asks something, by the table of its readings."""
+    found, nothing = dict[str, PlannedStep](), Unanswered(lambda texts: [0] * len(texts))
+    for name, one in asked.items():
+        if one.first.expected:
+            reading = Reading(today.passes[name])
+            ratios = _ratios(today, sources, one, reading)
+            found[reading.table] = steps.extraction(one, nothing, ratios, today.settings)
+    return found
 
 
 def _shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
@@ -151,10 +157,10 @@ def _shown(source: Source, planning: Planning, display: Display | None) -> tuple
     return planned
 
 
-def _uncached(today: Recipes) -> list[str]:
-    """Return a line on instructions that no provider caches, since the user's own are too short."""
+def _uncached(today: Recipes, asks: bool) -> list[str]:
+    """Return a line on instructions that no provider caches, since the user's own are too short, if a run `asks`."""
     tokens = system_tokens(today)
-    if today.settings.llm.of("extract").provider == "offline" or tokens >= CACHED_FROM:
+    if not asks or today.settings.llm.of("extract").provider == "offline" or tokens >= CACHED_FROM:
         return []
     return [
         f"the instructions of extraction have {tokens:,} tokens, and OpenAI caches none of fewer than {CACHED_FROM:,}; "

@@ -17,7 +17,8 @@ from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
 from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.pending import outdated_rows, why_ingest
+from lightrag_dagster.pipeline.outdated import outdated_rows
+from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.sample import SAMPLE, SampledDocuments, in_all, sampled

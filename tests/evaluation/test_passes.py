@@ -49,13 +49,14 @@ def test_a_schema_is_tried_on_a_sample_without_changing_the_home(
 
     assert [asked_of(one.body) for one in loopback.requests if "messages" in one.body] == ["closed"] * 3
     before, after = trial.before.passes, trial.after.passes
-    assert (before.keys(), after.keys()) == ({"works"}, {"works", "events"})
+    assert ([*before], sorted(after)) == (["works"], ["events", "works"])
     assert before["works"] == after["works"]
     assert (after["works"].facts, after["works"].rejected) == (2, {})
     events = after["events"]
     assert events == ReadByPass(2, {WORDS_LACKING: 4}, 0, 0, events.answers_cost_usd)
     bought = Ledger(Home.of(reading).ledger).by_purpose()["readings@events"]
-    assert (bought.calls, bought.cost_usd) == (3, pytest.approx(events.answers_cost_usd))
+    assert bought.calls == 3
+    assert bought.cost_usd == pytest.approx(events.answers_cost_usd)
     assert trial.after.answers_cost_usd == pytest.approx(trial.before.answers_cost_usd + events.answers_cost_usd)
     assert {path: path.read_bytes() for path in (reading.home / "tables").rglob("*") if path.is_file()} == tables
     rows = {row[0]: row[1:] for row in _rows(trial)}

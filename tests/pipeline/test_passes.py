@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lightrag_dagster.pipeline.extractions import outdated_elsewhere
+from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation

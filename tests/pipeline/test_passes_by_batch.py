@@ -91,9 +91,9 @@ def test_a_pass_waits_while_a_new_document_is_extracted(batched: Settings, loopb
         "notes",
         {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "new.txt": f"{OFFICE} Mara Quill left."},
     )
-    steps = []
-    while (step := ingest(batched)) is not None:
-        steps.append(step)
+    steps = list[str]()
+    while at := ingest(batched):
+        steps.append(at)
         assert len(steps) < 12
     assert {*steps} == {"extractions", "readings"}
     assert submitted(loopback) == {"extract": 4, "maintains": 4, "closed": 4}

@@ -1,11 +1,15 @@
 """The plan of passes, compared with what a loopback server is then asked, and bills."""
 
+import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from lightrag_dagster.cli.plan import print_plan, show_plan
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.plan.sources import PassPlan
 from lightrag_dagster.settings import Settings, load_settings
@@ -77,6 +81,10 @@ def test_each_pass_is_a_line_and_its_price_follows_what_it_cost_before(
     plan = make_plan(reading)
     assert {name: one.chunks_new for name, one in plan.sources[0].passes.items()} == {"events": 3, "works": 3}
     assert [name for name in plan.steps if "@" in name] == ["readings@events", "readings@works"]
+    printed = io.StringIO()
+    print_plan(Console(file=printed, width=160), plan)
+    assert re.search(r"notes[ │]+pass works[ │]+3[ │]+0[ │]+0[ │]+1,\d{3}\b", printed.getvalue())
+    assert re.search(r"readings@works[ │]+3[ │]+1,\d{3}[ │]+\d+[ │]+\$0\.000\d[ │]+\$0\.000\d", printed.getvalue())
     told = json.loads(json.dumps(plan.to_dict()))
     assert told["sources"][0]["passes"]["works"]["chunks_new"] == 3
     assert told["steps"]["readings@works"]["calls"]["expected"] == 3
@@ -97,6 +105,18 @@ def test_each_pass_is_a_line_and_its_price_follows_what_it_cost_before(
     assert first is not None
     assert then is not None
     assert then.expected < first.expected / 5  # by its own answers, which are short
+
+
+def test_outdated_readings_are_a_line_of_the_plan(
+    paid: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = with_passes(paid, tmp_path / "readings", works=WORKS)
+    build(reading)
+    write_schemas(tmp_path / "readings", works=WORKS.replace("Somebody", "A woman or a man"))
+    monkeypatch.setattr("lightrag_dagster.cli.plan.load_settings", lambda: reading)
+    show_plan(Console(width=160), [], backfill=False, as_json=False)
+    told = "3 rows of pass works of notes are outdated and stay; `plan --backfill` shows their price."
+    assert told in capsys.readouterr().out
 
 
 def test_readings_of_a_changed_schema_are_counted_and_stay_until_a_backfill(

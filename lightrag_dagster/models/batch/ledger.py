@@ -54,7 +54,7 @@ class WaitingExtraction(NamedTuple):
     purpose: str = ""
 
     def is_of(self, other: "WaitingExtraction") -> bool:
-        """Say whether both are the same, whoever pays."""
+        """Say whether both are the same, on any account."""
         return self._replace(run=other.run) == other
 
 

@@ -227,7 +227,7 @@ def remove_gone_sources(home: Home, merged: Collection[str]) -> None:
 def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None:
     """Remove what passes made of a source that are not among those of today, so that `gc` finds its files unused.
 
-    Where another process ingests the source, all stays for now.
+    All stays for now if another process ingests the source.
     """
     tables, record = SourceTables(home), accepted(home, source)
     named = {table: table.partition("@")[2] for table in tables.tables_of_passes(source)}
