@@ -69,16 +69,20 @@ class SourceIngestion:
     def read_passes(self) -> list[StageReport] | Waiting:
         """Ask the model about every chunk that a pass has not read; raises as `extract`.
 
-        A pass that waits for batches keeps no other one from being read.
+        While one waits for batches, the others are read and parsed.
         """
-        made = []
-        for reading in map(Reading, self.recipes.passes_of(self.source)):
-            model = self._model(replace(self.account, purpose=reading.table))
-            made.append(extract_source(self.source, self.tables, self.recipes, model, reading))
-        awaited = [one.batches for one in made if isinstance(one, Waiting)]
-        return (
-            Waiting(frozenset().union(*awaited)) if awaited else [one for one in made if not isinstance(one, Waiting)]
-        )
+        passes, reports, awaited = self.recipes.passes_of(self.source), dict[str, StageReport](), frozenset[str]()
+        for one in passes:
+            model = self._model(replace(self.account, purpose=Reading(one).table))
+            found = extract_source(self.source, self.tables, self.recipes, model, Reading(one))
+            if isinstance(found, Waiting):
+                awaited |= found.batches
+            else:
+                reports[one.name] = found
+        for one in passes if awaited else ():
+            if one.name in reports:
+                parse_pass(self.source, self.tables, self.recipes, one)
+        return Waiting(awaited) if awaited else [*reports.values()]
 
     def parse_passes(self) -> list[StageReport]:
         """Parse the responses of each pass into facts, and accept those that may be merged; raises as `parse_pass`."""

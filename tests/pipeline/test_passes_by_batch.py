@@ -99,6 +99,20 @@ def test_a_pass_waits_while_a_new_document_is_extracted(batched: Settings, loopb
     assert submitted(loopback) == {"extract": 4, "maintains": 4, "closed": 4}
 
 
+def test_facts_of_a_pass_that_is_read_do_not_wait_for_another_pass(batched: Settings, loopback: Loopback) -> None:
+    assert ingest(batched) == "extractions"
+
+    def fate(batch: SubmittedBatch) -> Fate:
+        return Fate(looks=5 if asked_of(batch.lines[0]["body"]) == "maintains" else 0)
+
+    loopback.batches.spoil = fate
+    for _ in range(2):
+        assert ingest(batched) == "readings"
+    record = accepted(Home.of(batched), "notes")
+    assert record is not None
+    assert [*record.passes] == ["events"]
+
+
 def test_requests_that_a_batch_refuses_for_good_are_not_asked_again_by_the_next_extraction(
     batched: Settings, loopback: Loopback
 ) -> None:
