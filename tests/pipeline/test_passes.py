@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -18,7 +19,7 @@ from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.loopback import Answer, Loopback
+from tests.loopback import Answer, Loopback, Reply
 from tests.passes import EVENTS, WORKS, answer, asked_of, facts_of, is_of_pass, with_passes, write_schemas
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
@@ -173,6 +174,27 @@ def test_a_backfill_whose_answers_are_rejected_keeps_the_accepted_facts_and_goes
     assert (asked(loopback), facts(raised)) == (Counter(), before)
     assert not SourceTables(Home.of(raised)).has_candidate("notes")
     assert pending(Situation.looking(raised)).sources["notes"].outdated == {}
+
+
+def test_a_backfill_that_ended_early_goes_on_where_it_was(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    before = facts(reading)
+    write_schemas(tmp_path / "readings", works=CHANGED, events=EVENTS)
+    build(reading)
+    loopback.requests.clear()
+    loopback.fault = lambda one: Reply.error(401) if "Marta" in json.dumps(one.body) and is_of_pass(one.body) else None
+    one_by_one = reading.changed(llm={"max_concurrency": 1})
+    with pytest.raises(ProviderAccessError):
+        build(one_by_one, "notes", backfill=True)
+    answered = asked(loopback)["maintains"] - 1
+    assert facts(reading) == before
+    loopback.fault = lambda one: None
+
+    build(one_by_one, "notes", backfill=True)
+
+    assert (asked(loopback), facts(reading)) == (Counter(maintains=3 - answered), before)
+    assert not SourceTables(Home.of(reading)).has_candidate("notes")
 
 
 def test_a_pass_that_was_rejected_is_accepted_when_the_bound_is_raised(

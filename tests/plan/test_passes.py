@@ -12,7 +12,7 @@ from rich.console import Console
 from lightrag_dagster.cli.plan import print_plan, show_plan
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.plan.sources import PassPlan
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings, SourceSettings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback
@@ -139,3 +139,20 @@ def test_readings_of_a_changed_schema_are_counted_and_stay_until_a_backfill(
     build(reading, "notes", backfill=True)
     assert {name: len(tokens) for name, tokens in asked(loopback).items()} == {"maintains": 3}
     assert make_plan(reading).sources[0].passes["works"] == PassPlan(chunks_stored=3)
+
+
+def test_facts_of_columns_are_read_and_cost_nothing(paid: Settings, tmp_path: Path, loopback: Loopback) -> None:
+    file = tmp_path / "deals.jsonl"
+    file.write_text('{"id": "1", "text": "A deal.", "customer": "Orrin Instruments", "amount": "12"}\n', "utf-8")
+    facts = [{"subject": "customer", "relation": "revenue", "value": "amount", "unit": "EUR"}]
+    deals = SourceSettings.model_validate({"uri": str(file), "rows": {"facts": facts}})
+    settings = paid.changed(named_sources={"deals": deals})
+    build(paid)
+    loopback.requests.clear()
+    plan = make_plan(settings, ["deals"])
+    assert {name: step.calls for name, step in plan.steps.items() if name in ("extraction", "readings@columns")} == {
+        "extraction": (1, 1, 1)
+    }
+    build(settings)
+    assert {name: len(tokens) for name, tokens in asked(loopback).items()} == {"extract": 1}
+    assert make_plan(settings, ["deals"]).sources[0].passes == {"columns": PassPlan(chunks_stored=1)}
