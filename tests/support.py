@@ -33,7 +33,7 @@ from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest, publish
 from tests.graphs import graph_rows
@@ -89,7 +89,8 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
                     ingest(source, tables, recipes, replace(account, source=source.name))
                     outcome.ingested.append(source.name)
                 elif backfill and tables.has_candidate(source.name):
-                    accept(home, source.name, *Bounds.of(settings), candidate=True)
+                    passes = recipes.pass_names(source.name)
+                    accept_all(home, source.name, Bounds.of(settings), passes, candidate=True)
             except ProviderAccessError:
                 raise
             except LightRAGError as error:

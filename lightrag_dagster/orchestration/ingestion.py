@@ -28,7 +28,7 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 
 _CHECKED_TOGETHER = 32
 """Sources that are ingested before they are checked together."""
@@ -162,7 +162,8 @@ class Ingestion:
             if why_ingest(source, tables, lightrag.recipes) is not None:
                 self._ingest(context, source.name, events)
             elif self._backfill and tables.has_candidate(source.name):
-                accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
+                passes = lightrag.recipes.pass_names(source.name)
+                accept_all(lightrag.home, source.name, Bounds.of(lightrag.settings), passes, candidate=True)
             else:
                 return
         except BaseException as error:

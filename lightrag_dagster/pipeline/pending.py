@@ -27,6 +27,7 @@ from lightrag_dagster.pipeline.losses import (
     unread_warning,
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
+from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
@@ -264,7 +265,7 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, *bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -279,8 +280,9 @@ def source_state(
         problem = str(error)
     passes, backfill = _pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
-        made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
+        made, of_passes = judge(candidate, name, *bounds), _pass_states(candidate, name, recipes, record).rejected
+        rejected = [made.reason] if made.whole and made.reason else of_passes
+        backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
     return SourceState(
         source=name,
         ingest=ingest,
@@ -305,7 +307,7 @@ def source_state(
 def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
     """Return what is to be said of the passes of a source."""
     rejected, others, accept = [], [], False
-    for name in (one.name for one in recipes.passes_of(source)):
+    for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
         if judged.whole and judged.reason:
@@ -316,12 +318,6 @@ def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Ac
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
     return PassStates(rejected, others, accept)
-
-
-def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
-    """Return table → rows of another recipe, for those tables of a source that have some."""
-    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
-    return {name: rows for name, rows in counted.items() if rows}
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:

@@ -113,6 +113,10 @@ class Recipes:
         by_model = self.settings.llm.of("extract").provider != "offline"
         return [*(one for one in self.passes.values() if by_model and one.reads(source)), *stated]
 
+    def pass_names(self, source: str) -> list[str]:
+        """Return the names of the passes that read the chunks of a source."""
+        return [one.name for one in self.passes_of(source)]
+
     def pass_of(self, name: str, source: str) -> Pass:
         """Return a pass of a source by its name."""
         return next(one for one in self.passes_of(source) if one.name == name)
