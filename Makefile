@@ -69,6 +69,7 @@ demo: .venv/run
 	$(BIN)/lightrag-dagster demo
 
 ui: export LIGHTRAG_QUESTIONS ?= examples/questions.yaml
+ui: export LIGHTRAG_CONFIG ?= $(if $(wildcard lightrag.yaml),,examples/lightrag.yaml)
 ui: .venv/ui
 	@mkdir -p "$(abspath $(LIGHTRAG_HOME))/dagster"
 	DAGSTER_HOME="$(abspath $(LIGHTRAG_HOME))/dagster" $(BIN)/dg dev
