@@ -50,11 +50,15 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 
 
 class PassStates(NamedTuple):
-    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be."""
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
+
+    `passing` is set if chunks of one failed that may succeed now.
+    """
 
     rejected: Sequence[str] = ()
     others: Sequence[str] = ()
     accept: bool = False
+    passing: bool = False
 
 
 _NO_PASSES = PassStates()
@@ -72,7 +76,7 @@ class SourceState:
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
     are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
-    of passes.
+    of passes; `passing` is set if chunks failed that may succeed now.
     """
 
     source: str
@@ -92,6 +96,7 @@ class SourceState:
     warning: str | None = None
     unread: str | None = None
     passes: PassStates = _NO_PASSES
+    passing: bool = False
 
     @property
     def withheld(self) -> str | None:
@@ -301,12 +306,13 @@ def source_state(
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
         passes=passes,
+        passing=passes.passing or (not refused and any(map(_failed_for_now, current.values()))),
     )
 
 
 def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
     """Return what is to be said of the passes of a source."""
-    rejected, others, accept = [], [], False
+    rejected, others, accept, passing = [], [], False, False
     for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
@@ -315,9 +321,10 @@ def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Ac
         elif not judged.accepted:
             others.append(f"pass {name} is to read {source}")
         readings = tables.current(of_pass("readings", name), source)
+        passing |= readings is not None and _failed_for_now(readings) > 0
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
-    return PassStates(rejected, others, accept)
+    return PassStates(rejected, others, accept, passing)
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
@@ -415,7 +422,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"
-    failed = current.count("error_kind", "transient")
+    failed = _failed_for_now(current)
     if recipes.settings.retries_failed:
         failed += current.count("error_kind", "permanent")
         failed += _unreadable(tables, current.source) if table == "extractions" else 0
@@ -424,6 +431,10 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if tables.candidate and recipe and (outdated := current.outdated(recipe)):
         return f"{outdated:,} rows are outdated"
     return None
+
+
+def _failed_for_now(version: TableVersion) -> int:
+    return version.count("error_kind", "transient")
 
 
 def _unreadable(tables: SourceTables, source: str) -> int:

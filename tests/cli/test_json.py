@@ -89,15 +89,36 @@ def test_a_run_tells_what_it_did(
     assert "notes raw_documents" in errors
 
 
-def test_a_run_that_ends_with_an_error_tells_it(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, loopback: Loopback
+@pytest.mark.parametrize(
+    ("fault", "settings", "ends", "withheld", "passing"),
+    [
+        (Reply.error(401), {}, 2, [], False),
+        (Reply.error(503), {}, 1, ["notes"], True),
+        (Reply.error(400), {}, 1, ["notes"], False),
+        (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, 2, [], True),
+        (None, {"LIGHTRAG_LLM__MAX_COST_USD": "0"}, 2, [], False),
+    ],
+)
+def test_a_run_without_answers_tells_why_and_whether_it_may_pass(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    notes: Path,
+    loopback: Loopback,
+    fault: Reply | None,
+    settings: dict[str, str],
+    ends: int,
+    withheld: list[str],
+    passing: bool,
 ) -> None:
-    monkeypatch.setenv("LIGHTRAG_LLM__PROVIDER", "openai")
-    loopback.fault = lambda received: Reply.error(401)
+    asked = {"LIGHTRAG_LLM__PROVIDER": "openai", "LIGHTRAG_LLM__MODEL": "gpt-4o-mini", "LIGHTRAG_LLM__MAX_RETRIES": "0"}
+    for name, value in (asked | settings).items():
+        monkeypatch.setenv(name, value)
+    loopback.fault = lambda received: fault
     code, output, errors = command(capfd, monkeypatch, "run", "--json")
     facts = json.loads(output)
     check(facts, documented("run"))
-    assert (code, facts["built"], errors.splitlines()[-1]) == (2, None, f"error: {facts['error']}")
+    assert (code, facts["built"], list(facts["withheld"]), facts["passing"]) == (ends, None, withheld, passing)
+    assert facts["error"] is None if ends == 1 else errors.splitlines()[-1] == f"error: {facts['error']}"
 
 
 @pytest.mark.long
