@@ -4,9 +4,12 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from lightrag_dagster.cli.rows import Form
 
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
@@ -64,6 +67,17 @@ MaxAge = Annotated[
     ),
 ]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
+AsOf = Annotated[
+    str | None, typer.Option(help="The day on which facts are to hold, such as 2024-03-31, 2024-03 or 2024.")
+]
+
+
+def form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -> "Form":
+    """Return the form of rows that was chosen; raises typer.BadParameter."""
+    if escape_formulas and output != "csv":
+        raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
+    return "escaped csv" if escape_formulas else output
+
 
 _Texts = list[str] | None
 _Text = str | None
