@@ -14,13 +14,13 @@ _PLACE = ("source", "path", "char_start", "char_end", "words")
 _COLUMNS = [one.name for one in fields(Fact) if one.name not in ("contradicts", "citations", "reference_id")]
 
 
-def show_facts(console: Console, form: Form, snapshot: str | None, subject: str | None, **given: Any) -> None:
+def show_facts(console: Console, form: Form, snapshot: str | None, **given: Any) -> None:
     """Print facts; CSV has a column for each field and the first citation, JSON has all of them.
 
     Raises as `KnowledgeBase.open` and `KnowledgeBase.facts`.
     """
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
-        found = knowledge.facts(subject, **given)
+        found = knowledge.facts(**given)
     rows: list[tuple[object, ...]]
     if form == "table":
         columns = ["subject", "relation", "object or value", "from", "until", "stands in"]
@@ -52,10 +52,10 @@ def show_facts(console: Console, form: Form, snapshot: str | None, subject: str 
     _print(console, form, columns, rows, found.left_out, found.notes)
 
 
-def show_counts(console: Console, form: Form, snapshot: str | None, subject: str | None, **given: Any) -> None:
+def show_counts(console: Console, form: Form, snapshot: str | None, **given: Any) -> None:
     """Print numbers of facts, with the newest of each; raises as `KnowledgeBase.open` and `KnowledgeBase.count`."""
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
-        found = knowledge.count(subject, **given)
+        found = knowledge.count(**given)
     shared = [found.by] if found.by else []
     evidence = ["newest stands in"] if form == "table" else ["fact_ids", "citations", "left_out"]
     rows = list[tuple[object, ...]]()

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from lightrag_dagster.cli.options import AsJson, AsOf, EscapeFormulas, RowsForm, Snapshot, form_of, with_filters
+from lightrag_dagster.cli.options import (
+    AsJson,
+    EscapeFormulas,
+    RowsForm,
+    Snapshot,
+    form_of,
+    with_conditions,
+    with_filters,
+)
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
@@ -16,13 +24,6 @@ if TYPE_CHECKING:
     from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
-_Relation = Annotated[str | None, typer.Option(help="Only this relation of the schemas.")]
-_Object = Annotated[str | None, typer.Option("--object", help="Only with this entity at the other end.")]
-_Type = Annotated[str | None, typer.Option("--type", help="Only about entities of this type.")]
-_Value = Annotated[
-    str | None,
-    typer.Option(help="Only with this value; <, <=, >= or > before a number or date compares, as '>=100 EUR'."),
-]
 _Name = Annotated[str, typer.Argument(help="Its name, or its id; an alias, a part or a misspelt name will do.")]
 
 
@@ -86,14 +87,10 @@ def path(
 
 
 @with_filters
+@with_conditions
 def facts(
     filters: "Filters",
-    subject: Annotated[str | None, typer.Argument(help="Name or id of the entity that they are about.")] = None,
-    relation: _Relation = None,
-    object_: _Object = None,
-    type_: _Type = None,
-    value: _Value = None,
-    as_of: AsOf = None,
+    given: dict[str, str | None],
     limit: Annotated[int, typer.Option(min=1, help="Most facts that are printed.")] = 100,
     snapshot: Snapshot = None,
     output: RowsForm = "table",
@@ -102,24 +99,19 @@ def facts(
     """List facts, newest first, superseded ones too unless --as-of is given."""
     from lightrag_dagster.cli.facts import show_facts
 
-    given = {"relation": relation, "object": object_, "type": type_, "value": value, "as_of": as_of}
     form = form_of(output, escape_formulas=escape_formulas)
-    show_facts(console(quotes=True), form, snapshot, subject, filters=filters, limit=limit, **given)
+    show_facts(console(quotes=True), form, snapshot, filters=filters, limit=limit, **given)
 
 
 @with_filters
+@with_conditions
 def count(
     filters: "Filters",
-    subject: Annotated[str | None, typer.Argument(help="Name or id of the entity that they are about.")] = None,
+    given: dict[str, str | None],
     by: Annotated[
         Literal["relation", "subject", "object", "type", "value", "year"] | None,
         typer.Option(help="A number for each."),
     ] = None,
-    relation: _Relation = None,
-    object_: _Object = None,
-    type_: _Type = None,
-    value: _Value = None,
-    as_of: AsOf = None,
     limit: Annotated[int, typer.Option(min=1, help="Most numbers that are printed.")] = 100,
     snapshot: Snapshot = None,
     output: RowsForm = "table",
@@ -128,9 +120,8 @@ def count(
     """Count facts; each number names the newest of them, and where they stand."""
     from lightrag_dagster.cli.facts import show_counts
 
-    given = {"relation": relation, "object": object_, "type": type_, "value": value, "as_of": as_of}
     form = form_of(output, escape_formulas=escape_formulas)
-    show_counts(console(quotes=True), form, snapshot, subject, by=by, filters=filters, limit=limit, **given)
+    show_counts(console(quotes=True), form, snapshot, by=by, filters=filters, limit=limit, **given)
 
 
 def changes(

@@ -39,7 +39,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactIndex:
     """The facts of a snapshot, or those that a filter allows, by id, and the rows of those of each entity."""
 
     table: MappedTable
@@ -70,9 +70,9 @@ class Facts:
         return _days(self.table.rows["holds_to"], _LAST)
 
 
-def facts_of(rows: pa.Table, entity_ids: npt.NDArray[np.bytes_]) -> Facts:
+def facts_of(rows: pa.Table, entity_ids: npt.NDArray[np.bytes_]) -> FactIndex:
     """Return facts by id, whose entities are known by sorted ids."""
-    facts = Facts(MappedTable(rows, np.array(rows["fact_id"].to_pylist(), dtype=np.bytes_)), _NONE)
+    facts = FactIndex(MappedTable(rows, np.array(rows["fact_id"].to_pylist(), dtype=np.bytes_)), _NONE)
     known = MappedTable(rows, entity_ids)
     numbers = np.arange(len(rows), dtype=np.int32)
     has_object = np.asarray(rows["object_id"].is_valid())
@@ -80,7 +80,7 @@ def facts_of(rows: pa.Table, entity_ids: npt.NDArray[np.bytes_]) -> Facts:
     owners = np.concatenate([known.rows_of(one) for one in ends])
     of_owners = np.concatenate([numbers, numbers[has_object]])
     order = np.lexsort((of_owners, -facts.days[of_owners].astype(np.int64), owners))
-    return Facts(facts.table, lists_of(owners[order], of_owners[order], len(entity_ids)))
+    return FactIndex(facts.table, lists_of(owners[order], of_owners[order], len(entity_ids)))
 
 
 def fact_rows(connection: "duckdb.DuckDBPyConnection") -> pa.Table:
@@ -108,11 +108,11 @@ def write_facts(folder: Path, files: Sequence[Sequence[Path]]) -> None:
     write_lists(folder, "entity_facts", facts.of_entity.lengths, facts.of_entity.values)
 
 
-def open_facts(folder: Path) -> Facts:
+def open_facts(folder: Path) -> FactIndex:
     """Map the facts of a folder of arrays; raises StoreError if a file is missing or damaged."""
     try:
         table = MappedTable(map_table(folder, "facts"), map_array(folder, "facts_ids"))
-        return Facts(table, map_lists(folder, "entity_facts"))
+        return FactIndex(table, map_lists(folder, "entity_facts"))
     except (OSError, ValueError, pa.ArrowException) as error:
         raise StoreError(f"facts in {folder} cannot be read ({error}); run `lightrag-dagster run --verify`") from error
 

@@ -25,7 +25,7 @@ from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, requi
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from lightrag_dagster.indexes.facts import Facts
+    from lightrag_dagster.indexes.facts import FactIndex
     from lightrag_dagster.query.statements import Statements
 
 
@@ -98,7 +98,7 @@ class Snapshot:
         return open_statements(self.generation)
 
     @cached_property
-    def facts(self) -> "Facts | None":
+    def facts(self) -> "FactIndex | None":
         """The facts that may be seen; None if no pass was merged, or it found none. Mapped when first asked for."""
         if not self.manifest.rows.get("merged_facts"):
             return None

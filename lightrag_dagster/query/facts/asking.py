@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.indexes.facts import Facts
+from lightrag_dagster.indexes.facts import FactIndex
 from lightrag_dagster.query.arguments import nearest, shown
 from lightrag_dagster.query.facts.conditions import By, Conditions
 from lightrag_dagster.query.facts.reading import read_facts
@@ -26,10 +26,10 @@ _EVIDENCE = 5
 _NO_FACTS = "the snapshot has no facts: no pass reads them, see docs/facts.md"
 
 
-class Asked(NamedTuple):
+class Selection(NamedTuple):
     """Facts that hold on the day that was asked for, values of the statement, and notes."""
 
-    facts: Facts
+    facts: FactIndex
     rows: pa.Table
     values: dict[str, Any]
     notes: tuple[str, ...]
@@ -81,7 +81,7 @@ def count_facts(seen: Snapshot, conditions: Conditions, by: By | None, limit: in
     return FactCounts(by, total, tuple(counts), keys - len(counts), asked.notes)
 
 
-def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Asked | None:
+def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Selection | None:
     """Settle the conditions; None if there are no facts."""
     if (facts := seen.facts) is None:
         return None
@@ -96,7 +96,7 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Aske
     if conditions.as_of is not None:
         rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
     values |= conditions.value._asdict() | {"by": by}
-    return Asked(facts, rows.drop_columns(["evidence", "contradicts"]), values, tuple(notes))
+    return Selection(facts, rows.drop_columns(["evidence", "contradicts"]), values, tuple(notes))
 
 
 def _known(column: pa.ChunkedArray, asked: str, name: str) -> str:
@@ -115,7 +115,7 @@ def _plain(word: str) -> str:
 
 
 @contextmanager
-def _found(asked: Asked) -> Iterator[duckdb.DuckDBPyConnection]:
+def _found(asked: Selection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a database with the table of facts that meet the conditions."""
     with open_duckdb() as connection:
         connection.register("fact", asked.rows)

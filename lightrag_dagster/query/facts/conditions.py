@@ -38,7 +38,7 @@ class FactOptions(TypedDict, total=False):
     """Only what held on this day; a month or year stands for its first day."""
 
 
-class Compared(NamedTuple):
+class ValueCondition(NamedTuple):
     """A condition on values: a text, or the signs that a difference from a number or day may have."""
 
     text: str | None = None
@@ -57,7 +57,7 @@ class Conditions:
     """Names of entities, by `subject` and `object`."""
     words: dict[str, str]
     """Words of the schemas, by `relation` and `type`."""
-    value: Compared
+    value: ValueCondition
     as_of: date | None
     filters: Filters
 
@@ -79,16 +79,16 @@ def conditions_of(subject: str | None, filters: Filters | None, given: FactOptio
     return Conditions(said, words, compared(given.get("value")), None if day is None else day_of(day), allowed)
 
 
-def compared(value: object) -> Compared:
+def compared(value: object) -> ValueCondition:
     """Read a condition on values, see `FactOptions`; raises QueryError."""
     if value is None:
-        return Compared()
+        return ValueCondition()
     if isinstance(value, bool):
         value = "yes" if value else "no"
     asked = str(float(value)) if isinstance(value, Real) else text(value, "value").strip()
     sign = _COMPARED.fullmatch(asked)
     operator, operand = (sign[1], sign[2].strip()) if sign else ("=", asked)
-    found = Compared(operand if operator == "=" else "", _SIGNS[operator])
+    found = ValueCondition(operand if operator == "=" else "", _SIGNS[operator])
     if number := _NUMBER.fullmatch(operand):
         return found._replace(number=float(number[1]), unit=number[2])
     if _DAY.fullmatch(operand):

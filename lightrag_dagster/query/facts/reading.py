@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from lightrag_dagster.indexes.arrays import Rows
-from lightrag_dagster.indexes.facts import Facts
+from lightrag_dagster.indexes.facts import FactIndex
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.types import Fact, FactCitation
 
 _AT_ONCE = 32
 
 
-def read_facts(seen: Snapshot, facts: Facts, rows: Rows) -> Iterator[Fact]:
+def read_facts(seen: Snapshot, facts: FactIndex, rows: Rows) -> Iterator[Fact]:
     """Yield the facts of some rows, under the names that may be seen; they are read a block at a time."""
     for start in range(0, len(rows), _AT_ONCE):
         block = facts.table.take(rows[start : start + _AT_ONCE])

@@ -20,7 +20,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows, lists_of, offsets_of
-from lightrag_dagster.indexes.facts import Facts, facts_of
+from lightrag_dagster.indexes.facts import FactIndex, facts_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.filters.allowed import allowed_documents
@@ -51,7 +51,7 @@ class View(Snapshot):
         return self.evidence.statements
 
     @cached_property
-    def facts(self) -> Facts | None:
+    def facts(self) -> FactIndex | None:
         """The facts that allowed documents state, as if there were no others. Merged when first asked for."""
         if not self.manifest.rows.get("merged_facts"):
             return None

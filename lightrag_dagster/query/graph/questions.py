@@ -1,14 +1,11 @@
 """The questions to the graph that an opened knowledge base answers."""
 
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral
-from typing import Any, TypeVar, Unpack, get_args
+from typing import TypeVar, get_args
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, shown, wrong
-from lightrag_dagster.query.facts.conditions import By, FactOptions, conditions_of
-from lightrag_dagster.query.facts.types import FactCounts, FactList
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.graph.types import Choice, Connection, Neighbourhood, Profile, Way
 from lightrag_dagster.query.opened import Opened
@@ -46,7 +43,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.finding import find
 
-        most = _number(limit, "limit")
+        most = number_from_1(limit, "limit")
         return self._seen(lambda seen: find(seen, name, most), filters)
 
     def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10) -> Profile:
@@ -64,7 +61,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.entity import entity
 
-        most = _number(limit, "limit")
+        most = number_from_1(limit, "limit")
         return self._seen(lambda seen: entity(seen, name, most), filters)
 
     def neighbours(self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50) -> Neighbourhood:
@@ -78,7 +75,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.entity import neighbours
 
-        most, furthest = _number(limit, "limit"), _number(hops, "hops")
+        most, furthest = number_from_1(limit, "limit"), number_from_1(hops, "hops")
         return self._seen(lambda seen: neighbours(seen, name, furthest, most), filters)
 
     def path(
@@ -95,70 +92,10 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.paths import paths
 
-        most, ways = _number(limit, "limit"), get_args(Way)
+        most, ways = number_from_1(limit, "limit"), get_args(Way)
         if by is not None and by not in ways:
             raise QueryError(f"by takes {' or '.join(ways)}, not {shown(by)}")
         return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters)
-
-    def facts(
-        self,
-        subject: str | None = None,
-        *,
-        filters: Filters | None = None,
-        limit: int = 100,
-        **given: Unpack[FactOptions],
-    ) -> FactList:
-        """Return the facts that meet all conditions, newest first, and superseded ones too unless `as_of` is given.
-
-        Args:
-            subject: name or id of the entity that they are about.
-            filters: the documents that may be seen, as if there were no others; all, unless given.
-            limit: most facts.
-            **given: see `FactOptions`.
-
-        Raises:
-            QueryError: no entity, relation or type has the name, several entities may be meant, a value or day cannot
-                be read; or as `find`.
-            ClosedError: as `find`.
-            StoreError: as `find`.
-        """
-        from lightrag_dagster.query.facts.asking import list_facts
-
-        most, asked = _number(limit, "limit"), conditions_of(subject, filters, given)
-        return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters)
-
-    def count(
-        self,
-        subject: str | None = None,
-        *,
-        by: By | None = None,
-        filters: Filters | None = None,
-        limit: int = 100,
-        **given: Unpack[FactOptions],
-    ) -> FactCounts:
-        """Return the number of facts that meet all conditions, each number with evidence; takes and raises as `facts`.
-
-        Args:
-            subject: as `facts`.
-            by: one number for each relation, subject, object, type of the subject, value, or year of `valid_from`.
-            filters: as `facts`.
-            limit: most numbers.
-            **given: see `FactOptions`.
-        """
-        from lightrag_dagster.query.facts.asking import count_facts
-
-        most, asked = _number(limit, "limit"), conditions_of(subject, filters, given)
-        if by is not None and by not in get_args(By):
-            raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
-        return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters)
-
-    async def afacts(self, subject: str | None = None, **how: Any) -> FactList:
-        """List facts in a thread; takes and raises as `facts`."""
-        return await self._opened.in_thread(partial(self.facts, subject, **how))
-
-    async def acount(self, subject: str | None = None, **how: Any) -> FactCounts:
-        """Count facts in a thread; takes and raises as `count`."""
-        return await self._opened.in_thread(partial(self.count, subject, **how))
 
     def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None) -> Result:
         """Ask the part of the snapshot that a filter allows."""
@@ -167,7 +104,8 @@ class GraphQuestions:
             return ask(seen)
 
 
-def _number(value: object, name: str) -> int:
+def number_from_1(value: object, name: str) -> int:
+    """Return a whole number from 1; raises QueryError."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise wrong(name, "a whole number from 1", value)
     return int(value)

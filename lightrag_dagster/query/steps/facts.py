@@ -5,17 +5,16 @@ from datetime import date
 import numpy as np
 
 from lightrag_dagster.indexes.arrays import Rows
-from lightrag_dagster.indexes.facts import Facts
+from lightrag_dagster.indexes.facts import FactIndex
 
 FACT_TOKENS = 1_000
 """Most tokens of facts in the context, with the documents that they cite, out of those of relations."""
 
 
-def facts_about(facts: Facts, entities: Rows, day: date | None) -> Rows:
+def facts_about(facts: FactIndex, entities: Rows, day: date | None) -> Rows:
     """Return the facts about some entities, best first, those that hold on a day before the others.
 
-    Of the facts of each entity the newest come first, and of the entities the first: in turn, the first fact of the
-    first entity; its second and the first of the second entity; and so on.
+    First comes the newest fact of the first entity; then its second, and the newest of the second entity; and so on.
     """
     owners, rows = facts.of_entity.of_each(entities)
     others = np.zeros(len(rows), dtype=bool) if day is None else ~facts.holding(day)[rows]
@@ -27,7 +26,7 @@ def facts_about(facts: Facts, entities: Rows, day: date | None) -> Rows:
     return best
 
 
-def in_order(facts: Facts, rows: Rows, day: date | None) -> Rows:
+def in_order(facts: FactIndex, rows: Rows, day: date | None) -> Rows:
     """Return the places of rows as they are shown: those that hold on a day before the others, the newest first."""
     others = np.zeros(len(rows), dtype=bool) if day is None else ~facts.holding(day)[rows]
     return np.lexsort((-facts.days[rows].astype(np.int64), others)).astype(np.int32)
