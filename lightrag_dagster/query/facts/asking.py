@@ -77,6 +77,8 @@ def count_facts(seen: Snapshot, conditions: Conditions, by: By | None, limit: in
                 left_out=row["count"] - len(first),
             )
         )
+    if by in ("subject", "object"):  # counted by their ids
+        counts.sort(key=lambda one: (-one.count, one.key or ""))
     total, keys = (rows[0]["total"], rows[0]["keys"]) if rows else (0, 0)
     return FactCounts(by, total, tuple(counts), keys - len(counts), asked.notes)
 
