@@ -93,7 +93,9 @@ class Retriever:
         return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(found)))
 
     def _lacking(self, found: Retrieval) -> list[str]:
-        """Return the reason for an empty result if the snapshot has no graph to search."""
+        """Return notes on what the snapshot lacks: facts for a day, or for an empty result a graph to search."""
+        if found.as_of and not self._snapshot.manifest.rows.get("merged_facts"):
+            return ["the snapshot has no facts, so that as_of does nothing; docs/facts.md has how they are read"]
         if found.chunks or len(self._snapshot.graph.entities.ids) or not len(self._snapshot.graph.chunks.ids):
             return []
         return [
