@@ -139,7 +139,7 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         entities=tuple(entities),
         relations=tuple(relations),
         facts=tuple(facts),
-        as_of=search.as_of.isoformat() if search.as_of else None,
+        as_of=search.as_of.isoformat() if search.as_of and facts else None,
     )
     left = settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(frame(retrieval))
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
