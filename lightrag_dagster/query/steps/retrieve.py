@@ -17,7 +17,7 @@ from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.query.facts.reading import read_facts
+from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.search import Search
