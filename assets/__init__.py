@@ -3,6 +3,7 @@
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.downstream import communities, duplicate_candidates, exports, graph_report
+from lightrag_dagster.assets.facts import facts, merged_facts, readings
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
 from lightrag_dagster.assets.ingestion import chunks, extractions, mentions, raw_documents
 from lightrag_dagster.assets.knowledge_base import knowledge_base
@@ -11,12 +12,13 @@ from lightrag_dagster.assets.retrieval_evaluation import retrieval_evaluation
 from lightrag_dagster.assets.status_report import status_report
 from lightrag_dagster.assets.vectors import chunk_vectors, entity_vectors, relation_vectors
 
-INGESTION = [raw_documents, chunks, extractions, mentions]
-"""Assets with one partition a source."""
+INGESTION = [raw_documents, chunks, extractions, mentions, readings, facts]
+"""Assets with one partition a source; the last two where there are passes."""
 
 PUBLICATION = [
     curation,
     merged,
+    merged_facts,
     chunk_vectors,
     entity_vectors,
     relation_vectors,

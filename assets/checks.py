@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_sour
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge
+from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MAX_LOST_WORDS = 0.02
@@ -30,7 +30,7 @@ MIN_GROUNDED_SHARE = 0.5
 """Smallest share of the names that a recipe gave that is in the text without a warning."""
 
 
-def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
+def build_checks(namespace: Namespace, passes: bool = False) -> list[dg.AssetChecksDefinition]:
     """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
     integrity_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),
@@ -62,11 +62,11 @@ def build_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(namespace.bound(all_published))
     whole = [conflict_check, integrity_check, gates_check, graph_check, match_check, report_check]
-    return [*source_checks(namespace), *whole]
+    return [*source_checks(namespace, passes=passes), *whole]
 
 
-def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of an ingested source, with one result a source."""
+def source_checks(namespace: Namespace, *, passes: bool = False) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of an ingested source, with one result a source; those of facts where there are passes."""
     with warnings.catch_warnings():
         # Checks with partitions are a preview in Dagster 1.13; without them a healthy source would turn a failed one
         # green.
@@ -79,6 +79,7 @@ def source_checks(namespace: Namespace) -> list[dg.AssetChecksDefinition]:
                 description=one.description,
             )(namespace.bound(_in_own_run(one)))
             for one in SOURCE_CHECKS
+            if passes or one.asset != "facts"
         ]
 
 
@@ -107,6 +108,16 @@ def _source_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
             **({REASON: judged.reason} if judged.reason else {}),
         },
     )
+
+
+def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
+    """Judge the tables of each pass of a source again."""
+    tables, bounds = _tables(lightrag, backfill), Bounds.of(lightrag.settings)
+    passes = [one.name for one in lightrag.recipes.passes_of(source)]
+    judged = {name: judge_pass(tables, source, name, bounds) for name in passes}
+    counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
+    counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
+    return warned(filter(None, (one.reason for one in judged.values())), counted)
 
 
 def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
@@ -289,6 +300,13 @@ SOURCE_CHECKS = [
         _source_accepted,
         "The source's tables belong together, few enough documents and chunks failed, and few enough rows of "
         "answers were rejected, so the merge reads this version; otherwise it keeps reading the last accepted one.",
+    ),
+    SourceCheck(
+        "facts",
+        "passes_accepted",
+        _passes_accepted,
+        "Of each pass, few enough chunks failed and few enough rows are no facts, so the merge reads this version; "
+        "otherwise it keeps reading the facts that were accepted last. The first reading does not wait for it.",
     ),
     SourceCheck("entity_mentions", "names_found", _names_found, "The source names something, unless it holds no text."),
     SourceCheck(

@@ -31,6 +31,12 @@ _PROMPT = (*_PASSAGE, "chunks.heading")
 _ANSWER = "extractions.responses"
 _ENDS = ("relation_mentions.src", "relation_mentions.tgt")
 _NAMES = ("entity_mentions.name", *_ENDS)
+_READ = "readings.responses"
+_MEANT = (
+    "relation value value_kind number unit value_date when_words valid_from from_precision valid_to to_precision single"
+)
+_FACT = f"subject subject_type object object_type {_MEANT}"
+_STANDS = "words char_start char_end"
 _ENTITY = ("entities.name", "entities.description")
 _RELATION = ("relations.keywords", "relations.src", "relations.tgt", "relations.description")
 _EDGE = ("relations.src_id", "relations.tgt_id")
@@ -67,6 +73,38 @@ LINEAGE: Mapping[str, Origins] = {
     "parsed": {
         **_same("source chunk_id extraction_key", "extractions"),
         **_each("entities relations rejected_rows reason", _ANSWER),
+    },
+    "readings": {
+        **_same("source chunk_id", "chunks"),
+        **_each("extraction_key", "chunks.chunk_id"),
+        **_each("responses", *_PROMPT),
+    },
+    "facts": {
+        **_same("source chunk_id pass extraction_key", "readings"),
+        **_each(_FACT, _READ),
+        **_each("fact_index", _READ),
+        **_each(_STANDS, _READ, "chunks.content"),
+    },
+    "read_facts": {
+        **_same("source chunk_id pass extraction_key", "readings"),
+        **_each("facts rejected_rows open_dates reason", _READ, "chunks.content"),
+    },
+    "merged_facts": {
+        **_each("subject_id", "facts.subject"),
+        **_each("object_id", "facts.object"),
+        **_each("subject object", "facts.subject", "facts.object", *_NAMES),
+        **_same(_MEANT, "facts"),
+        **_each("fact_id", "facts.subject", "facts.object", *(f"facts.{one}" for one in _MEANT.split())),
+        **_each("passes", "facts.pass"),
+        **_each("chunk_ids mention_count", "facts.chunk_id"),
+        **_each("sources", "chunks.source"),
+    },
+    "fact_evidence": {
+        **_each("fact_id", "facts.subject", "facts.object", *(f"facts.{one}" for one in _MEANT.split())),
+        **_each("subject_id", "facts.subject"),
+        **_each("object_id", "facts.object"),
+        **_same("source doc_id path", "chunks"),
+        **_same(f"chunk_id pass fact_index extraction_key {_FACT} {_STANDS}", "facts"),
     },
     "entities": {
         **_OF_CHUNKS,

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
-from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch
+from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested, is_backfill, stopwatch, together
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.assets.upstream import look_upstream
+from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.pipeline.extractions import Waiting
-from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion
+from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion, last_step
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
@@ -47,12 +48,13 @@ def shown(step: str, ingestion: SourceIngestion) -> list[dg.MaterializeResult] |
     namespace, looks = Namespace(recipes.settings.namespace), Looks(tables.home.ledger)
     with stopwatch() as watch, looks.noting(ingestion.source, backfill=tables.candidate):
         reports = STEPS[step](ingestion)
-    if step == [*STEPS][-1]:
+    if step == last_step(recipes, ingestion.source):
         looks.good([ingestion.source], backfill=tables.candidate)
     if isinstance(reports, Waiting):
         batches = {"batches": sorted(reports.batches)}
-        return dg.AssetObservation(namespace.key("extractions"), partition=ingestion.source, metadata=batches)
-    return [ingested(one, recipes, watch, namespace.key(one.version.table)) for one in reports]
+        waits = "extractions" if step == "extractions" else "readings"
+        return dg.AssetObservation(namespace.key(waits), partition=ingestion.source, metadata=batches)
+    return together([ingested(one, recipes, watch, namespace.key(kind_of(one.version.table))) for one in reports])
 
 
 @asset(

@@ -14,8 +14,12 @@ from lightrag_dagster.settings import Settings
 Job: TypeAlias = Any
 """The result of `define_asset_job`, for which Dagster exports no name."""
 
-INGESTED = [name for declared in INGESTION for name in declared.assets]
-PUBLISHED = [name for declared in PUBLICATION for name in declared.assets]
+OF_PASSES = ("readings", "facts", "merged_facts")
+"""Steps that are there where passes are."""
+
+INGESTED = [name for declared in INGESTION if declared.name not in OF_PASSES for name in declared.assets]
+PUBLISHED = [name for declared in PUBLICATION if declared.name not in OF_PASSES for name in declared.assets]
+READ_BY_PASSES = [name for one in (*INGESTION, *PUBLICATION) if one.name in OF_PASSES for name in one.assets]
 BUILDING = ("ingest", "backfill", "publish")
 """The jobs that change accepted or published data."""
 
@@ -27,6 +31,7 @@ _ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask", "evaluate", "downs
 def is_wanted(name: str, settings: Settings) -> bool:
     """Say whether an asset, job, sensor or schedule has something to do, and is not left out by a setting."""
     has = dict.fromkeys(_ABOUT_QUESTIONS, settings.questions is not None)
+    has |= dict.fromkeys(OF_PASSES, settings.has_passes)
     has |= {"exports": bool(settings.exports), "batches": settings.llm.by_batch}
     return has.get(name, True) and name not in settings.dagster.without
 
@@ -34,8 +39,11 @@ def is_wanted(name: str, settings: Settings) -> bool:
 def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str, Job]:
     """Return the wanted ones of `JOBS`, by name without prefix; they keep their executor beside one of the project."""
     namespace = Namespace(settings.namespace)
-    steps = [namespace.named(declared.name) for declared in INGESTION]
-    ingestion = [*steps, *(check.node_def.name for check in source_checks(namespace))]
+    steps = [declared for declared in INGESTION if is_wanted(declared.name, settings)]
+    checks = source_checks(namespace, passes=settings.has_passes)
+    ingestion = [*(namespace.named(one.name) for one in steps), *(check.node_def.name for check in checks)]
+    ingested = [name for declared in steps for name in declared.assets]
+    published = [name for one in PUBLICATION if is_wanted(one.name, settings) for name in one.assets]
 
     def job(name: str, assets: Iterable[str], description: str, config: dg.RunConfig | None = None) -> Job:
         selection = [namespace.key(asset) for asset in assets]
@@ -44,14 +52,14 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
         )
 
     jobs = {
-        "ingest": job("ingest", INGESTED, "Read, chunk, extract and parse one source (one partition)."),
+        "ingest": job("ingest", ingested, "Read, chunk, extract and parse one source (one partition)."),
         "backfill": job(
             "backfill",
-            INGESTED,
+            ingested,
             "Make the rows of one source again that another recipe made; may cost as much as the first ingestion.",
             dg.RunConfig(ops={step: IngestConfig(backfill=True) for step in ingestion}),
         ),
-        "publish": job("publish", PUBLISHED, "Merge all accepted sources, build the stores, check and publish."),
+        "publish": job("publish", published, "Merge all accepted sources, build the stores, check and publish."),
         "ask": job("ask", ["answers"], "Ask the published snapshot every question."),
         "evaluate": job(
             "evaluate",

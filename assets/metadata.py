@@ -11,8 +11,10 @@ from pydantic import Field
 
 from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
-from lightrag_dagster.pipeline.documents import Reading, ReadReport
+from lightrag_dagster.fact_schemas import kind_of
+from lightrag_dagster.pipeline.documents import ReadDocuments, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
@@ -148,17 +150,18 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
         version.rows,
         seconds=watch.seconds,
         **version.counts.get("status", {}) | lost | version.sums,
-        **column_lineage(version.table, Namespace(recipes.settings.namespace)),
+        **column_lineage(kind_of(version.table), Namespace(recipes.settings.namespace)),
     )
     # Dagster takes `row_count` for that of the whole table, and keeps the last; `knowledge_base` has the whole.
     metadata["dagster/partition_row_count"] = metadata.pop("dagster/row_count")
-    if version.table == "parsed":
+    if kind_of(version.table) in ("parsed", "read_facts"):
         metadata |= {"reasons": version.counts["reason"]}
     if recipe:
         metadata |= {"kept": report.kept, "outdated": sum(outdated.values())}
     if isinstance(report, ReadReport):
         metadata |= {"unchanged": report.kept, **_about_documents(report.reading)}
-    if version.table == "extractions" or usage.calls or usage.stored:
+    is_asked = kind_of(version.table) in ("extractions", "readings")
+    if is_asked or usage.calls or usage.stored:
         metadata |= {
             "calls": usage.calls,
             "stored_answers": usage.stored,
@@ -168,7 +171,7 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
             "output_tokens": usage.output_tokens,
             "cost_usd": usage.cost_usd,
         }
-    if version.table == "extractions":
+    if is_asked:
         metadata |= {"answers_cost_usd": report.answers_cost_usd}
     return dg.MaterializeResult(
         asset_key=asset_key,
@@ -178,7 +181,24 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
     )
 
 
-def _about_documents(reading: Reading) -> dict[str, Any]:
+def together(results: Sequence[dg.MaterializeResult]) -> list[dg.MaterializeResult]:
+    """Return one result for each asset: of several passes the first one's, with numbers added up and all versions."""
+    by_asset: dict[dg.AssetKey, list[dg.MaterializeResult]] = {}
+    for one in results:
+        assert one.asset_key
+        by_asset.setdefault(one.asset_key, []).append(one)
+    return [_added_up(each) if len(each) > 1 else each[0] for each in by_asset.values()]
+
+
+def _added_up(results: Sequence[dg.MaterializeResult]) -> dg.MaterializeResult:
+    found: list[dict[str, Any]] = [dict(one.metadata or {}) for one in results]
+    numbers = {key for one in found for key, value in one.items() if isinstance(value, int | float)} - {"seconds"}
+    sums = {key: sum(one.get(key, 0) for one in found) for key in sorted(numbers)}
+    version = digest(*(one.data_version.value for one in results if one.data_version))
+    return results[0]._replace(metadata=found[0] | sums, data_version=dg.DataVersion(version))
+
+
+def _about_documents(reading: ReadDocuments) -> dict[str, Any]:
     """Return metadata of documents that were read."""
     return {
         **reading.losses._asdict(),

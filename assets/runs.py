@@ -3,7 +3,7 @@
 import dagster as dg
 
 from lightrag_dagster.assets import ASSETS
-from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED
+from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED, READ_BY_PASSES
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError
@@ -28,7 +28,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
     The assets count, not the name of the job: the UI launches chosen assets under a name of its own.
     """
-    built = {namespace.key(asset) for asset in (*INGESTED, *PUBLISHED)}
+    built = {namespace.key(asset) for asset in (*INGESTED, *READ_BY_PASSES, *PUBLISHED)}
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
         if not built.isdisjoint(run.asset_selection or ()):
             return True

@@ -9,6 +9,7 @@ import io
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import pytest
 import typer
@@ -63,6 +64,7 @@ COUNTS = {
 }
 
 
+@cache
 def lines_of_code(text: str) -> int:
     """Return the number of lines with code: without blanks, comments and docstrings."""
     nothing = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

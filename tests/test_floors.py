@@ -47,6 +47,7 @@ ROOMS = {
     "schemas": "core",
     "view_schemas": "core",
     "reading_schemas": "core",
+    "fact_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",
     "__main__": "cli",
@@ -93,13 +94,16 @@ def floor(module: str) -> str:
     return ROOMS.get(room(module), room(module))
 
 
-def imports(text: str) -> Iterator[str]:
-    """Yield what a file imports, inside functions and for type checkers too."""
+@cache
+def imports(text: str) -> list[str]:
+    """Return what a file imports, inside functions and for type checkers too."""
+    found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def breaches(files: dict[str, str]) -> Iterator[str]:

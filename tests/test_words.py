@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,17 @@ VERB = re.compile(r"(?:Adds|Applies|Asks|Collects|Finds|Holds|Keeps|Makes|Opens|
 """Third persons that begin a docstring; a class or a module is a thing."""
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    """Yield path and tree of each module of the package."""
-    for part in ("lightrag_dagster", "assets", "resources"):
-        for file in sorted((ROOT / part).rglob("*.py")):
-            yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))
+@cache
+def sources() -> list[tuple[str, ast.Module]]:
+    """Return path and tree of each module of the package."""
+    parts = ("lightrag_dagster", "assets", "resources")
+    files = (file for part in parts for file in sorted((ROOT / part).rglob("*.py")))
+    return [(file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))) for file in files]
 
 
-CHECKED = [(path, tree) for path, tree in sources() if not path.startswith(EXEMPT)]
+def checked() -> list[tuple[str, ast.Module]]:
+    """Return those of `sources` that follow the rules."""
+    return [(path, tree) for path, tree in sources() if not path.startswith(EXEMPT)]
 
 
 def documented(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
@@ -109,7 +113,7 @@ def test_denied_turns_are_recognised(text: str, found: bool) -> None:
 def test_no_docstring_or_help_text_has_a_sentence_that_begins_with_a_relative_clause() -> None:
     found = [
         f"{path}:{line}: {match[1]}"
-        for path, tree in CHECKED
+        for path, tree in checked()
         for line, text in [*((line, text) for _, line, text in documented(tree)), *helps(tree)]
         if (match := SENTENCE.search(text))
     ]
@@ -119,7 +123,7 @@ def test_no_docstring_or_help_text_has_a_sentence_that_begins_with_a_relative_cl
 def test_docstrings_and_messages_have_no_denied_turn() -> None:
     found = [
         f"{path}:{line}: {match[0]}"
-        for path, tree in CHECKED
+        for path, tree in checked()
         for line, text in (strings(tree) if path not in STORED else ((at, said) for _, at, said in documented(tree)))
         if (match := DENIED.search(text))
     ]
@@ -129,7 +133,7 @@ def test_docstrings_and_messages_have_no_denied_turn() -> None:
 def test_the_docstring_of_a_class_or_module_begins_with_a_noun() -> None:
     found = [
         f"{path}:{line}: {text[:40]}"
-        for path, tree in CHECKED
+        for path, tree in checked()
         for owner, line, text in documented(tree)
         if isinstance(owner, ast.ClassDef | ast.Module) and VERB.match(text)
     ]

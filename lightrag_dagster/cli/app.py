@@ -161,13 +161,14 @@ def try_recipe(
     prompts: Annotated[Path | None, typer.Option(help="Folder of prompts, in place of the setting.")] = None,
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
+    readings: Annotated[Path | None, typer.Option(help="Folder of schemas of passes, in place of the setting.")] = None,
     max_cost: MaxCost = None,
     as_json: AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
 
-    show_trial(console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
+    show_trial(console(), documents, Tried(prompts, model, questions, max_cost, readings), as_json=as_json)
 
 
 @app.command()

@@ -59,12 +59,11 @@ class _Watch:
     now: float
 
     def withheld(self) -> Iterator[str]:
-        """Yield a line for each source that is withheld or mostly skipped."""
+        """Yield a line for each source that is withheld or mostly skipped, and each pass that lacks something of it."""
         for name, state in self.states.sources.items():
             if state.withheld:
                 yield f"{name} is withheld: {state.withheld}"
-            if state.unread:
-                yield state.unread
+            yield from (line for line in (state.unread, *state.passes.rejected, *state.passes.others) if line)
 
     def failing(self) -> Iterator[str]:
         """Yield a line for each cause of attempts that failed, and were not made good since."""

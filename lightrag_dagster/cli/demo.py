@@ -22,6 +22,8 @@ from lightrag_dagster.settings import (
     Settings,
     load_settings,
 )
+from lightrag_dagster.settings.sources import SourceSettings
+from lightrag_dagster.settings.yaml_files import read_settings
 from lightrag_dagster.storage.manifests import Manifest
 
 QUESTION = "What does the duty officer do at an amber alarm?"
@@ -70,7 +72,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
         home=settings.home if "home" in settings.model_fields_set else Path("demo"),
         database=None,
         sources=examples / "sources",
-        named_sources={},
+        named_sources=_tables(examples),
         questions=examples / "questions.yaml",
         # Four of the modes are enough to compare, and the demo stays short.
         evaluation=EvaluationSettings(modes=("fusion", "naive", "bm25", "mix")),
@@ -80,12 +82,20 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
     )
 
 
+def _tables(examples: Path) -> dict[str, SourceSettings]:
+    """Return the sample sources that are rows of a table, wherever the samples are."""
+    named = read_settings(examples / "lightrag.yaml").get("named_sources", {})
+    return {name: SourceSettings(**{**one, "uri": str(examples.parent / one["uri"])}) for name, one in named.items()}
+
+
 def _print_built(console: Console, manifest: Manifest, seconds: float) -> None:
     rows = manifest.rows
     counted = ("documents", "chunks", "entities", "relations")
     values = (rows["raw_documents"], *(rows[name] for name in counted[1:]), f"{seconds:.1f}")
     console.print(f"Built and published {manifest.snapshot_id}")
     print_table(console, [*counted, "seconds"], [values])
+    if facts := rows.get("merged_facts"):
+        console.print(f"{facts} facts with dates, from the columns of a list of prices")
 
 
 def _next_commands(home: Path) -> str:
@@ -99,6 +109,9 @@ def _next_commands(home: Path) -> str:
     if not (clone / "Makefile").exists():  # installed from a wheel
         server = quote(str(installed.with_name("dagster-webserver")))
         place += f" LIGHTRAG_SOURCES={quote(str(_EXAMPLES / 'sources'))}"
+        for name, source in _tables(_EXAMPLES).items():
+            place += f" LIGHTRAG_CONFIG={quote(str(_EXAMPLES / 'lightrag.yaml'))}"
+            place += f" LIGHTRAG_NAMED_SOURCES__{name.upper()}__URI={quote(source.uri)}"
         place += f" DAGSTER_HOME={quote(str(home.absolute() / 'dagster'))}"
         ui = f"{place} {server} -m lightrag_dagster.definitions"
     return "\n".join(
@@ -107,6 +120,7 @@ def _next_commands(home: Path) -> str:
             "Try next:",
             f'  {command} query "What happened at Station 14?" --mode local',
             f'  {command} sql "select name, type, degree from entities order by degree desc, name limit 10"',
+            f"  {command} sql \"select subject, relation, coalesce(object, value) from facts_at('2024-07-01')\"",
             f"  {command} evaluate --questions {quote(str(_EXAMPLES / 'questions.yaml'))}",
             f"  {ui}      # lineage, runs and tables in the Dagster UI",
         )

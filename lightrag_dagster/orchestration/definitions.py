@@ -16,11 +16,13 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
 from lightrag_dagster.assets.sensors import CONDITIONS, build_sensors
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.fact_schemas import PASS_TABLES
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import ExecutorName, Settings, load_settings
 from lightrag_dagster.storage.home import bucket_uri
+from lightrag_dagster.storage.snapshots.generations import TABLES
 
 _VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
 _FRESH = ("raw_documents", "knowledge_base")
@@ -32,7 +34,9 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     Assets, jobs and sensors for questions, exports and batches are left out where the settings name none.
     """
     versions = Recipes.of(settings).by_asset()
-    providers = {"extractions": settings.llm.provider} | dict.fromkeys(_VECTORS, settings.embedding.provider)
+    providers = dict.fromkeys(("extractions", "readings"), settings.llm.provider) | dict.fromkeys(
+        _VECTORS, settings.embedding.provider
+    )
 
     namespace = Namespace(settings.namespace)
 
@@ -40,6 +44,9 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
         name = spec.key.path[-1]
         if name == "raw_documents":
             spec = spec.replace_attributes(deps=_upstream(settings))
+        if name in MERGED_TABLES and settings.has_passes:
+            facts = dg.AssetDep(namespace.key("facts"), partition_mapping=dg.AllPartitionMapping())
+            spec = spec.replace_attributes(deps=[*spec.deps, facts])
         return spec.replace_attributes(
             code_version=versions.get(name),  # `curation` runs no code of ours on its content
             automation_condition=CONDITIONS.get(name),
@@ -53,7 +60,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     assets = _assets(namespace, pools)
     return dg.Definitions(
         assets=[assets[name].map_asset_specs(complete) for name in assets if is_wanted(name, settings)],
-        asset_checks=_checks(namespace),
+        asset_checks=_checks(namespace, settings.has_passes),
         jobs=list(jobs.values()),
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(settings, jobs),
@@ -71,10 +78,10 @@ _checks = cache(build_checks)
 
 def _place(name: str, settings: Settings) -> dict[str, str]:
     """Return the metadata by which catalogues tell a table: its name for SQL, and the address of its files."""
-    if name not in SOURCE_TABLES and name not in MERGED_TABLES:
+    if name not in TABLES:
         return {}
     home = bucket_uri(settings.home) or settings.home.expanduser().absolute().as_uri()
-    folder = f"tables/{name}" if name in SOURCE_TABLES else "generations"
+    folder = f"tables/{name}" if name in SOURCE_TABLES else "tables" if name in PASS_TABLES else "generations"
     return {"dagster/table_name": ".".join(filter(None, (settings.namespace, name))), "dagster/uri": f"{home}/{folder}"}
 
 

@@ -4,7 +4,8 @@ A run for each source costs Dagster eight times as much as the events that it le
 in turn and logs these events for the partition of each. They have the tags by which Dagster tells what is stale.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from time import monotonic
@@ -15,18 +16,19 @@ import dagster as dg
 from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.ingestion import shown
+from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError, ProviderError, may_pass
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 
 _CHECKED_TOGETHER = 32
 """Sources that are ingested before they are checked together."""
@@ -90,11 +92,15 @@ class _SourceEvents:
 
 
 class Ingestion:
-    """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons."""
+    """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons.
+
+    `passing` is set if one of these may pass.
+    """
 
     def __init__(self, lightrag: LightRAG, definitions: dg.Definitions, display: Display, *, backfill: bool) -> None:
         self.done: list[str] = []
         self.failed: dict[str, str] = {}
+        self.passing = False
         self._lightrag = lightrag
         self._definitions = definitions
         self._display = display
@@ -103,8 +109,10 @@ class Ingestion:
         self._name = self._namespace.named("backfill" if backfill else "ingest")
         made = (one for one in definitions.assets or () if isinstance(one, dg.AssetsDefinition))
         specs = {spec.key: spec for assets in made for spec in assets.specs}
-        keys = [self._namespace.key(table) for step in INGESTION for table in step.assets]
+        self._steps = [step for step in INGESTION if is_wanted(step.name, lightrag.settings)]
+        keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
+        self._refused = ""  # why no pass can read
         self._unchecked: list[str] = []
         self._checked_at = monotonic()
 
@@ -158,7 +166,8 @@ class Ingestion:
             if why_ingest(source, tables, lightrag.recipes) is not None:
                 self._ingest(context, source.name, events)
             elif self._backfill and tables.has_candidate(source.name):
-                accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
+                passes = lightrag.recipes.pass_names(source.name)
+                accept_all(lightrag.home, source.name, Bounds.of(lightrag.settings), passes, candidate=True)
             else:
                 return
         except BaseException as error:
@@ -173,9 +182,9 @@ class Ingestion:
         ingestion = self._lightrag.ingestion(source, account, backfill=self._backfill)
         spent = partial(Ledger(self._lightrag.home.ledger).spent, account.run, source)
         self._display.run(source)
-        for step in INGESTION:
+        for step in self._steps:
             self._display.start(step.name)
-            with listening(source, spent, context.log):
+            with listening(source, spent, context.log), self._first_reading_goes_on(step.name):
                 found = shown(step.name, ingestion)
             if isinstance(found, dg.AssetObservation):
                 context.log_event(found)
@@ -184,10 +193,24 @@ class Ingestion:
             for result in found:
                 context.log_event(events.made(result))
             for check in SOURCE_CHECKS:
-                if check.asset in step.assets and not check.judge_together:
+                if found and check.asset in step.assets and not check.judge_together:
                     self._log_check(context, source, check, check.judge(self._lightrag, source, self._backfill))
             self._display.finish()
         self._unchecked.append(source)
+
+    @contextmanager
+    def _first_reading_goes_on(self, step: str) -> Iterator[None]:
+        """Let an error that no pass can go on after cost only the passes, of this and of the other sources."""
+        if step != "readings":
+            yield
+            return
+        if self._refused:
+            raise ProviderError(self._refused)
+        try:
+            yield
+        except ProviderAccessError as error:
+            self._refused = str(error)
+            raise ProviderError(self._refused) from error
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together."""
@@ -213,6 +236,7 @@ class Ingestion:
         self.done = [name for name in self.done if name != source]
         context.log.error(f"{source}: {error}")
         self.failed[source] = str(error)
+        self.passing |= may_pass(error)
 
     def _show_failed(
         self, context: dg.OpExecutionContext, source: str, left: Set[dg.AssetKey], error: BaseException

@@ -7,6 +7,7 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
@@ -26,6 +27,7 @@ from lightrag_dagster.pipeline.losses import (
     unread_warning,
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
+from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
@@ -38,13 +40,28 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge, judge_pass
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.storage.versions import TableVersion
+from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
 _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
+
+
+class PassStates(NamedTuple):
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
+
+    `passing` is set if chunks of one failed that may succeed now.
+    """
+
+    rejected: Sequence[str] = ()
+    others: Sequence[str] = ()
+    accept: bool = False
+    passing: bool = False
+
+
+_NO_PASSES = PassStates()
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,8 @@ class SourceState:
     recipe by table, `backfill` why one that was begun is not accepted yet, `backfill_runs` whether a process works at
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
-    are in the graph although it was accepted, `unread` why most of its files are not.
+    are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
+    of passes; `passing` is set if chunks failed that may succeed now.
     """
 
     source: str
@@ -77,6 +95,8 @@ class SourceState:
     losses: Sequence[Loss] = ()
     warning: str | None = None
     unread: str | None = None
+    passes: PassStates = _NO_PASSES
+    passing: bool = False
 
     @property
     def withheld(self) -> str | None:
@@ -181,6 +201,7 @@ def pending(situation: Situation) -> Pending:
     said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
+    warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "
@@ -249,7 +270,7 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, *bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -262,17 +283,18 @@ def source_state(
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
-    backfill = None
+    passes, backfill = _pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
-        made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
+        made, of_passes = judge(candidate, name, *bounds), _pass_states(candidate, name, recipes, record).rejected
+        rejected = [made.reason] if made.whole and made.reason else of_passes
+        backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
     return SourceState(
         source=name,
         ingest=ingest,
         problem=problem,
         waiting=waiting,
         rejected=refused.reason if refused else judged.reason if judged.whole and not is_accepted else None,
-        accept=judged.accepted and not is_accepted,
+        accept=(judged.accepted and not is_accepted) or passes.accept,
         merged=record is not None and newest == situation.merged(name),
         unreleased=situation.published is not None and newest != published,
         documents=current["raw_documents"].counts.get("status", {}) if "raw_documents" in current else {},
@@ -283,13 +305,26 @@ def source_state(
         losses=lost_of_source(name, current),
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
+        passes=passes,
+        passing=passes.passing or (not refused and any(map(_failed_for_now, current.values()))),
     )
 
 
-def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
-    """Return table → rows of another recipe, for those tables of a source that have some."""
-    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
-    return {name: rows for name, rows in counted.items() if rows}
+def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
+    """Return what is to be said of the passes of a source."""
+    rejected, others, accept, passing = [], [], False, False
+    for name in recipes.pass_names(source):
+        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
+        accept |= judged.accepted and before.get(name) != judged.tables
+        if judged.whole and judged.reason:
+            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
+        elif not judged.accepted:
+            others.append(f"pass {name} is to read {source}")
+        readings = tables.current(of_pass("readings", name), source)
+        passing |= readings is not None and _failed_for_now(readings) > 0
+        if readings and (cut := readings.count("status", "truncated")):
+            others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
+    return PassStates(rejected, others, accept, passing)
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
@@ -349,6 +384,17 @@ def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
     return found
 
 
+def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
+    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
+    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
+    for source, record in situation.accepted.items():
+        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
+            judged = judge_pass(tables, source, one.name, bounds)
+            if judged.accepted and record.passes.get(one.name) != judged.tables:
+                found.setdefault(source, []).append(one.name)
+    return found
+
+
 def accept_pending(settings: Settings) -> None:
     """Accept every source whose current tables may be merged, as after a limit on its failures was raised.
 
@@ -362,6 +408,10 @@ def accept_pending(settings: Settings) -> None:
     for name in to_accept(situation):
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
             accept(situation.home, name, *Bounds.of(settings))
+    for name, passes in passes_to_accept(situation).items():
+        with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
+            for one in passes:
+                accept_pass(situation.home, name, one, Bounds.of(settings))
 
 
 def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
@@ -372,7 +422,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"
-    failed = current.count("error_kind", "transient")
+    failed = _failed_for_now(current)
     if recipes.settings.retries_failed:
         failed += current.count("error_kind", "permanent")
         failed += _unreadable(tables, current.source) if table == "extractions" else 0
@@ -381,6 +431,10 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if tables.candidate and recipe and (outdated := current.outdated(recipe)):
         return f"{outdated:,} rows are outdated"
     return None
+
+
+def _failed_for_now(version: TableVersion) -> int:
+    return version.count("error_kind", "transient")
 
 
 def _unreadable(tables: SourceTables, source: str) -> int:

@@ -185,6 +185,11 @@ class Settings(BaseSettings):
         """True if chunks that failed for good are asked about again, which is an option of one run alone."""
         return self._retries_failed
 
+    @property
+    def has_passes(self) -> bool:
+        """True if chunks are also read for facts: by schemas, or where columns state them."""
+        return self.readings is not None or any(one.rows and one.rows.facts for one in self.named_sources.values())
+
     def retrying_failed(self) -> "Settings":
         """Return a copy for a run that asks again about chunks that failed for good."""
         copy = self.model_copy()

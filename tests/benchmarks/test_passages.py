@@ -1,9 +1,9 @@
-import itertools
 import random
 import re
 import subprocess
 import sys
 from collections import Counter
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -20,23 +20,32 @@ from benchmarks.passages import (
 )
 
 ROOT = Path(__file__).parents[2]
-PASSAGES = list(generate(10_000, seed=7))
 NAME = re.compile(
     rf"(?:{'|'.join(WORK_BEGINNINGS)}) of [A-Z][a-z]+"
     rf"|[A-Z][a-z]+ (?:{'|'.join(ORGANISATION_ENDINGS)})\b"
     rf"|[A-Z][a-z]+(?:{'|'.join(PLACE_ENDINGS)})\b"
     r"|(?!(?:Few|In|The|Only) )[A-Z][a-z]+ [A-Z][a-z]+"
 )
-USES = Counter(name for passage in PASSAGES for name in NAME.findall(passage))
 
 
-def test_passages_are_distinct() -> None:
-    assert len(set(PASSAGES)) == len(PASSAGES) == 10_000
+@pytest.fixture(scope="module", params=[4_000, pytest.param(10_000, marks=pytest.mark.long)])
+def passages(request: pytest.FixtureRequest) -> list[str]:
+    return list(generate(request.param, seed=7))
 
 
-def test_the_same_seed_gives_the_same_passages_and_another_seed_others() -> None:
-    assert list(generate(500, seed=7)) == PASSAGES[:500], "a longer corpus begins with the shorter one"
-    assert not set(generate(500, seed=8)) & set(PASSAGES)
+@pytest.fixture(scope="module")
+def names(passages: list[str]) -> list[list[str]]:
+    """The names of each passage."""
+    return [NAME.findall(passage) for passage in passages]
+
+
+def test_passages_are_distinct(passages: list[str]) -> None:
+    assert len(set(passages)) == len(passages) >= 4_000
+
+
+def test_the_same_seed_gives_the_same_passages_and_another_seed_others(passages: list[str]) -> None:
+    assert list(generate(500, seed=7)) == passages[:500], "a longer corpus begins with the shorter one"
+    assert not set(generate(500, seed=8)) & set(passages)
 
 
 def test_the_first_passage_never_changes() -> None:
@@ -50,31 +59,29 @@ def test_the_first_passage_never_changes() -> None:
     )
 
 
-def test_a_passage_has_about_a_hundred_tokens() -> None:
+def test_a_passage_has_about_a_hundred_tokens(passages: list[str]) -> None:
     # Words in pieces of at most six letters, and punctuation marks; o200k_base gives 102 on average, at most 130.
-    tokens = [len(re.findall(r"\w{1,6}|[^\w\s]", passage)) for passage in PASSAGES]
+    tokens = [len(re.findall(r"\w{1,6}|[^\w\s]", passage)) for passage in passages]
     assert 80 <= sum(tokens) / len(tokens) <= 120
     assert min(tokens) >= 60
     assert max(tokens) <= 140
 
 
-def test_a_passage_is_full_sentences() -> None:
-    for passage in PASSAGES[:200]:
+def test_a_passage_is_full_sentences(passages: list[str]) -> None:
+    for passage in passages[:200]:
         assert len(re.findall(r'[.]"?(?: |$)', passage)) == 5
         assert not re.search(r'[{}]|  | a [aeiou]|(?<=[.] )[^A-Z"]', passage)
 
 
-def test_names_grow_by_about_five_a_passage() -> None:
-    assert 4.5 <= len(USES) / len(PASSAGES) <= 5.5
-    late = {name for passage in PASSAGES[9_000:] for name in NAME.findall(passage)}
-    early = {name for passage in PASSAGES[:9_000] for name in NAME.findall(passage)}
-    assert 4.5 <= len(late - early) / 1_000 <= 5.5
+def test_names_grow_by_about_five_a_passage(names: list[list[str]]) -> None:
+    assert 4.5 <= len(set(chain(*names))) / len(names) <= 5.5
+    assert 4.5 <= len(set(chain(*names[-1_000:])) - set(chain(*names[:-1_000]))) / 1_000 <= 5.5
 
 
-def test_name_usage_is_zipf() -> None:
+def test_name_usage_is_zipf(names: list[list[str]]) -> None:
     # Usage falls as one over the rank, past the shift: ten times the rank, about a tenth of the uses.
-    uses = [count for _, count in USES.most_common()]
-    assert 0.01 < uses[0] / len(PASSAGES) < 0.05
+    uses = [count for _, count in Counter(chain(*names)).most_common()]
+    assert 0.01 < uses[0] / len(names) < 0.05
     for rank in (50, 100):
         assert 5 < uses[rank] / uses[rank * 10] < 15
     assert sum(count == 1 for count in uses) > len(uses) / 3
@@ -87,10 +94,10 @@ def test_names_never_run_out(kind: Kind) -> None:
     assert len({name.casefold() for name in drawn}) == len(drawn)
 
 
-def test_sources_hold_folders_of_a_thousand(tmp_path: Path) -> None:
+def test_sources_hold_folders_of_a_thousand(tmp_path: Path, passages: list[str]) -> None:
     write_sources(tmp_path, 3_000, seed=7, sources=2)
     files = sorted(tmp_path.rglob("*.txt"))
-    assert [file.read_text("utf-8") for file in files] == [f"{passage}\n" for passage in PASSAGES[:3_000]]
+    assert [file.read_text("utf-8") for file in files] == [f"{passage}\n" for passage in passages[:3_000]]
     counts = Counter(file.parent.relative_to(tmp_path).as_posix() for file in files)
     assert counts == {
         "passages-1/0000": 1000,
@@ -124,4 +131,4 @@ def test_a_source_that_exists_is_not_mixed_with_another(tmp_path: Path) -> None:
 
 
 def test_generation_is_lazy() -> None:
-    assert len(list(itertools.islice(generate(10**9, seed=1), 3))) == 3
+    assert len(list(islice(generate(10**9, seed=1), 3))) == 3

@@ -9,7 +9,7 @@ from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
-from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, write_source
 
 
 def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, list[str]]:
@@ -45,7 +45,7 @@ def test_an_outage_is_one_line_with_its_sources_while_they_wait(
 def test_a_snapshot_that_waits_for_release_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
-    build(load_settings())
+    first_build(load_settings())
     first = published(load_settings()).snapshot_id
     assert command(capfd, monkeypatch, "rollback", first)[0] == 0
     assert check(capfd, monkeypatch) == (0, []), "nothing newer is there"

@@ -24,7 +24,7 @@ from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from tests.cli.test_cli import command
 from tests.loopback import Loopback, Reply
 from tests.storage.test_locking import hold
-from tests.support import FLOOD, build
+from tests.support import FLOOD, first_build
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,7 +177,13 @@ def test_a_wrong_option_is_explained_by_typer(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["sql", "from nowhere"], ["cypher", "match nothing"], ["query", "?"]], ids=" ".join
+    "arguments",
+    [
+        pytest.param(["sql", "from nowhere"], marks=pytest.mark.long),
+        ["cypher", "match nothing"],
+        pytest.param(["query", "?"], marks=pytest.mark.long),
+    ],
+    ids=" ".join,
 )
 def test_nothing_is_printed_after_an_error(
     monkeypatch: pytest.MonkeyPatch, published_home: Path, arguments: list[str]
@@ -189,14 +195,16 @@ def test_nothing_is_printed_after_an_error(
     assert errors.count("\n") == 1
 
 
-def test_an_error_of_a_step_ends_the_run_with_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_error_of_a_step_ends_the_run_with_one_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Dagster raises it from an error that it wraps it in, so that each comes from the other."""
     (tmp_path / "first.sql").write_text("FROM raw_documents")
     (tmp_path / "sources" / "notes").mkdir(parents=True)
     (tmp_path / "sources" / "notes" / "flood.md").write_text(FLOOD)
     for name, value in (("HOME", "home"), ("SOURCES", "sources"), ("CHECKS", ".")):
         monkeypatch.setenv(f"LIGHTRAG_{name}", str(tmp_path / value))
-    code, errors = ended(["run"], subprocess.DEVNULL)
+    code, _, errors = command(capfd, monkeypatch, "run")
     assert code == 2
     assert "must not be published as the first snapshot" in errors.splitlines()[-1]
 
@@ -233,7 +241,13 @@ def ended(arguments: list[str], output: int) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["sql", "select 1"], ["sql", "select 1", "--format", "json"], ["snapshots"], ["--help"], ["dbt-sources"]],
+    [
+        ["sql", "select 1"],
+        pytest.param(["sql", "select 1", "--format", "json"], marks=pytest.mark.long),
+        pytest.param(["snapshots"], marks=pytest.mark.long),
+        ["--help"],
+        pytest.param(["dbt-sources"], marks=pytest.mark.long),
+    ],
 )
 def test_a_full_output_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, published_home: Path, arguments: list[str]
@@ -252,7 +266,7 @@ def test_a_full_output_is_one_line_and_exit_code_2(
     ("arguments", "code"),
     [
         (["snapshots"], 0),
-        (["sql", "select 1"], 0),
+        pytest.param(["sql", "select 1"], 0, marks=pytest.mark.long),
         (["sql", "from range(9)", "--format", "csv"], 128 + signal.SIGPIPE),
     ],
 )
@@ -266,6 +280,7 @@ def test_a_question_whose_answer_nobody_reads_ends_without_a_word(
     os.close(writer)
 
 
+@pytest.mark.long  # a question whose answer nobody reads is the quick one
 @pytest.mark.usefixtures("notes")
 def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     reader, writer = os.pipe()
@@ -278,7 +293,7 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
 def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
 ) -> None:
-    build(load_settings())
+    first_build(load_settings())
     (notes / "flood.md").write_text(FLOOD)
     with hold(Home.of(load_settings())) as other:
         for arguments in ["run"], ["gc"], ["backup", str(tmp_path / "copy")]:

@@ -17,7 +17,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.take_over import take_over
 from tests.cli.test_cli import command
 from tests.layouts import as_another_layout
-from tests.support import FLOOD, RIVER, build
+from tests.support import FLOOD, RIVER, build, first_build
 
 _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_override"]
 """Before a command: root may write what it may not only while it has this right."""
@@ -69,7 +69,7 @@ def test_a_check_is_an_exit_code_and_a_line_for_each_reason(
 ) -> None:
     code, output, _ = command(capfd, monkeypatch, "status", "--check")
     assert (code, output.splitlines()) == (1, [f"nothing is published in {load_settings().home.absolute()}"])
-    build(load_settings())
+    first_build(load_settings())
     (notes / "new.md").write_text(FLOOD)
     assert command(capfd, monkeypatch, "status", "--check")[:2] == (0, "")  # the next run ingests it
     (notes / "broken.txt").write_bytes(b"\xc3\x28")

@@ -4,11 +4,14 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from lightrag_dagster.cli.demo import demo_settings
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.readers.extraction import extract_text
+from lightrag_dagster.settings import load_settings
 from lightrag_dagster.testing import build_knowledge_base
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -207,6 +210,17 @@ def test_most_questions_join_several_sources() -> None:
 def test_a_fact_is_in_one_source_alone(holder: str, fact: str, other: str, absent: str) -> None:
     assert fact in TEXTS[holder]
     assert absent not in TEXTS[other]
+
+
+def test_the_prices_are_facts_of_which_two_contradict_each_other(tmp_path: Path) -> None:
+    prices = demo_settings(load_settings(), EXAMPLES).named_sources
+    one = "handbook/instruments.md"
+    knowledge = build_knowledge_base(tmp_path, {one: FILES[one].read_bytes()}, named_sources=prices)
+    with duckdb.connect(Path(knowledge.home) / "views.duckdb", read_only=True) as views:
+        lamp = "SELECT coalesce(object, value) FROM facts_at('2024-07-01') WHERE subject LIKE 'Larkspur%' ORDER BY 1"
+        assert views.sql(lamp).fetchall() == [("64 crowns",), ("Tolland Lamps",)]
+        [(subject, *says)] = views.sql("SELECT subject, says, other_says FROM contradictions").fetchall()
+    assert (subject, {*says}) == ("Larkspur Beacon lamp", {"72 crowns", "75 crowns"})
 
 
 @pytest.mark.long  # `make demo`, which CI runs too, answers from all of them

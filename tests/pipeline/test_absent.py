@@ -13,7 +13,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.support import FLOOD, RIVER, build, published, run, write_source
+from tests.support import FLOOD, RIVER, build, first_build, published, run, write_source
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tickets_gone(settings: Settings) -> Settings:
     """Settings of two published sources, of which one is gone."""
     for source in ("notes", "tickets"):
         write_source(settings, source, {"river.md": f"{RIVER} It is in {source}."})
-    build(settings)
+    first_build(settings)
     (settings.sources / "tickets").rename(settings.sources.parent / "away")
     return settings
 

@@ -19,8 +19,9 @@ from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline import shards as steps
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import _cost, extract_source, outdated_elsewhere
+from lightrag_dagster.pipeline.extractions import _cost, extract_source
 from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import report
@@ -372,7 +373,9 @@ def test_hostile_files_cost_only_themselves(make: Make) -> None:
     names = ("damaged/truncated.docx", "damaged/encrypted.pdf", "fpdf2.pdf", "plain.eml")
     files = {Path(name).name: (samples / name).read_bytes() for name in names} | {"too-large.xlsx": too_large()}
     write_source(make(), "notes", files)
-    acceptance = ingest_all(make(documents={"max_failed_share": 0.6, "accept_deletes": True}), "notes")
+    acceptance = ingest_all(
+        make(documents={"max_failed_share": 0.6, "accept_deletes": True, "max_memory_mb": 512}), "notes"
+    )
     assert acceptance.accepted
     tables = SourceTables(Home(make().home))
     rows = {row["path"]: row for row in tables.read("raw_documents", "notes").to_pylist()}

@@ -15,7 +15,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from tests.pipeline.test_ingest import ingest_all
-from tests.support import FLOOD, RIVER, build, published, write_source
+from tests.support import FLOOD, RIVER, build, first_build, published, write_source
 from tests.test_floors import product
 
 HERE = {"pipeline.situation": "the situation itself"}
@@ -73,7 +73,7 @@ MAY_ASK = {
 def notes(settings: Settings) -> Settings:
     """Settings of a published home with one source."""
     write_source(settings, "notes", {"river.md": RIVER})
-    build(settings)
+    first_build(settings)
     return settings
 
 

@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.settings import Settings
 from tests.cli.test_cli import command
-from tests.support import build, write_source
+from tests.support import first_build, write_source
 
 CLAUSE = "The fee of the Halden contract is {} euros a month, payable in advance."
 
@@ -21,7 +21,7 @@ def contracts(settings: Settings) -> Settings:
         for name, date, fee in (("first", "2021-05-01", 10), ("amended", "2024-03-01", 30), ("draft", None, 20))
     }
     write_source(settings, "contracts", files)
-    build(settings)
+    first_build(settings)
     return settings
 
 

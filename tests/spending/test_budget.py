@@ -29,7 +29,7 @@ async def call(budget: Budget, worst: float, cost: float, seconds: float = 0.0) 
         return 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_the_limit_holds_with_many_calls_of_several_models_in_flight(address: Address, seed: int) -> None:
     chance = random.Random(seed)
     budgets = [budget_of(address, 1.0) for _ in range(3)]

@@ -1,1 +1,1 @@
-"""Facts: schemas by which chunks are read, the questions made of them, and the facts in their answers."""
+"""The values of facts: dates, numbers and yes or no, read by rules from the words of a passage."""

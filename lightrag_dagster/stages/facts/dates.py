@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from lightrag_dagster.stages.facts.lexicon import all_words, listed, meanings
+from lightrag_dagster.stages.facts.lexicon import listed, meanings, sections
 
 _LONGEST = 200
 """Characters of a text that may be a date."""
@@ -20,41 +20,29 @@ _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _NUMERALS = "〇一二三四五六七八九"
 _TIME = re.compile(r"(?<=\d)[t ]\d\d?:\d\d\S*")
 _SHORT_END = re.compile(r"(?<!\d)([12]\d)(\d\d)([-/])(1[3-9]|[2-9]\d)(?![-/.]?\d)")  # 2019/20
+_A = re.compile(r"^a (?=partir |\d)|(?<=fino )a ")  # of dates in Spanish and Italian; elsewhere as in `a year`
+_AFTER = "until, after the date"
 _PUNCTUATION = frozenset("()[].,;:'\"’“”„«»、。，")
 
 _Y = r"([12]\d{3})(?!\d)"
 _NTH = r"(?:\.?(?:st|nd|rd|th|er|e|o|a|de)(?![^\W\d_])|-(?:го|й|м|е)(?!\w)|\.)?"
 _N = rf"(\d\d?)(?!\d){_NTH}"
-_M = r"<m(\d\d?)>"
-_OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im)\b ?)?"
+_M = r"<([mq]\d\d?)>"
+_OF = r"[ .,/-]{0,2} ?(?:(?:of|de|del|di|des|do|du|den|im|van)\b ?)?"
+_QUARTER = re.compile(rf"第?(?<!\d)([1-4])(?!\d){_NTH} ?<q>|<q>\.? ?([1-4])(?!\d)")
 _FORMS = (
     ("yxmd", r"([12]\d{3})(?P<s0>[-/.])(\d\d?)(?P=s0)(\d\d?)(?!\d)"),
     ("axby", r"(\d\d?)(?P<s1>[-/.]) ?(\d\d?)(?P=s1) ?" + _Y),
-    ("ymd", _Y + r"年 ?(\d\d?)月 ?(\d\d?)[日号號]"),
-    ("dmy", _N + _OF + _M + _OF + _Y),
-    ("mdy", _M + _OF + _N + _OF + _Y),
-    ("ymd", _Y + "[ ,.-]{0,2}" + _M + "[ ,.-]{0,2}" + _N),
-    ("qy", r"<q>\.? ?([1-4])(?!\d)" + _OF + _Y),
-    ("qy", r"([1-4])(?!\d)" + _NTH + " ?<q>" + _OF + _Y),
-    ("yq", _Y + r"[ ,./-]{0,2}<q> ?([1-4])(?!\d)"),
-    ("yq", _Y + r"年? ?第?([1-4])(?!\d)" + _NTH + " ?<q>"),
-    ("my", _M + _OF + _Y),
-    ("ym", _Y + "[ ,]{0,2}" + _M),
-    ("ym", _Y + r"年 ?(\d\d?)月"),
+    ("dmy", f"{_N}{_OF}{_M}(?:{_OF}{_Y})?"),
+    ("mdy", f"{_M}{_OF}{_N}(?:{_OF}{_Y})?"),
+    ("my", f"{_M}(?:{_OF}{_Y})?"),
+    ("ymd", f"{_Y}[ ,./-]{{0,2}}{_M}(?!{_OF}[12]\\d{{3}})(?:[ ,.-]{{0,2}}{_N})?"),
     ("ym", _Y + r"-(\d\d)(?!\d)"),
     ("my", r"(\d\d)[./-]" + _Y),
-    ("dm", _N + _OF + _M),
-    ("md", _M + _OF + _N),
-    ("md", r"(\d\d?)月 ?(\d\d?)[日号號]"),
-    ("q", r"<q> ?([1-4])(?!\d)"),
-    ("q", r"第?([1-4])(?!\d)" + _NTH + " ?<q>"),
-    ("m", _M),
-    ("m", r"(\d\d?)月"),
-    ("dy", _N + ",? " + _Y),
-    ("y", _Y + "年?"),
-    ("d", _N + "[日号號]?"),
+    ("dy", f"{_N}(?:,? {_Y})?"),
+    ("y", _Y),
 )
-"""Forms of dates, the longer ones first, by the meanings of their groups: `q`uarter, `a` and `b` day or month."""
+"""Forms of dates, by the meanings of their groups; `a` and `b` are day and month, `x` stands between them."""
 
 
 class When(NamedTuple):
@@ -69,8 +57,8 @@ class When(NamedTuple):
 class _Parts(NamedTuple):
     year: int | None
     month: int | None
+    """Below zero: a quarter."""
     day: int | None
-    is_quarter: bool
 
 
 @lru_cache(maxsize=4096)
@@ -90,10 +78,9 @@ def read_when(words: str) -> When | None:
         return None
     if between:
         return _range(first, last) if _joins(before, between[0], after) else None
-    if before & listed("until") or after & listed("until, after the date"):
+    if before & listed("until") or after & listed(_AFTER):
         end = _day(first, last=True)
-        plain = listed("around", "since", "until", "end") if before & listed("until") else listed("around", "end")
-        is_end = end and before <= plain and after <= listed("around", "end", "until, after the date")
+        is_end = before <= listed("around", "since", "until", "end") and after <= listed("around", "end", _AFTER)
         return When(None, None, *end) if end and is_end else None
     since = listed("around", "since", "start")
     goes_on = after & listed("to") and after & listed("today") and after <= listed("around", "to", "today")
@@ -112,18 +99,19 @@ def read_date(text: str) -> tuple[date, str] | None:
 
 
 def _plain(words: str) -> str:
-    """Return words with months as `<m3>`, quarters as `<q>` and all numbers in digits."""
-    text = unicodedata.normalize("NFKC", words[: _LONGEST + 1]).casefold() if len(words) <= _LONGEST else ""
+    """Return words with months as `<m3>`, quarters as `<q3>` and all numbers in digits."""
+    text = unicodedata.normalize("NFKC", words).casefold() if len(words) <= _LONGEST else ""
     text = re.sub("[‐-―−]", "-", " ".join(text.split()))
-    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _TIME.sub("", text))
+    text = _SHORT_END.sub(r"\1\2\3\g<1>\4", _A.sub("", _TIME.sub("", text)))
     months, quarters, ordinals = meanings("months"), meanings("quarters"), meanings("ordinals")
 
     def known(match: re.Match[str]) -> str:
         word = match[0]
         return f"<m{months[word]}>" if word in months else "<q>" if word in quarters else ordinals.get(word, word)
 
-    text = _tokens().sub(known, text)
-    return re.sub(f"[{_NUMERALS}十]+(?=[年月日号號]|<q>)", _in_digits, text)
+    text = re.sub(f"[{_NUMERALS}十]+(?=[年月日号號]|<q>)", _in_digits, _tokens().sub(known, text))
+    text = re.sub(r"(?<=\d{4})年|(?<=\d)[日号號]", " ", re.sub(r"(\d\d?)月", r"<m\1>", text))
+    return _QUARTER.sub(lambda match: f"<q{match[1] or match[2]}>", text)
 
 
 def _in_digits(numeral: re.Match[str]) -> str:
@@ -136,7 +124,7 @@ def _in_digits(numeral: re.Match[str]) -> str:
 @cache
 def _tokens() -> re.Pattern[str]:
     """Return the pattern of a word; those of languages without spaces are known words."""
-    known = sorted((word for word in all_words() if re.match(f"[{_EAST_ASIAN}]", word)), key=len, reverse=True)
+    known = sorted((word for word in listed(*sections()) if re.match(f"[{_EAST_ASIAN}]", word)), key=len, reverse=True)
     return re.compile(f"{'|'.join(known)}|[^\\W\\d_{_EAST_ASIAN}]+|\\S")
 
 
@@ -144,7 +132,7 @@ def _tokens() -> re.Pattern[str]:
 def _pattern() -> re.Pattern[str]:
     """Return all forms as one pattern; the name of the form that matched is the last group to close."""
     named = (rf"(?P<{form}_{at}>{text})" for at, (form, text) in enumerate(_FORMS))
-    return re.compile(r"(?<!\d)(?:" + "|".join(named) + ")")
+    return re.compile("|".join(named))
 
 
 def _words(text: str) -> set[str]:
@@ -153,13 +141,10 @@ def _words(text: str) -> set[str]:
 
 def _joins(before: set[str], between: set[str], after: set[str]) -> bool:
     """Say whether the words around two dates make them a range."""
+    opens = before <= listed("around", "since", "between", "start")
+    closes = between <= listed("around", "to", "until", "and", "end") and after <= listed("around", "end", _AFTER)
     is_range = between & listed("to") or (before & listed("between") and between & listed("and"))
-    return bool(
-        is_range
-        and before <= listed("around", "since", "between", "start")
-        and between <= listed("around", "to", "until", "and", "end")
-        and after <= listed("around", "end", "until, after the date")
-    )
+    return bool(opens and closes and is_range)
 
 
 def _parts(match: re.Match[str]) -> _Parts | None:
@@ -173,30 +158,31 @@ def _parts(match: re.Match[str]) -> _Parts | None:
             return None
         month_first = found["x"] != "." and b > 12
         found |= {"m": found["a"], "d": found["b"]} if month_first else {"d": found["a"], "m": found["b"]}
-    year, month, day = (int(found[part]) if part in found else None for part in "ymd")
-    return _Parts(year, 3 * int(found["q"]) - 2 if "q" in found else month, day, "q" in found)
+    signed = ((found.get(part) or "").replace("m", "").replace("q", "-") for part in "ymd")
+    return _Parts(*(int(number) if number else None for number in signed))
 
 
 def _range(first: _Parts, last: _Parts) -> When | None:
     """Return the time between two dates, of which one may lack what the other says: 12 to 15 March 2024."""
-    if first.month is None and first.day:
-        first = first._replace(month=last.month)
-    if last.month is None and last.day:
-        last = last._replace(month=first.month)
-    if first.month and last.month:
-        first, last = first._replace(year=first.year or last.year), last._replace(year=last.year or first.year)
-    start, end = _day(first), _day(last, last=True)
+    start, end = _day(_filled(first, last)), _day(_filled(last, first), last=True)
     return When(*start, *end) if start and end and start[0] <= end[0] else None
+
+
+def _filled(one: _Parts, other: _Parts) -> _Parts:
+    """Return a date with month and year of another; not if that is a mere year, as in `from May to 2019`."""
+    month = one.month or (other.month if one.day else None)
+    return _Parts(one.year or (other.year if month and (other.month or other.day) else None), month, one.day)
 
 
 def _day(parts: _Parts, *, last: bool = False) -> tuple[date, str] | None:
     """Return the first or last day of a date, and its precision; None if there is no such day."""
-    if parts.year is None or (parts.day is not None and parts.month is None):
+    year, month, day = parts
+    if year is None or (day is not None and (month is None or month < 0)):
         return None
-    month = (12 if last else 1) if parts.month is None else parts.month
-    month += 2 if last and parts.is_quarter else 0
+    precision = "year" if month is None else "month" if day is None else "day"
+    if month is None or month < 0:
+        month = 3 * -(month or -4) if last else 3 * -(month or -1) - 2
     try:
-        day = (monthrange(parts.year, month)[1] if last else 1) if parts.day is None else parts.day
-        return date(parts.year, month, day), "day" if parts.day is not None else "month" if parts.month else "year"
+        return date(year, month, (monthrange(year, month)[1] if last else 1) if day is None else day), precision
     except ValueError:
         return None

@@ -7,32 +7,24 @@ from importlib import resources
 @cache
 def meanings(section: str) -> dict[str, str]:
     """Return word → meaning of a section."""
-    return {
-        word.replace("_", " ").casefold(): meaning
-        for meaning, listed in _sections()[section]
-        for word in listed.split()
-    }
+    found = ((word.replace("_", " "), meaning) for meaning, words in sections()[section] for word in words.split())
+    return {word.casefold(): meaning for word, meaning in found}
 
 
 @cache
-def listed(*sections: str) -> frozenset[str]:
+def listed(*names: str) -> frozenset[str]:
     """Return the words of some sections."""
-    return frozenset(word for section in sections for word in meanings(section))
+    return frozenset(word for name in names for word in meanings(name))
 
 
 @cache
-def all_words() -> frozenset[str]:
-    """Return the words of all sections."""
-    return listed(*_sections())
-
-
-@cache
-def _sections() -> dict[str, list[tuple[str, str]]]:
-    sections: dict[str, list[tuple[str, str]]] = {}
+def sections() -> dict[str, list[tuple[str, str]]]:
+    """Return section → its meanings, each with the words for it."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for line in (resources.files(__package__) / "words.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
-            section = sections.setdefault(line.strip("[]"), [])
+            section = found.setdefault(line.strip("[]"), [])
         elif line and not line.startswith("#"):
             meaning, _, words = line.partition(": ")
             section.append((meaning, words))
-    return sections
+    return found

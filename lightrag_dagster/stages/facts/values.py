@@ -2,11 +2,11 @@
 
 A dot or comma that can be read in two ways is settled by these rules, in this order:
 
-- Where there are both, or a group of digits too long or too short, the last one is decimal.
-- Beside a scale word of a language that writes decimal commas (`Mio.`, `milliards`), a comma is decimal and a dot groups.
-- A comma before exactly three digits groups; the only other one is decimal.
-- A dot before exactly three digits groups beside a currency that is written so (`1.234 €`). Otherwise it is decimal
-  (`1.234`, `1.234 km`), but a text is unread where that may be a thousandth of what is meant: `50.000`, `1.234 Einwohner`.
+- The last one is decimal if both are there, or if no group of exactly three digits follows it.
+- Beside a scale word of a language with decimal commas (`Mio.`, `milliards`) a comma is decimal, and a dot groups.
+- A comma before three digits groups: `1,234`.
+- A dot before three digits groups beside a currency that is written so (`1.234 €`). It is decimal otherwise (`1.234`,
+  `1.234 km`); but texts that may well mean a thousand times as much are unread: `50.000`, `1.234 Einwohner`.
 """
 
 import math
@@ -83,7 +83,7 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:
     scale, by_comma = Decimal(1), False
     while word := _WORD.match(after):
         name, rest = word[1].casefold(), after[word.end() :]
-        letter = meanings("scales of letters").get(name) if scale == 1 else None
+        letter = meanings("scales of letters").get(name)
         if letter and (is_money or (rest and (name == "k" or _is_currency(rest.split()[0])))):
             factor = letter
         elif letter and rest[:1].isalpha():

@@ -108,17 +108,22 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
     assert [batch.requests for batch in ledger_of(home)] == [10]
 
 
+BUDGETS = (
+    ("max_cost_usd", "raise llm.max_cost_usd"),
+    ("max_cost_per_day_usd", r"a day is used up: .* raise llm\.max_cost_per_day_usd"),
+    ("max_cost_per_source_usd", r"a source is used up: .* raise llm\.max_cost_per_source_usd"),
+    ("max_cost_per_source_month_usd", r"a source and month is used up: .* raise llm\.max_cost_per_source_m"),
+)
+
+
 @pytest.mark.parametrize(
-    ("setting", "raised"),
+    ("any_home", "setting", "raised"),
     [
-        ("max_cost_usd", "raise llm.max_cost_usd"),
-        ("max_cost_per_day_usd", r"a day is used up: .* raise llm\.max_cost_per_day_usd"),
-        ("max_cost_per_source_usd", r"a source is used up: .* raise llm\.max_cost_per_source_usd"),
-        (
-            "max_cost_per_source_month_usd",
-            r"a source and month is used up: .* raise llm\.max_cost_per_source_m",
-        ),
+        *(("SQLite", *budget) for budget in BUDGETS),
+        *(pytest.param("Postgres", *budget, marks=pytest.mark.long) for budget in BUDGETS[:-1]),
+        ("Postgres", *BUDGETS[-1]),
     ],
+    indirect=["any_home"],
 )
 def test_a_budget_is_kept_also_by_what_is_under_way(
     loopback: Loopback, any_home: Home, setting: str, raised: str

@@ -1,0 +1,67 @@
+"""`readings`, `facts` and `merged_facts`: what passes read of each source, and the facts of all of them, merged."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+
+from lightrag_dagster.assets.column_lineage import column_lineage
+from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
+from lightrag_dagster.assets.ingestion import in_own_run
+from lightrag_dagster.assets.metadata import made_by, table_metadata
+from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
+from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.storage.files.atomic import count_rows, read_first
+from lightrag_dagster.storage.snapshots.generations import newest_merged
+from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
+from lightrag_dagster.view_schemas import DESCRIPTIONS
+
+readings = asset(
+    name="readings",
+    partitioned=True,
+    deps=["chunks"],
+    group_name="ingestion",
+    pool=LLM_POOL,
+    kinds={"openai", "parquet"},
+    skippable=True,
+    description=DESCRIPTIONS["readings"],
+)(in_own_run("readings"))
+
+facts = multi_asset(
+    "facts",
+    partitioned=True,
+    group_name="ingestion",
+    specs=[
+        dg.AssetSpec(name, deps=["readings"], kinds={"python", "parquet"}, description=DESCRIPTIONS[name])
+        for name in ("facts", "read_facts")
+    ],
+)(in_own_run("facts"))
+
+
+@multi_asset(
+    "merged_facts",
+    group_name="knowledge_base",
+    specs=[
+        dg.AssetSpec(
+            name,
+            deps=["entities", dg.AssetDep("facts", partition_mapping=dg.AllPartitionMapping())],
+            kinds={"duckdb", "parquet"},
+            description=DESCRIPTIONS[name],
+        )
+        for name in MERGED_PASS_TABLES
+    ],
+)
+def merged_facts(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> Iterator[Any]:
+    """Report the facts that the merge made beside the entities."""
+    generation = newest_merged(lightrag.home)
+    record, namespace = generation.record(), Namespace(lightrag.settings.namespace)
+    for name, schema in MERGED_PASS_TABLES.items():
+        paths: Sequence[Any] = generation.table_files(name)
+        first, rows = (read_first(paths[0], FIRST_ROWS), count_rows(paths[0])) if paths else (schema.empty_table(), 0)
+        yield dg.MaterializeResult(
+            asset_key=namespace.key(name),
+            data_version=dg.DataVersion(record.tables.get(name, "none")),
+            tags=made_by(record.inputs.recipe),
+            metadata=table_metadata(first, rows, generation=generation.id, **column_lineage(name, namespace)),
+        )
