@@ -13,8 +13,8 @@ from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.facts import FactIndex
 from lightrag_dagster.query.arguments import nearest, shown
+from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.facts.conditions import By, Conditions
-from lightrag_dagster.query.facts.reading import read_facts
 from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
 from lightrag_dagster.query.graph.finding import resolve
 from lightrag_dagster.query.snapshot import Snapshot

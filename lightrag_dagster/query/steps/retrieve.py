@@ -17,7 +17,7 @@ from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.query.facts.reading import read_facts
+from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.search import Search
@@ -139,7 +139,7 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         entities=tuple(entities),
         relations=tuple(relations),
         facts=tuple(facts),
-        as_of=search.as_of.isoformat() if search.as_of else None,
+        as_of=search.as_of.isoformat() if search.as_of and facts else None,
     )
     left = settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(frame(retrieval))
     chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
