@@ -113,6 +113,7 @@ REPAIRS = """
 types: [person, thing]
 relations:
   repaired: {from: person, to: thing, dated: true}
+  stands: {from: thing, to: thing}
 sources: [chunk-refused-in-a-pass, answer-of-a-pass-cut-off, row-of-a-pass-no-fact, date-of-a-fact-unread]
 """
 FEW_LOSSES = (
@@ -143,10 +144,12 @@ class Breaking(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
 
 
 def read_facts(text: str) -> str | Answer:
-    """Answer the question of a pass about the repair of a gauge."""
+    """Answer the question of a pass about the repair of a gauge, and where it stands."""
     said = {"subject": "Marta Lindqvist", "subject_type": "person", "relation": "repaired", "object": "gauge"}
     fact = said | {"words": "Marta Lindqvist repaired the gauge", "object_type": "thing", "value": ""}
     facts = [fact | {"when": "last summer" if "last summer" in text else ""}]
+    at = {"words": "gauge at Station", "subject": "gauge", "subject_type": "thing", "relation": "stands", "when": ""}
+    facts.append(fact | at | {"object": "Station"})
     facts += [fact | {"words": "Marta sold it", "when": ""}] * ("NO-FACT" in text)
     answer = json.dumps({"facts": facts})
     return Answer(answer[:-2], finish_reason="length") if "CUT-READING" in text else answer
