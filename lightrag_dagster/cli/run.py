@@ -58,9 +58,7 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
         yield
     except BaseException as error:  # libraries report a signal in ways of their own
         if as_json:
-            spent = Outcome(
-                manifest=_published(settings), cost_usd=_spent(settings, account), passing=may_pass(error)
-            )
+            spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account), passing=may_pass(error))
             said = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, said) | more)
         raise

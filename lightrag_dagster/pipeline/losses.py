@@ -208,7 +208,7 @@ def _named(names: int, chunks: int, by_rules: bool) -> str:
 
 def _by_rules(recipes: Recipes) -> bool:
     settings = recipes.settings
-    return settings.extraction.method == "mentions" or settings.llm.of("extract").provider == "offline"
+    return settings.extraction.method != "llm" or settings.llm.of("extract").provider == "offline"
 
 
 def _loss(source: str, of: str, counts: Mapping[str, int], total: int, query: str) -> Loss:

@@ -108,7 +108,7 @@ class DocumentSettings(Section):
         return self.recognise_text or self.describe_figures
 
 
-ExtractionMethod = Literal["llm", "mentions"]
+ExtractionMethod = Literal["llm", "mentions", "co_mentions"]
 ExtractionProfile = Literal["standard", "small"]
 TermsMode = Literal["auto", "on", "off"]
 
@@ -119,15 +119,14 @@ class ExtractionSettings(Section):
     method: ExtractionMethod = Field(
         default="llm",
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
-        "their chunks; no model is asked, and there are no relations except those of `co_mentions`.",
+        "their chunks; no model is asked, and there are no relations. co_mentions: those of one sentence are related.",
     )
     methods: dict[Annotated[str, AfterValidator(composed)], ExtractionMethod] = Field(
         default={}, description="Exceptions to `method`, by source."
     )
-    co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     names_model: str | None = Field(
         default=None,
-        description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
+        description="Where rules find names, a spaCy pipeline that finds others besides: its folder, or the "
         "name of the package it was installed as. With the extra `names`.",
     )
     document_language: bool = Field(
