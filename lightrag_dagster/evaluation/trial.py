@@ -32,7 +32,7 @@ MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and n
 
 
 class ReadByPass(NamedTuple):
-    """What a pass read in a sample: facts, rejected rows by the most frequent reason in their chunk, and what failed.
+    """The answers of a pass about a sample: facts, rejected rows by the most frequent reason in a chunk, and what failed.
 
     `answers_cost_usd` is the cost of all its answers when they were bought.
     """
