@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -40,7 +40,7 @@ from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, newest_snapshot
 from lightrag_dagster.storage.tables import shards
 from tests.loopback import Loopback, Received, Reply
-from tests.models.models import role_of
+from tests.models.models import asks_for_facts, role_of
 from tests.support import build, published, run, snapshot_contents, write_source
 
 # Few names in many texts, so that entities have several descriptions, of which more than two are summarised.
@@ -114,7 +114,7 @@ class Model:
 
     def chat(self, body: dict[str, Any]) -> str:
         messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-        if of_pass(body):
+        if asks_for_facts(body):
             passage = messages[-1].content
             rows = [
                 dict(zip(("subject", "subject_type", "relation", "object", "when"), said, strict=True))
@@ -135,11 +135,6 @@ class Model:
     def fault(self, received: Received) -> Reply | None:
         asked = received.body.get("messages", [{}])[-1].get("content", "")
         return Reply.error(503) if self.failing and self.failing in asked else None
-
-
-def of_pass(body: Mapping[str, Any]) -> bool:
-    """Say whether a request asks for the facts of a chunk."""
-    return '{"facts"' in body["messages"][0]["content"]
 
 
 Way = Callable[..., Outcome]
@@ -334,7 +329,7 @@ class Histories(RuleBasedStateMachine):
             left = {str(state.ingest) for state in states.sources.values() if state.busy}
             assert all("failed that may succeed now" in reason for reason in left), left
         asked = self.server.requests[done:]
-        bodies = [one.body for one in asked if "messages" in one.body and not of_pass(one.body)]
+        bodies = [one.body for one in asked if "messages" in one.body and not asks_for_facts(one.body)]
         extracting = [body for body in bodies if role_of(body) == "extract"]
         first = [body for body in extracting if len(body["messages"]) == 2]
         assert sum(one.chunks_new for one in plan.sources) == len(first)

@@ -11,7 +11,7 @@ from lightrag_dagster.stages.prompts.fencing import last_fenced
 from tests.facts_world.prose import Sentence
 from tests.facts_world.world import World
 from tests.loopback import END_MARK
-from tests.models.models import role_of
+from tests.models.models import asks_for_facts, role_of
 
 FORGED: dict[str, dict[str, str]] = {
     answers.WORDS_LACKING: {"words": "Nothing of the kind was ever written."},
@@ -49,7 +49,7 @@ class Reader:
         if role_of(body) == "extract":
             self.first_readings += 1
             return self._rows(passage)
-        if '{"facts"' not in body["messages"][0]["content"]:
+        if not asks_for_facts(body):
             return "A summary."
         self.passes += 1
         return json.dumps({"facts": [row for one in self.world.read(passage) for row in self._said(one)]})
