@@ -23,7 +23,7 @@ from lightrag_dagster.cli.options import (
     form_of,
     with_filters,
 )
-from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, snapshots_app
+from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, readings_app, snapshots_app
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES, ModeName
 
@@ -44,6 +44,7 @@ app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
 app.add_typer(prompts_app, name="prompts")
+app.add_typer(readings_app, name="readings")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""Groups of commands: about snapshots, responses and vectors, batches, prompts, and decisions about names."""
+"""Groups of commands: about snapshots, responses and vectors, batches, prompts, readings, and decisions about names."""
 
 import re
 from pathlib import Path
@@ -98,6 +98,25 @@ def prompts_export(folder: Annotated[Path, typer.Argument(help="The folder to wr
         f"{len(export_prompts(folder))} prompts are in {folder}. Edit some, delete the others, and set "
         "LIGHTRAG_PROMPTS to that folder; `plan --backfill` then has the price."
     )
+
+
+readings_app = typer.Typer(help="Schemas by which passes read facts.", no_args_is_help=True)
+
+
+@readings_app.command("check")
+def readings_check() -> None:
+    """Print what each pass reads, or the mistake in its schema."""
+    from lightrag_dagster.cli.readings import check_readings
+
+    check_readings(console(quotes=False))
+
+
+@readings_app.command("draft")
+def readings_draft(name: Annotated[str, typer.Argument(help="The name of the pass.")]) -> None:
+    """Write a schema of the types and relations that were found, to be edited."""
+    from lightrag_dagster.cli.readings import draft_reading
+
+    draft_reading(console(quotes=False), name)
 
 
 curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)

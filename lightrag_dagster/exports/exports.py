@@ -13,7 +13,7 @@ import duckdb
 
 from lightrag_dagster.core.export_formats import EXPORT_REVISION
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.exports.graphml import write_graphml
+from lightrag_dagster.exports.graphml import write_facts, write_graphml
 from lightrag_dagster.exports.neo4j import write_neo4j
 from lightrag_dagster.exports.tables import write_tables
 from lightrag_dagster.exports.written import Written
@@ -42,6 +42,7 @@ Writers = Mapping[str, Writer]
 WRITERS: Writers = {
     "tables": Writer(write_tables, EXPORT_REVISION),
     "graphml": Writer(write_graphml, EXPORT_REVISION),
+    "facts": Writer(write_facts, EXPORT_REVISION),
     "neo4j": Writer(write_neo4j, EXPORT_REVISION),
 }
 """The writer of each format; higher floors have others."""

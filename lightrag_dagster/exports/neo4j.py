@@ -16,28 +16,31 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 
 SCRIPT = "import.sh"
 
-_TABLES = ("entities", "relations")
+_FILES = {"entities": "nodes", "relations": "relationships"}
+_FACT_FILES = {"fact_values": "nodes", "facts": "relationships"}
+"""Files, and what the import takes them for."""
 _SPLIT = """
 SELECT count(DISTINCT source) FROM (SELECT unnest(sources) AS source FROM entities) WHERE contains(source, ';')
-"""
-_COMMAND = """\
-neo4j-admin database import full neo4j --nodes=entities.csv --relationships=relations.csv --multiline-fields=true
 """
 
 
 def write_neo4j(generation: Generation, folder: Path) -> Written:
-    """Write `entities.csv`, `relations.csv` and the command that imports them into an empty folder.
+    """Write entities and relations as CSV, and facts if there are some, with the command that imports them.
 
     Raises:
         StoreError: a table is missing or damaged.
         OSError: the disk refuses.
     """
     rows: dict[str, int] = {}
-    with open_tables(generation, _TABLES) as connection:
-        for table in _TABLES:
-            rows[f"{table}.csv"] = _copy(connection, sql(f"neo4j_{table}", __package__), folder / f"{table}.csv")
+    has_facts = generation.merges_passes()
+    files = _FILES | (_FACT_FILES if has_facts else {})
+    with open_tables(generation, ["entities", "relations", *["merged_facts"] * has_facts]) as connection:
+        for name in files:
+            rows[f"{name}.csv"] = _copy(connection, sql(f"neo4j_{name}", __package__), folder / f"{name}.csv")
         [(split,)] = connection.execute(_SPLIT).fetchall()
-    (folder / SCRIPT).write_text(_COMMAND, encoding="utf-8")
+    named = " ".join(f"--{kind}={name}.csv" for name, kind in files.items())
+    command = f"neo4j-admin database import full neo4j {named} --multiline-fields=true\n"
+    (folder / SCRIPT).write_text(command, encoding="utf-8")
     note = f"sources whose name has a semicolon, which Neo4j takes for several: {split:,}"
     return Written(rows, (GRAPH_ALONE, note) if split else (GRAPH_ALONE,))
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import duckdb
 
 from lightrag_dagster.exports.written import Written
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.indexes.views import add_derived, create_views
 from lightrag_dagster.indexes.views_file import comments
 from lightrag_dagster.storage.duckdb import quoted, spilling
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.view_schemas import VIEWS
+from lightrag_dagster.view_schemas import MACROS, VIEWS
 
 DATABASE = "knowledge_base.duckdb"
 
@@ -17,11 +18,17 @@ _VECTOR, _MOST_ROWS = 2_048, 122_880
 _GROUP_BYTES = 64 << 20
 """Text of documents in a group of rows, which is held in memory until it is written."""
 
+_OF_TODAY = {"facts_now"}
+"""Views that show other rows every day: they are views in the database, too, and no file."""
+
+_OF_FACTS = {*PASS_TABLES, *MERGED_PASS_TABLES, *_OF_TODAY, "fact_spans", "contradictions"}
+"""Tables and views that are left out where no pass reads."""
+
 _NOTE = "the tables alone: not the vectors, and not the graph database"
 
 
 def write_tables(generation: Generation, folder: Path) -> Written:
-    """Write every table and view into an empty folder: a Parquet file each, and all of them into one database.
+    """Write the tables and views into an empty folder: a Parquet file each, and all of them into one database.
 
     DuckDB 1.1 and later can read it. Rows that do not fit into the memory of a database spill beside the folder.
 
@@ -40,15 +47,18 @@ def write_tables(generation: Generation, folder: Path) -> Written:
         connection.execute(
             f"ATTACH {quoted(folder / DATABASE)} AS exported (STORAGE_VERSION 'v1.0.0', ROW_GROUP_SIZE {group})"
         )
-        for table in VIEWS:
+        tables = VIEWS.keys() - _OF_TODAY if generation.merges_passes() else VIEWS.keys() - _OF_FACTS
+        for table in (name for name in VIEWS if name in tables):
             connection.execute(f'CREATE TABLE exported."{table}" AS FROM "{table}"')
             path = quoted(folder / f"{table}.parquet")
             [(rows[f"{table}.parquet"],)] = connection.execute(
                 f'COPY exported."{table}" TO {path} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group})'
             ).fetchall()
         connection.execute("USE exported")
-        for comment in comments("TABLE"):
+        for comment in comments("TABLE", tables):
             connection.execute(comment)
+        if generation.merges_passes():
+            add_derived(connection, [*_OF_TODAY, *MACROS])
         connection.execute("USE memory")
         connection.execute("DETACH exported")
     return Written(rows | {DATABASE: sum(rows.values())}, (_NOTE,))

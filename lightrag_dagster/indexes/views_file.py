@@ -3,7 +3,7 @@
 DuckDB is imported only to write one, so that `status` can look whether there is one to write.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from lightrag_dagster.core import identity
@@ -40,9 +40,9 @@ def record(generation: Generation) -> None:
         generation.write_record(VIEWS_RECORD, found)
 
 
-def comments(kind: str = "VIEW") -> Iterator[str]:
+def comments(kind: str = "VIEW", tables: Collection[str] = SCHEMAS) -> Iterator[str]:
     """Yield a statement for the comment on each view, or table of its name, and each of its columns."""
-    for table, schema in SCHEMAS.items():
+    for table, schema in ((name, schema) for name, schema in SCHEMAS.items() if name in tables):
         yield f"COMMENT ON {kind} {table} IS {quoted(DESCRIPTIONS[table])}"
         for field in schema:
             description = (field.metadata or {})[b"description"].decode()

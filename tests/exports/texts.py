@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from lightrag_dagster.core import identity
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -42,8 +43,16 @@ HOSTILE = (
 TEXTS = st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=8, unique=True)
 
 
-def graph_of(folder: Path, texts: Sequence[str], sources: Sequence[str] = ("notes",)) -> Generation:
-    """Return a generation whose entities have these names, and whose relations, each to the next, these keywords."""
+def graph_of(
+    folder: Path,
+    texts: Sequence[str],
+    sources: Sequence[str] = ("notes",),
+    facts: Sequence[Mapping[str, Any]] | None = None,
+) -> Generation:
+    """Return a generation whose entities have these names, and whose relations, each to the next, these keywords.
+
+    Given facts, it merges a pass; their ends are positions of entities.
+    """
     home = Home(folder / "home")
     ids = sorted(identity.digest(str(number)) for number in range(len(texts)))
     entities: list[Mapping[str, Any]] = [
@@ -70,4 +79,11 @@ def graph_of(folder: Path, texts: Sequence[str], sources: Sequence[str] = ("note
         "relation_evidence": [],
     }
     tables = {table: rows(schema, found[table]) for table, schema in MERGED_TABLES.items()}
+    if facts is not None:
+        ends = [
+            {end: f"ent-{ids[one[end]]}" for end in ("subject_id", "object_id") if one.get(end) is not None}
+            for one in facts
+        ]
+        tables["merged_facts"] = rows(MERGED_FACTS, [{**one, **of} for one, of in zip(facts, ends, strict=True)])
+        tables["fact_evidence"] = rows(FACT_EVIDENCE, [])
     return store_tables(home, inputs_of(home), tables)

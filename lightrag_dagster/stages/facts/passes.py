@@ -19,7 +19,7 @@ OF_COLUMNS = "columns"
 
 ValueKind = Literal["number", "date", "text", "yes/no"]
 
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+PASS_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _SUFFIXES = (".yaml", ".yml")
 _MARKS = re.compile(r"[\W_]+")
 
@@ -126,7 +126,7 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
 
 
 def _read(file: Path) -> Pass:
-    if not _NAME.fullmatch(file.stem):
+    if not PASS_NAME.fullmatch(file.stem):
         raise SettingsError(f"{file} names a pass; begin it with a letter, then a-z, 0-9, - and _, at most 64 in all")
     try:
         text = file.read_text(encoding="utf-8-sig")
