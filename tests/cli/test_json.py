@@ -81,7 +81,7 @@ def test_a_run_tells_what_it_did(
     check(facts, documented("run"))
     assert (code, facts["ingested"], list(facts["withheld"])) == (1, ["notes", "office"], ["office"])
     assert (facts["built"], facts["unpublished"]) == (facts["snapshot_id"], ["office"])
-    assert "notes raw_documents" in errors
+    assert errors == ""
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_a_backfill_tells_its_price_and_what_it_did(
         facts = json.loads(output)
         check(facts, documented("run") | documented("backfill"))
         assert (code, facts["started"], [one["source"] for one in facts["plan"]["sources"]]) == (0, started, ["notes"])
-        assert "notes plan" in errors
+        assert "✓" not in errors
 
 
-def test_a_plan_shows_its_sources_on_a_pipe(
+def test_a_plan_shows_no_progress_on_a_pipe(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
     (notes / "flood.md").write_text(FLOOD)
     code, output, errors = command(capfd, monkeypatch, "plan", "--json")
     assert (code, json.loads(output)["sources"][0]["source"]) == (0, "notes")
-    assert [line.split()[:2] for line in errors.splitlines()] == [["✓", "notes"]]
+    assert errors == ""
