@@ -40,7 +40,7 @@ AGAIN = {"retries": 3, "retry_delay": timedelta(minutes=10)}
 
 @dag(schedule="30 2 * * *", start_date=datetime(2026, 1, 1), catchup=False, max_active_runs=1, default_args=AGAIN)
 def knowledge_base() -> None:
-    """Price the night, ask a person if it is dear, build, announce what is published, and fail if anything is withheld."""
+    """Price the night, ask a person if it is dear, build, announce what is published, and fail if some is withheld."""
 
     @task.branch
     def price(*, ti: Any) -> str:
