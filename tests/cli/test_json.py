@@ -84,12 +84,16 @@ def test_a_run_tells_what_it_did(
     assert errors == ""
 
 
+VECTORS = {"LIGHTRAG_LLM__PROVIDER": "offline", "LIGHTRAG_EMBEDDING__PROVIDER": "openai"}
+
+
 @pytest.mark.parametrize(
     ("fault", "settings", "ends", "withheld", "passing"),
     [
         (Reply.error(401), {}, 2, [], False),
         (Reply.error(503), {}, 1, ["notes"], True),
         (Reply.error(400), {}, 1, ["notes"], False),
+        (Reply.error(503), VECTORS, 2, [], True),
         (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, 2, [], True),
         (None, {"LIGHTRAG_LLM__MAX_COST_USD": "0"}, 2, [], False),
     ],
