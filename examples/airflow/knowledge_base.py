@@ -28,9 +28,8 @@ def lightrag(*words: str) -> Any:
     facts = json.loads(done.stdout or "{}")
     if done.returncode == 2 and not facts.get("passing"):
         raise AirflowFailException(f"{words[0]} needs a person; the lines above say why")  # again would end the same
-    if (
-        done.returncode not in (0, 1) or not facts or facts.get("error")
-    ):  # 75, a signal, an endpoint that is away: again
+    # Another builder (75), a signal, an endpoint that is away, an unexpected error: again.
+    if done.returncode not in (0, 1) or not facts or facts.get("error"):
         raise AirflowException(f"{words[0]} ended with exit code {done.returncode}; the lines above say why")
     return facts
 
@@ -40,7 +39,7 @@ AGAIN = {"retries": 3, "retry_delay": timedelta(minutes=10)}
 
 @dag(schedule="30 2 * * *", start_date=datetime(2026, 1, 1), catchup=False, max_active_runs=1, default_args=AGAIN)
 def knowledge_base() -> None:
-    """Price the night, ask a person if it is dear, build, announce what is published, and fail if anything is withheld."""
+    """Price the night, ask a person if it is dear, build, announce what is published, and fail if some is withheld."""
 
     @task.branch
     def price(*, ti: Any) -> str:

@@ -50,9 +50,9 @@ class Outcome:
     source; `outdated_parts` names the outdated parts of the knowledge base: summaries, vectors. `notes` are further
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
-    `unpublished` are those of all sources; `passing` is set if a cause of what is withheld may pass. `unreleased` is
-    the newest snapshot while another is held, and `stopped` are the faults for which it is, as `Pending` has them.
-    `tidied` says what was removed, or would be.
+    `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
+    the faults for which it is, as `Pending` has them. `tidied` says what was removed, or would be. `passing` is set if
+    a cause for which a source is withheld may pass by itself.
     """
 
     ingested: list[str] = field(default_factory=list)

@@ -6,7 +6,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from time import sleep
@@ -34,7 +33,7 @@ from fastapi.testclient import TestClient
 run, option = sys.argv[1:]
 with TestClient(create_app()) as client:
     client.headers["authorization"] = "Bearer " + client.get("/auth/token").json()["access_token"]
-    address = f"/api/v2/dags/knowledge_base/dagRuns/{run}/taskInstances/approve/hitlDetails"
+    address = f"/api/v2/dags/knowledge_base/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
     client.patch(address, json={"chosen_options": [option]}).raise_for_status()
 """
 """What a person does about a required action, by Airflow's REST API."""
@@ -88,21 +87,22 @@ class Airflow:
             "LIGHTRAG_HOME": str(folder / "home"),
             "LIGHTRAG_SOURCES": str(sources.absolute()),
         }
-        self._run("db", "migrate")
+        subprocess.run([AIRFLOW, "db", "migrate"], env=self._environment, capture_output=True, check=True)
 
     def night(self, answer: str | None = None, **environment: str) -> dict[str, str]:
         """Run the DAG of a night by `dag.test()`, and answer when it asks for approval; return task → state."""
-        with ThreadPoolExecutor() as pool:
-            night = pool.submit(self._run, "dags", "test", "knowledge_base", check=False, **environment)
-            while answer and not night.done():
-                if asked := self._rows(
-                    "SELECT run_id FROM hitl_detail JOIN task_instance ON id = ti_id WHERE state = 'awaiting_input'"
-                ):
-                    python, ((run,),) = AIRFLOW.with_name("python"), asked
-                    subprocess.run([python, "-c", ANSWER, run, answer], env=self._environment, check=True)
-                    answer = None
-                sleep(0.5)
-            night.result()
+        command, out = [AIRFLOW, "dags", "test", "knowledge_base"], subprocess.DEVNULL
+        with subprocess.Popen(command, env=self._environment | environment, stdout=out, stderr=out) as night:
+            try:
+                while answer and night.poll() is None:
+                    for (run,) in self._rows("SELECT run_id FROM task_instance WHERE state = 'awaiting_input'"):
+                        python = [AIRFLOW.with_name("python"), "-c", ANSWER, run, answer]
+                        subprocess.run(python, env=self._environment, check=True)
+                        answer = None
+                    sleep(0.5)
+                night.wait()
+            finally:
+                night.kill()
         return dict(
             self._rows(
                 "SELECT task_id, state FROM task_instance "
@@ -133,12 +133,6 @@ class Airflow:
     def command(self, *words: str) -> None:
         """Run a command of this package beside Airflow, as a person does."""
         subprocess.run([PROGRAM, *words], env=self._environment, capture_output=True, check=True)
-
-    def _run(self, *words: str, check: bool = True, **environment: str) -> None:
-        done = subprocess.run(
-            [AIRFLOW, *words], env=self._environment | environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0 or not check, done.stdout[-3000:] + done.stderr[-3000:]
 
     def _rows(self, query: str) -> list[Any]:
         with closing(sqlite3.connect(self._home / "airflow.db")) as connection:
