@@ -26,7 +26,7 @@ from lightrag_dagster.settings.sections import ExtractionMethod
 from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
-from lightrag_dagster.stages.facts.columns import COLUMNS_REVISION, pass_of_columns
+from lightrag_dagster.stages.facts.columns import pass_of_columns
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass, load_passes
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
@@ -130,7 +130,7 @@ class Recipes:
     def readings(self, of_pass: Pass) -> str:
         """Return the recipe of the readings of a pass: its schema, the instructions, the model and its parameters."""
         if of_pass.name == OF_COLUMNS:
-            return digest(COLUMNS_REVISION)
+            return digest(OF_COLUMNS)
         identity, answers = chat_identity(self.settings.llm.of("extract")), self.settings.extraction
         by_schema = answers.answer_format == "json_schema" or answers.profile == "small"
         return digest(_REVISIONS["extractions"], self.prompts.digest("facts"), of_pass.asked, by_schema, identity)
@@ -227,7 +227,7 @@ class Recipes:
             if kind != "readings":
                 return None
             known = self.passes.get(name)
-            return digest(COLUMNS_REVISION) if name == OF_COLUMNS else self.readings(known) if known else None
+            return digest(OF_COLUMNS) if name == OF_COLUMNS else self.readings(known) if known else None
         return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
 
     @cached_property

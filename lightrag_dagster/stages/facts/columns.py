@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
 
-COLUMNS_REVISION = 1
-"""Raised when other answers are read in the same lines."""
-
 _THREE_DECIMALS = re.compile(r"^([-+]?\d{1,3}\.\d{3})$")
 _LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
 
