@@ -32,7 +32,7 @@ MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and n
 
 
 class ReadByPass(NamedTuple):
-    """The answers of a pass about a sample: facts, rejected rows by the most frequent reason in a chunk, and what failed.
+    """The answers of a pass about a sample: facts, rejected rows by the most frequent reason in a chunk, and failures.
 
     `answers_cost_usd` is the cost of all its answers when they were bought.
     """
