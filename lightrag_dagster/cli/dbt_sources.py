@@ -8,9 +8,8 @@ import duckdb
 import pyarrow as pa
 import yaml
 
-from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.view_schemas import DESCRIPTIONS, VIEWS
+from lightrag_dagster.view_schemas import DERIVED_VIEWS, DESCRIPTIONS, VIEWS
 
 _DEFAULT_NAME = "knowledge"
 _WRITTEN = """\
@@ -37,5 +36,5 @@ def _table(name: str, schema: pa.Schema, namespace: str) -> Mapping[str, Any]:
         for field, kind in zip(schema, kinds, strict=True)
     ]
     key = [part for part in (namespace, name) if part]
-    asset = {"config": {"meta": {"dagster": {"asset_key": key}}}} if name in SOURCE_TABLES | MERGED_TABLES else {}
+    asset = {"config": {"meta": {"dagster": {"asset_key": key}}}} if name not in DERIVED_VIEWS else {}
     return {"name": name, "description": DESCRIPTIONS[name], **asset, "columns": columns}
