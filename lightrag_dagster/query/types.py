@@ -176,7 +176,8 @@ class Fact(Brief):
     `month` or `year` is its first. `valid_from` and `valid_to` are those that documents say, `when_words` how they do;
     `holds_from` and `holds_to` also end where the next fact takes its place, and are empty where that is open. `counts`
     is false for an undated fact beside dated ones, of which only one holds at a time: it holds on no day. `contradicts`
-    are facts that cannot hold beside it. `citations` are the first places; `citations_left_out` counts the others.
+    are facts that cannot hold beside it, `citations` places that state it: the first ten of each, and the two
+    `…_left_out` count the others.
     """
 
     fact_id: str
@@ -201,6 +202,7 @@ class Fact(Brief):
     holds_to: str | None
     counts: bool
     contradicts: tuple[str, ...]
+    contradicts_left_out: int
     citations: tuple[FactCitation, ...]
     citations_left_out: int
     reference_id: str = ""

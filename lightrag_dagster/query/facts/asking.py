@@ -92,13 +92,13 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
         row, more = resolve(seen, name, end)
         (values[end],) = seen.graph.entities.ids_at(np.array([row], dtype=np.int32))
         notes += more
-    rows = facts.table.rows
+    rows = facts.table.rows.drop_columns(["evidence", "contradicts"])
     for name, word in conditions.words.items():
         values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
     if conditions.as_of is not None:
         rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
     values |= conditions.value._asdict() | {"by": by}
-    return Selection(facts, rows.drop_columns(["evidence", "contradicts"]), values, tuple(notes))
+    return Selection(facts, rows, values, tuple(notes))
 
 
 def _known(column: pa.ChunkedArray, asked: str, name: str) -> str:

@@ -15,6 +15,8 @@ TABLES = {
 3,Orrin Instruments,Marta Lindqvist,1700,Bergen,,2024,
 4,Halden Weir,Marta Lindqvist,20,,,2020-02-10,2020-12-31
 5,Orrin Instruments,Ada Holm,,,,,
+6,Bergen Ferry,Ada Holm,,,,2020-03,
+7,Bergen Ferry,Jonas Feld,,,,2020-03,
 """,
     "secret": f"""id,company,chief,revenue,seat,listed,since,until
 9,Orrin Instruments,{CANARY} Vane,97310044,{CANARY} Bay,,2022-03,

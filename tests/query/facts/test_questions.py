@@ -82,7 +82,7 @@ VALUES = [
     (True, 1),
     (False, 1),
     (1, 0),
-    ("<2021-06", 2),
+    ("<2021-06", 3),
     ("2021-06-01", 1),
     ("nothing", 0),
 ]
@@ -166,3 +166,10 @@ def test_an_event_loop_gets_the_same(knowledge: KnowledgeBase) -> None:
         return await knowledge.afacts("Halden Weir"), await knowledge.acount("Halden Weir", by="relation")
 
     assert asyncio.run(ask()) == (knowledge.facts("Halden Weir"), knowledge.count("Halden Weir", by="relation"))
+
+
+def test_facts_that_cannot_both_be_name_each_other(knowledge: KnowledgeBase) -> None:
+    assert all(not one.contradicts for one in knowledge.facts("Orrin Instruments"))
+    first, last = knowledge.facts("Bergen Ferry", relation="chief_executive")
+    assert (first.contradicts, last.contradicts) == ((last.fact_id,), (first.fact_id,))
+    assert (first.contradicts_left_out, {first.object, last.object}) == (0, {"Ada Holm", "Jonas Feld"})
