@@ -10,7 +10,7 @@ from itertools import chain
 
 import pyarrow.parquet as pq
 
-from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, READINGS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, PASS_SORT_KEYS, READINGS
 from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, RELATION_MENTIONS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
@@ -25,6 +25,7 @@ _READ = {
     "entity_mention": ("entity_mentions", ENTITY_MENTIONS),
     "relation_mention": ("relation_mentions", RELATION_MENTIONS),
 }
+_ORDER = PASS_SORT_KEYS["fact_evidence"]
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
 
@@ -55,16 +56,17 @@ def write_evidence(space: Workspace) -> None:
         name_entities(connection, names, space.curation)
         register_removed(connection, space.curation)
         database.run(connection, "fact_evidence")
-        ordered = "FROM fact_evidence ORDER BY fact_id, chunk_id, pass, fact_index"
-        rows = database.fetch(connection, ordered, FACT_EVIDENCE)
-        pq.write_table(rows, space.path("fact_evidence"), compression="lz4")
+        for part in space.parts:
+            of_part = f"FROM fact_evidence WHERE part_of(fact_id) = {part} ORDER BY {', '.join(_ORDER)}"
+            rows = database.fetch(connection, of_part, FACT_EVIDENCE)
+            pq.write_table(rows, space.path("fact_evidence", part), compression="lz4")
 
 
-def merge_facts(space: Workspace) -> None:
-    """Write `merged_facts`, after the entities are grouped."""
-    evidence, names = space.path("fact_evidence"), space.paths("entity_degree")
+def merge_facts(space: Workspace, part: int) -> None:
+    """Write the rows of `merged_facts` of a part, after the entities are grouped."""
+    evidence, names = space.path("fact_evidence", part), space.paths("entity_degree")
     with space.open(evidence, *names) as connection:
         view_files(connection, "fact_evidence", [evidence])
         view_files(connection, "entity_degree", names)
         rows = database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
-        pq.write_table(rows, space.path("merged_facts"), compression="lz4")
+        pq.write_table(rows, space.path("merged_facts", part), compression="lz4")

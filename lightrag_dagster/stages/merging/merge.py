@@ -122,8 +122,8 @@ class Merge:
         self._engine.map(partial(parts.finish, space), product(("entities", "relations"), space.parts))
         merged = Merged(*(space.paths(table) for table in MERGED_TABLES))
         if space.facts:
-            merge_facts(space)
-            of_facts = {table: [space.path(table)] for table in MERGED_PASS_TABLES}
+            self._engine.map(partial(merge_facts, space), space.parts)
+            of_facts = {table: space.paths(table) for table in MERGED_PASS_TABLES}
             merged = merged._replace(**of_facts)
         with space.scratch.step([*chain(*merged)]):
             return merged
