@@ -116,6 +116,8 @@ bench: .venv/bench
 docs: setup
 	for page in settings tables; do \
 		$(BIN)/python -m tools.$${page}_page > docs/$$page.md.new && mv docs/$$page.md.new docs/$$page.md || exit; done
+	$(BIN)/python -m tools.lineage_picture > docs/images/column-lineage.svg.new
+	mv docs/images/column-lineage.svg.new docs/images/column-lineage.svg
 
 # A release into dist/, with a bill of materials, tried in a bare environment. Links of its README lead to the repository
 # that URL names, such as `make release URL=https://example.org/owner/name`; without one they are plain text.

@@ -1,6 +1,7 @@
 """The checks that can be run by themselves, without reading the sources."""
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -117,7 +118,9 @@ def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
     judged = {name: judge_pass(tables, source, name, bounds) for name in passes}
     counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
     counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
-    return warned(filter(None, (one.reason for one in judged.values())), counted)
+    read = {name: one for name, one in tables.current_versions(source, passes).items() if "@" in name}
+    lost = sum((Counter(loss.counts) for loss in lost_of_source(source, read)), Counter())
+    return warned(filter(None, (one.reason for one in judged.values())), counted | lost)
 
 
 def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:

@@ -14,7 +14,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.fact_schemas import kind_of
-from lightrag_dagster.pipeline.documents import Reading, ReadReport
+from lightrag_dagster.pipeline.documents import ReadDocuments, ReadReport
 from lightrag_dagster.pipeline.losses import lost_of_source
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import StageReport
@@ -198,7 +198,7 @@ def _added_up(results: Sequence[dg.MaterializeResult]) -> dg.MaterializeResult:
     return results[0]._replace(metadata=found[0] | sums, data_version=dg.DataVersion(version))
 
 
-def _about_documents(reading: Reading) -> dict[str, Any]:
+def _about_documents(reading: ReadDocuments) -> dict[str, Any]:
     """Return metadata of documents that were read."""
     return {
         **reading.losses._asdict(),

@@ -8,7 +8,8 @@ import dagster as dg
 import pyarrow.compute as pc
 
 from lightrag_dagster.assets.metadata import warned
-from lightrag_dagster.pipeline.pending import outdated_rows
+from lightrag_dagster.fact_schemas import kind_of
+from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -20,7 +21,10 @@ _PLAIN = re.compile(r"[\w.-]+")
 def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of outdated rows, after a `backfill` in the tables that it made."""
     situation, tables = Situation.looking(lightrag.settings), lightrag.tables(candidate=backfill)
-    versions = {name: tables.current_versions(name) for name in {*situation.sources, *sources}}
+    versions = {
+        name: tables.current_versions(name, situation.recipes.pass_names(name))
+        for name in {*situation.sources, *sources}
+    }
     found = {name: outdated_rows(one, situation.recipes.of_source(name)) for name, one in sorted(versions.items())}
     partitions = ", ".join(map(_as_key, filter(found.get, found)))
     return {name: _judged(tables, versions[name], found[name], partitions) for name in sources}
@@ -39,12 +43,13 @@ def _judged(
 
 def _cost(tables: SourceTables, versions: Mapping[str, TableVersion], rows: Mapping[str, int]) -> float:
     """Return about what the answers behind outdated rows cost: their share of the cost of all."""
-    if "extractions" not in versions:
-        return 0.0
-    shares = (count / versions[table].rows for table, count in rows.items() if table in ("chunks", "extractions"))
-    one = versions["extractions"]
-    costs = tables.read(one.table, one.source, one.version, ["cost_usd"])["cost_usd"]
-    return float((pc.sum(costs).as_py() or 0.0) * max(shares, default=0.0))
+    total = 0.0
+    for table, one in versions.items():
+        shares = [rows[name] / versions[name].rows for name in ("chunks", table) if name in rows]
+        if shares and kind_of(table) in ("extractions", "readings"):
+            costs = tables.read(table, one.source, one.version, ["cost_usd"])["cost_usd"]
+            total += (pc.sum(costs).as_py() or 0.0) * max(shares)
+    return total
 
 
 def _as_key(partition: str) -> str:

@@ -10,6 +10,7 @@ LightRAGError                    catch this one; the command line turns it into 
 │   ├── PermanentProviderError   will fail again (content filter, context length, unusable answer)
 │   │   └── OutputLimitError     the output tokens ran out before the answer began
 │   └── ProviderAccessError      nothing will succeed until a person acts (key, quota, model name)
+│       ├── ProviderAwayError    the endpoint cannot be reached now, or asks to wait for long
 │       └── BudgetExceededError  the run may not spend more
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
@@ -68,6 +69,12 @@ def lacks_files(error: BaseException) -> bool:
     return any(getattr(one, "errno", None) in codes or words in str(one).lower() for one in origins(error))
 
 
+def may_pass(error: BaseException) -> bool:
+    """Say whether what ended a run may pass without a person: of an error, or one that it came from."""
+    passing = (TransientProviderError, ProviderAwayError, BuilderLockedError)
+    return any(isinstance(one, passing) for one in origins(error))
+
+
 def _said(body: re.Match[str]) -> str:
     return ": ".join(found.strip() for found in _SAID.findall(body[0])) or _TAG.sub(" ", body[0])
 
@@ -109,7 +116,11 @@ class OutputLimitError(PermanentProviderError):
 
 
 class ProviderAccessError(ProviderError):
-    """No request will succeed until a person acts: key, quota, unknown model, unreachable endpoint."""
+    """No request will succeed until a person acts: key, quota, unknown model."""
+
+
+class ProviderAwayError(ProviderAccessError):
+    """The endpoint cannot be reached now, or asks to wait for long: a person should look, or it passes by itself."""
 
 
 class BudgetExceededError(ProviderAccessError):

@@ -20,6 +20,7 @@ from tests.buckets import GoogleService, S3Server, S3Service, pointing_to_bucket
 from tests.dagster_databases import kept_between_uses
 from tests.loopback import Loopback, serving
 from tests.postgres import PostgresServer, new_schema, serving_postgres
+from tests.query.facts.home import build_home
 from tests.query.published import publish_sources
 from tests.seaweed import serving_seaweed
 from tests.storage.years import History, Years
@@ -118,6 +119,12 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = load_settings(home=folder / "home", sources=folder / "sources")
     publish_sources(settings)
     return settings.home
+
+
+@pytest.fixture(scope="session")
+def facts_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of a snapshot with facts; `tests.query.facts.home` says what is in it. To be read only."""
+    return Path(build_home(tmp_path_factory.mktemp("facts")).home)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from rich.console import Console
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.identity import digest, table_version
 from lightrag_dagster.errors import LightRAGError, ProviderAccessError
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES, kind_of
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.pipeline.graph import build_published_graph
@@ -33,7 +34,7 @@ from lightrag_dagster.storage.locks.base import COMMAND_SECONDS
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest, publish
 from tests.graphs import graph_rows
@@ -89,7 +90,8 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
                     ingest(source, tables, recipes, replace(account, source=source.name))
                     outcome.ingested.append(source.name)
                 elif backfill and tables.has_candidate(source.name):
-                    accept(home, source.name, *Bounds.of(settings), candidate=True)
+                    passes = recipes.pass_names(source.name)
+                    accept_all(home, source.name, Bounds.of(settings), passes, candidate=True)
             except ProviderAccessError:
                 raise
             except LightRAGError as error:
@@ -140,9 +142,11 @@ def snapshot_contents(settings: Settings) -> dict[str, Any]:
     """Return everything that the published snapshot holds, in a form that can be compared."""
     home, manifest = Home.of(settings), build_published_graph(Home.of(settings))
     generation = Generation(home, manifest.snapshot_id)
-    contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in MERGED_TABLES}
+    merged = [*MERGED_TABLES, *(table for table in MERGED_PASS_TABLES if table in manifest.rows)]
+    contents: dict[str, Any] = {name: generation.path(f"{name}.parquet").read_bytes() for name in merged}
     for source, versions in manifest.inputs.sources.items():
-        for table in ("chunks", "extractions", "entity_mentions", "relation_mentions", "parsed"):
+        of_passes = [table for table in versions if kind_of(table) in PASS_TABLES]
+        for table in ("chunks", "extractions", "entity_mentions", "relation_mentions", "parsed", *of_passes):
             contents[f"{source}/{table}"] = table_version(SourceTables(home).read(table, source, versions[table]))
     for name, entry in manifest.vectors.tables.items():
         contents[name] = open_vectors(home, entry).rows().sort_by("id").to_pylist()

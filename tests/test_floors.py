@@ -47,6 +47,7 @@ ROOMS = {
     "schemas": "core",
     "view_schemas": "core",
     "reading_schemas": "core",
+    "fact_schemas": "core",
     "errors": "core",
     "definitions": "orchestration",
     "__main__": "cli",

@@ -12,6 +12,7 @@ from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.options import (
     AcceptDeletes,
     AsJson,
+    AsOf,
     EscapeFormulas,
     MaxAge,
     MaxCost,
@@ -19,6 +20,7 @@ from lightrag_dagster.cli.options import (
     Snapshot,
     Sources,
     WaitLock,
+    form_of,
     with_filters,
 )
 from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, readings_app, snapshots_app
@@ -26,7 +28,6 @@ from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES, ModeName
 
 if TYPE_CHECKING:
-    from lightrag_dagster.cli.rows import Form
     from lightrag_dagster.query.filters.filters import Filters
     from lightrag_dagster.query.question import QueryOptions
 
@@ -161,13 +162,14 @@ def try_recipe(
     prompts: Annotated[Path | None, typer.Option(help="Folder of prompts, in place of the setting.")] = None,
     model: Annotated[str | None, typer.Option(help="The model that extracts, in place of the setting.")] = None,
     questions: Annotated[Path | None, typer.Option(help="YAML or JSONL; else the setting `questions`.")] = None,
+    readings: Annotated[Path | None, typer.Option(help="Folder of schemas of passes, in place of the setting.")] = None,
     max_cost: MaxCost = None,
     as_json: AsJson = False,
 ) -> None:
     """Build a sample with today's settings and compare it with the stored rows, before a backfill."""
     from lightrag_dagster.cli.trial import Tried, show_trial
 
-    show_trial(console(), documents, Tried(prompts, model, questions, max_cost), as_json=as_json)
+    show_trial(console(), documents, Tried(prompts, model, questions, max_cost, readings), as_json=as_json)
 
 
 @app.command()
@@ -189,6 +191,7 @@ def query(
         int | None, typer.Option(help="Chunks in the context; else the setting, by default 20.")
     ] = None,
     prefer: Annotated[Literal["best", "newest"] | None, typer.Option(help="The chunks that come first.")] = None,
+    as_of: AsOf = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
     as_json: AsJson = False,
@@ -208,6 +211,7 @@ def query(
         "top_k": top_k,
         "chunk_top_k": chunk_top_k,
         "prefer": prefer,
+        "as_of": as_of,
         "response_type": response_type,
         "user_prompt": user_prompt,
         "explain": explain,
@@ -263,7 +267,7 @@ def sql(
     """Query the published tables with DuckDB, which reaches no other file."""
     from lightrag_dagster.cli.sql import run_sql
 
-    form = _form_of(output, escape_formulas=escape_formulas)
+    form = form_of(output, escape_formulas=escape_formulas)
     if snapshot and unpublished:
         raise typer.BadParameter("a snapshot is published; leave out --snapshot", param_hint="--unpublished")
     run_sql(
@@ -299,13 +303,7 @@ def cypher(
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    run_cypher(console(quotes=True), query, _form_of(output, escape_formulas=escape_formulas), limit)
-
-
-def _form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -> "Form":
-    if escape_formulas and output != "csv":
-        raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
-    return "escaped csv" if escape_formulas else output
+    run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit)
 
 
 @app.command()

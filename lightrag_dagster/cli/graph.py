@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from lightrag_dagster.cli.options import AsJson, Snapshot, with_filters
+from lightrag_dagster.cli.options import (
+    AsJson,
+    EscapeFormulas,
+    RowsForm,
+    Snapshot,
+    form_of,
+    with_conditions,
+    with_filters,
+)
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.core.export_formats import ExportFormat
 
@@ -78,6 +86,44 @@ def path(
     _answer(snapshot, as_json, lambda knowledge: knowledge.path(start, end, by=by, filters=filters, limit=limit))
 
 
+@with_filters
+@with_conditions
+def facts(
+    filters: "Filters",
+    given: dict[str, str | None],
+    limit: Annotated[int, typer.Option(min=1, help="Most facts that are printed.")] = 100,
+    snapshot: Snapshot = None,
+    output: RowsForm = "table",
+    escape_formulas: EscapeFormulas = False,
+) -> None:
+    """List facts, newest first, superseded ones too unless --as-of is given."""
+    from lightrag_dagster.cli.facts import show_facts
+
+    form = form_of(output, escape_formulas=escape_formulas)
+    show_facts(console(quotes=True), form, snapshot, filters=filters, limit=limit, **given)
+
+
+@with_filters
+@with_conditions
+def count(
+    filters: "Filters",
+    given: dict[str, str | None],
+    by: Annotated[
+        Literal["relation", "subject", "object", "type", "value", "year"] | None,
+        typer.Option(help="A number for each."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most numbers that are printed.")] = 100,
+    snapshot: Snapshot = None,
+    output: RowsForm = "table",
+    escape_formulas: EscapeFormulas = False,
+) -> None:
+    """Count facts; each number names the newest of them, and where they stand."""
+    from lightrag_dagster.cli.facts import show_counts
+
+    form = form_of(output, escape_formulas=escape_formulas)
+    show_counts(console(quotes=True), form, snapshot, by=by, filters=filters, limit=limit, **given)
+
+
 def changes(
     before: Annotated[
         str | None, typer.Argument(help="Id or name of a snapshot; the previous one if left out.")
@@ -144,4 +190,4 @@ def report(
     write(console(), file, filters, snapshot, as_json=as_json)
 
 
-COMMANDS = (find, entity, neighbours, path, communities, changes, export, report)
+COMMANDS = (find, entity, neighbours, path, facts, count, communities, changes, export, report)

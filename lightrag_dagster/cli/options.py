@@ -4,9 +4,12 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from lightrag_dagster.cli.rows import Form
 
 Sources = Annotated[list[str] | None, typer.Option(help="Only this source (repeatable).")]
 Snapshot = Annotated[str | None, typer.Option(help="Id or name of a snapshot; the published one unless given.")]
@@ -64,6 +67,17 @@ MaxAge = Annotated[
     ),
 ]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
+AsOf = Annotated[
+    str | None, typer.Option(help="The day on which facts are to hold, such as 2024-03-31, 2024-03 or 2024.")
+]
+
+
+def form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -> "Form":
+    """Return the form of rows that was chosen; raises typer.BadParameter."""
+    if escape_formulas and output != "csv":
+        raise typer.BadParameter("it changes --format csv alone", param_hint="--escape-formulas")
+    return "escaped csv" if escape_formulas else output
+
 
 _Texts = list[str] | None
 _Text = str | None
@@ -86,24 +100,54 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
 """Each option, with its name in `Filters` and its type."""
 
 
-def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each condition in place of its parameter `filters`."""
+_CONDITIONS: dict[str, tuple[str, Any]] = {
+    "subject": ("subject", Annotated[_Text, typer.Argument(help="Name or id of the entity that they are about.")]),
+    "relation": ("relation", Annotated[_Text, typer.Option(help="Only this relation of the schemas.")]),
+    "object": ("object", Annotated[_Text, typer.Option(help="Only with this entity at the other end.")]),
+    "type": ("type", Annotated[_Text, typer.Option(help="Only about entities of this type.")]),
+    "value": (
+        "value",
+        Annotated[_Text, typer.Option(help="Only with this value, like 'yes', '100 EUR', '>=100 EUR' or '<2024-03'.")],
+    ),
+    "as_of": ("as_of", AsOf),
+}
+"""Each option, with its name in `KnowledgeBase.facts` and its type."""
 
-    @wraps(command)
-    def filtered(**values: Any) -> None:
-        from lightrag_dagster.query.filters.filters import Filters
 
-        given = {name: values.pop(option) for option, (name, _) in _OPTIONS.items()}
-        command(**values, filters=Filters(**given))
+def _expanded(
+    parameter: str, options: dict[str, tuple[str, Any]], made: Callable[[dict[str, Any]], object]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command some options in place of one parameter, which is made from them."""
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    conditions = [
-        inspect.Parameter(option, kind, default=None, annotation=annotation)
-        for option, (_, annotation) in _OPTIONS.items()
-    ]
-    parameters: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        parameters += conditions if one.name == "filters" else [one]
-    filtered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    filtered.__annotations__ = {one.name: one.annotation for one in parameters}
-    return filtered
+    def expand(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def expanded(**values: Any) -> None:
+            given = {name: values.pop(option) for option, (name, _) in options.items()}
+            command(**values, **{parameter: made(given)})
+
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        chosen = [
+            inspect.Parameter(option, kind, default=None, annotation=annotation)
+            for option, (_, annotation) in options.items()
+        ]
+        parameters: list[inspect.Parameter] = []
+        for one in inspect.signature(command).parameters.values():
+            parameters += chosen if one.name == parameter else [one]
+        expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        expanded.__annotations__ = {one.name: one.annotation for one in parameters}
+        return expanded
+
+    return expand
+
+
+def _filters(given: dict[str, Any]) -> object:
+    from lightrag_dagster.query.filters.filters import Filters
+
+    return Filters(**given)
+
+
+with_filters = _expanded("filters", _OPTIONS, _filters)
+"""Give a command an option for each condition on documents in place of its parameter `filters`."""
+
+with_conditions = _expanded("given", _CONDITIONS, dict)
+"""Give a command an option for each condition on facts in place of its parameter `given`."""

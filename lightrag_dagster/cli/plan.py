@@ -17,7 +17,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.plan.plan import Plan, make_plan
-from lightrag_dagster.plan.sources import SourcePlan
+from lightrag_dagster.plan.sources import PassPlan, SourcePlan
 from lightrag_dagster.plan.steps import PlannedStep
 from lightrag_dagster.settings import Settings, load_settings
 
@@ -50,8 +50,13 @@ def _show(
             f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
         )
     rows = [f"{number(one.outdated)} rows of {one.source}" for one in plan.sources if one.outdated]
-    if old := rows + ([] if knowledge_base else outdated(situation).names):
-        what = ", ".join(old)
+    rows += [
+        f"{number(of.outdated)} rows of pass {name} of {one.source}"
+        for one in plan.sources
+        for name, of in one.passes.items()
+        if of.outdated
+    ]
+    if what := ", ".join(rows + ([] if knowledge_base else outdated(situation).names)):
         console.print(f"{what[0].upper()}{what[1:]} are outdated and stay; `plan --backfill` shows their price.")
 
 
@@ -59,7 +64,7 @@ def print_plan(console: Console, plan: Plan) -> None:
     """Print a plan as two tables: the work of each source, and the cost of all."""
     if plan.sources:
         columns = ("source", "documents", "to ask", "answered", "failed", "input tokens")
-        print_table(console, columns, [_source_row(one) for one in plan.sources], wrap={"source", "documents"})
+        print_table(console, columns, [row for one in plan.sources for row in _rows(one)], wrap={"source", "documents"})
     for one in plan.sources:
         if one.partitions:
             console.print(f"{one.source} reads partitions: {one.partitions}.")
@@ -73,8 +78,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         basis = "what this home has asked before" if plan.history else "extractions of other texts"
         counted = "counted on a random sample, so that all numbers are about right" if plan.sampled else "counted"
         console.print(f"First questions are {counted}; the rest is estimated from {basis}.")
-    if plan.unknown_prices:
-        models = ", ".join(plan.unknown_prices)
+    if models := ", ".join(filter(None, plan.unknown_prices)):  # a model without a name has a warning of its own
         console.print(f"The price of {models} is not known and counts as nothing: set llm.prices or embedding.prices.")
     print_warnings(console, [*plan.warnings, *(one.warning for one in plan.sources if one.warning)])
     for one in plan.sources:
@@ -92,13 +96,20 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value < 10_000_000 else f"{value / 1_000_000:,.0f} M"
 
 
-def _source_row(one: SourcePlan) -> tuple[str, ...]:
+def _rows(one: SourcePlan) -> list[tuple[str, ...]]:
+    """Return the row of a source, and one for each of its passes."""
     documents = one.documents
     counts = {name.replace("_", " "): count for name, count in vars(documents).items() if count}
     changes = [f"{number(count)} {name}" for name, count in counts.items()] if counts.keys() != {"unchanged"} else []
-    chunks = (one.chunks_new, one.chunks_stored, one.chunks_failed, one.question_tokens)
     what = "would be withheld" if one.problem else "\n".join(changes) or "unchanged"
-    return (one.source, what, *map(number, chunks))
+    return [
+        (one.source, what, *_chunks(one)),
+        *((one.source, f"pass {name}", *_chunks(of)) for name, of in one.passes.items()),
+    ]
+
+
+def _chunks(of: SourcePlan | PassPlan) -> list[str]:
+    return [number(one) for one in (of.chunks_new, of.chunks_stored, of.chunks_failed, of.question_tokens)]
 
 
 def _cost_rows(plan: Plan) -> list[tuple[str, ...]]:

@@ -41,7 +41,8 @@ class TerminalDisplay:
         self._bars.update(self._step, description=self._title, total=total, completed=total)
         self._bars.stop_task(self._step)
         self._bars.remove_task(self._step)
-        self._bars.console.print(self._bars.make_tasks_table([task]))
+        if self._bars.console.is_terminal or not self._bars.console.stderr:  # else a scheduler logs it as an error
+            self._bars.console.print(self._bars.make_tasks_table([task]))
         self._step = None
 
     def count(self, stage: str, done: int, total: int) -> None:

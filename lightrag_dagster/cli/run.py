@@ -14,7 +14,7 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import LightRAGError, may_pass
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -58,7 +58,7 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
         yield
     except BaseException as error:  # libraries report a signal in ways of their own
         if as_json:
-            spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account))
+            spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account), passing=may_pass(error))
             said = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, said) | more)
         raise
@@ -82,6 +82,7 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
         "warnings": outcome.warnings,
         "notes": [*chain.from_iterable(outcome.notes.values()), *outcome.tidied],
         "damaged": outcome.damaged,
+        "passing": outcome.passing,
         "error": error,
     }
 

@@ -39,6 +39,8 @@ class _Terminal(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         if not self.quotes:
             text = _COMMAND.sub(lambda found: found[0] + "".join(_given), text)
+            if "LIGHTRAG_" in text and (file := "".join(_given).partition("--defs ")[2].rstrip()):
+                text += f" (what {file} sets wins over variables)"
         return super().render_str(visible(text), **options)
 
     def on_broken_pipe(self) -> None:

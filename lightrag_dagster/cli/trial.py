@@ -1,6 +1,6 @@
 """`try`: the result and the cost of another recipe, on a sample."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
-from lightrag_dagster.evaluation.trial import Built, Trial, try_recipe
+from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
 from lightrag_dagster.settings import RoleSettings, Settings, load_settings
 
 _NAMED = 8
@@ -24,6 +24,7 @@ class Tried(NamedTuple):
     model: str | None = None
     questions: Path | None = None
     max_cost_usd: float | None = None
+    readings: Path | None = None
 
     def applied(self, settings: Settings) -> Settings:
         """Return the settings that are tried.
@@ -37,8 +38,8 @@ class Tried(NamedTuple):
                 raise SettingsError(f"setting llm.provider: offline asks no model such as {self.model}; set openai")
             own = settings.llm.roles.get("extract", RoleSettings()).model_copy(update={"model": self.model})
             llm["roles"] = settings.llm.roles | {"extract": own}
-        changed = settings.changed(llm=llm)
-        return changed if self.prompts is None else changed.changed(prompts=self.prompts)
+        folders = {"prompts": self.prompts, "readings": self.readings}
+        return settings.changed(llm=llm, **{name: folder for name, folder in folders.items() if folder})
 
 
 def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool) -> None:
@@ -77,7 +78,24 @@ def _rows(trial: Trial) -> list[tuple[str, ...]]:
     for mode in sorted(trial.before.scores.keys() & trial.after.scores.keys()):
         pairs = zip(("recall@5", "MRR"), trial.before.scores[mode], trial.after.scores[mode], strict=True)
         rows += [(f"{mode}, {what}", f"{before:.3f}", f"{after:.3f}") for what, before, after in pairs]
+    for name in sorted(trial.before.passes.keys() | trial.after.passes.keys()):
+        rows += _rows_of_pass(name, *(one.passes.get(name, ReadByPass()) for one in (trial.before, trial.after)))
     return rows
+
+
+def _rows_of_pass(name: str, before: ReadByPass, after: ReadByPass) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a pass: its facts, the rows that were none by their reasons, and the price."""
+    yield f"pass {name}: facts", number(before.facts), number(after.facts)
+    for reason in sorted(before.rejected.keys() | after.rejected.keys()):
+        rejected = (one.rejected.get(reason, 0) for one in (before, after))
+        yield f"pass {name}, rejected: {reason}", *map(number, rejected)
+    for what, counts in (
+        ("facts without a date that could be read", (before.open_dates, after.open_dates)),
+        ("chunks that failed", (before.failed_chunks, after.failed_chunks)),
+    ):
+        if any(counts):
+            yield f"pass {name}: {what}", *map(number, counts)
+    yield f"pass {name}: cost of all answers", dollars(before.answers_cost_usd), dollars(after.answers_cost_usd)
 
 
 def _first(names: frozenset[str]) -> str:
@@ -89,6 +107,7 @@ def _facts(trial: Trial) -> dict[str, Any]:
     sides = {}
     for name, one in (("before", trial.before), ("after", trial.after)):
         listed = {"entities": sorted(one.entities), "relations": sorted(one.relations), "usage": vars(one.usage)}
-        sides[name] = one._asdict() | listed
+        passes = {of: read._asdict() for of, read in one.passes.items()}
+        sides[name] = one._asdict() | listed | {"passes": passes}
     counts = {name: getattr(trial, name) for name in ("documents", "all_chunks", "questions", "backfill_cost_usd")}
     return counts | sides

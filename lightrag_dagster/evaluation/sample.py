@@ -12,7 +12,7 @@ from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_files
-from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.tables.source_tables import SourceTables, schema_of
 
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 
@@ -47,7 +47,7 @@ def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> 
         StoreError: no document was accepted yet, or a table is damaged.
     """
     home, records = situation.home, situation.accepted
-    versions = {one.name: records[one.name].tables for one in situation.chosen([])[0] if one.name in records}
+    versions = {one.name: situation.merged(one.name) for one in situation.chosen([])[0] if one.name in records}
     tables = SourceTables(home)
     chunks = [path for source, used in versions.items() for path in tables.paths("chunks", source, used["chunks"])]
     with in_memory() as connection:
@@ -87,8 +87,8 @@ def _rows(
     """Return the rows of some documents in each table of a source."""
     found: dict[str, pa.Table] = {}
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
-    for table, schema in SOURCE_TABLES.items():
-        paths = tables.open(table, source, versions[table])
+    for table in (*SOURCE_TABLES, *(one for one in versions if one not in SOURCE_TABLES)):
+        paths, schema = tables.open(table, source, versions[table]), schema_of(table)
         key = _KEYS.get(table, "chunk_id")
         view_files(connection, "stored", paths, schema)
         connection.register("wanted", wanted[key])

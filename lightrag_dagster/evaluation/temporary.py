@@ -1,16 +1,20 @@
 """Temporary homes in which other rows are built, by the stores and the budget of a real home."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.extractions import Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.graph import build_graph
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.merge import merge_sources
@@ -22,7 +26,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
-from lightrag_dagster.storage.tables.acceptance import MADE_FROM, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, made_from
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 
@@ -45,7 +49,7 @@ class TemporaryHome:
     def accept(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         """Take over the rows of all tables of a source."""
         self._write(source, rows)
-        accept(self.tables.home, source, 1.0)
+        accept_all(self.tables.home, source, Bounds.of(self.settings), self.passes_read(source))
 
     def ingest(self, source: str, documents: pa.Table, chunks: pa.Table | None = None) -> StageReport:
         """Build a source from its documents, or from chunks of them; return the report of the extraction.
@@ -60,10 +64,32 @@ class TemporaryHome:
             chunk_source(source, self.tables, self._recipes, embedder if self._recipes.compares_meaning else None)
         else:
             self._write(source, {"raw_documents": documents, "chunks": chunks})
-        model = partial(open_chat_model, self.settings.llm, self._home, "extract", self._account)
-        report = extract_source(source, self.tables, self._recipes, model)
-        assert not isinstance(report, Waiting)
+        report = self._extract(source, EXTRACTION)
         parse_and_accept(source, self.tables, self._recipes)
+        return report
+
+    def ingest_all(self, source: str, documents: pa.Table) -> list[StageReport]:
+        """Build a source as `ingest` does, and what passes read of it; return the reports of all readings."""
+        reports = [self.ingest(source, documents)]
+        for one in self._recipes.passes_of(source):
+            reports.append(self._extract(source, Reading(one)))
+            parse_pass(source, self.tables, self._recipes, one)
+        return reports
+
+    def passes_read(self, source: str) -> list[str]:
+        """Return the passes of which there are facts of a source."""
+        names = self._recipes.pass_names(source)
+        return [name for name in names if self.tables.current(of_pass("read_facts", name), source)]
+
+    def cost_usd(self, table: str, source: str) -> float:
+        """Return the cost of all stored responses of a table when they were bought. US dollars."""
+        return pc.sum(self.tables.read(table, source, columns=["cost_usd"])["cost_usd"]).as_py() or 0.0
+
+    def _extract(self, source: str, reading: Reading) -> StageReport:
+        account = replace(self._account, purpose=reading.table if reading.of_pass else "")
+        model = partial(open_chat_model, self.settings.llm, self._home, "extract", account)
+        report = extract_source(source, self.tables, self._recipes, model, reading)
+        assert not isinstance(report, Waiting)
         return report
 
     def publish(self) -> Usage:
@@ -80,7 +106,7 @@ class TemporaryHome:
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         versions: dict[str, str] = {}
         for table, content in rows.items():
-            parent = MADE_FROM.get(table)
+            parent = made_from(table)
             inputs = {parent: versions[parent]} if parent else {}
-            recipe = self._recipes.of_tables[table]
+            recipe = self._recipes.of_table(table, source)
             versions[table] = self.tables.write(table, source, content, inputs=inputs, recipe=recipe).version

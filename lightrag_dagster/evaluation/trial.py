@@ -5,9 +5,12 @@ through the stores of the real home, on its budget: earlier answers are not aske
 the new ones.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.temporary import temporary_folder
@@ -17,6 +20,7 @@ from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
 from lightrag_dagster.evaluation.sample import Sample, take_sample
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.evaluation.temporary import TemporaryHome
+from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import settings_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
@@ -27,11 +31,24 @@ MODES_TRIED = tuple(name for name, mode in MODES.items() if mode.retrieves and n
 """The modes that are measured: those for which no language model is asked."""
 
 
+class ReadByPass(NamedTuple):
+    """The answers of a pass about a sample: facts, rejected rows by the most frequent reason in a chunk, and failures.
+
+    `answers_cost_usd` is the cost of all its answers when they were bought.
+    """
+
+    facts: int = 0
+    rejected: Mapping[str, int] = {}
+    open_dates: int = 0
+    failed_chunks: int = 0
+    answers_cost_usd: float = 0.0
+
+
 class Built(NamedTuple):
     """A sample as one recipe made it.
 
     `usage` counts the calls for it now, `answers_cost_usd` is the cost of all answers about its chunks when they were
-    bought. `scores` are mode → mean recall@5 and mean reciprocal rank over the questions.
+    bought, those of `passes` included. `scores` are mode → mean recall@5 and mean reciprocal rank over the questions.
     """
 
     chunks: int
@@ -41,6 +58,7 @@ class Built(NamedTuple):
     usage: Usage
     answers_cost_usd: float
     scores: dict[str, tuple[float, float]]
+    passes: dict[str, ReadByPass]
 
 
 @dataclass(frozen=True)
@@ -88,20 +106,19 @@ def try_recipe(settings: Settings, tried: Settings, documents: int, questions: S
         as_it_was = TemporaryHome(as_it_is, folder / "before")
         for source, rows in sample.tables.items():
             as_it_was.accept(source, rows)
-        costs = [value for rows in sample.tables.values() for value in rows["extractions"]["cost_usd"].to_pylist()]
-        before = _built(as_it_was, sample, asked, Usage(), sum(value or 0.0 for value in costs))
+        before = _built(as_it_was, sample, asked, Usage())
         as_tried = TemporaryHome(tried, folder / "after")
-        reports = [as_tried.ingest(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
-        usage = sum((one.usage for one in reports), Usage())
-        after = _built(as_tried, sample, asked, usage, sum(one.answers_cost_usd for one in reports))
+        reports = [as_tried.ingest_all(source, rows["raw_documents"]) for source, rows in sample.tables.items()]
+        usage = sum((one.usage for several in reports for one in several), Usage())
+        after = _built(as_tried, sample, asked, usage)
     return Trial(sample.count("raw_documents"), sample.all_chunks, len(asked), before, after)
 
 
-def _built(
-    made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestion], usage: Usage, cost_usd: float
-) -> Built:
+def _built(made: TemporaryHome, sample: Sample, questions: Sequence[FiledQuestion], usage: Usage) -> Built:
     """Publish what was ingested, and ask the questions."""
-    usage = usage + made.publish()
+    usage, passes = usage + made.publish(), _passes(made, sample)
+    cost_usd = sum(made.cost_usd("extractions", source) for source in sample.tables)
+    cost_usd += sum(one.answers_cost_usd for one in passes.values())
     with KnowledgeBase.open(settings=made.settings) as knowledge:
         entities, relations = (knowledge.snapshot.graph.entities.rows, knowledge.snapshot.graph.relations.rows)
         ends = zip(relations["src"].to_pylist(), relations["tgt"].to_pylist(), strict=True)
@@ -113,7 +130,28 @@ def _built(
             usage,
             cost_usd,
             _scores(knowledge, questions),
+            passes,
         )
+
+
+def _passes(made: TemporaryHome, sample: Sample) -> dict[str, ReadByPass]:
+    """Return what each pass read, over all sources."""
+    found = dict[str, ReadByPass]()
+    for source in sample.tables:
+        for name in made.passes_read(source):
+            before, rejected = found.get(name, ReadByPass()), Counter[str]()
+            readings, read = (made.tables.require(of_pass(kind, name), source) for kind in ("readings", "read_facts"))
+            rows = made.tables.read(read.table, source, read.version, ["rejected_rows", "reason"])
+            for row in rows.filter(pc.field("rejected_rows") > 0).to_pylist():
+                rejected[row["reason"]] += row["rejected_rows"]
+            found[name] = ReadByPass(
+                before.facts + read.sums["facts"],
+                Counter(before.rejected) + rejected,
+                before.open_dates + read.sums["open_dates"],
+                before.failed_chunks + readings.count("status", "failed"),
+                before.answers_cost_usd + made.cost_usd(readings.table, source),
+            )
+    return found
 
 
 def _scores(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, tuple[float, float]]:

@@ -17,7 +17,7 @@ The index of words is in the same folder; see `text_index`.
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
@@ -203,7 +203,13 @@ def has_adjacency(folder: Path) -> bool:
 
 
 def build_adjacency(
-    folder: Path, entities: pa.Table, relations: pa.Table, evidence: EvidenceFiles, *, keeps_first: bool = True
+    folder: Path,
+    entities: pa.Table,
+    relations: pa.Table,
+    evidence: EvidenceFiles,
+    *,
+    keeps_first: bool = True,
+    more: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the arrays of one generation; `folder` then holds all of them, or does not exist.
 
@@ -213,6 +219,7 @@ def build_adjacency(
         relations: RELATION_COLUMNS, sorted by key.
         evidence: all of their evidence.
         keeps_first: True if the first chunks of each source come first in the lists, False for the last.
+        more: writes further arrays into the folder, after these.
 
     Raises:
         IntegrityError: a relation ends at an entity, or evidence names a chunk, that does not exist.
@@ -230,6 +237,8 @@ def build_adjacency(
             _write_relations(arrays, relations, entity_ids)
             _write_evidence(arrays, relations, evidence, {"entity": entity_ids, "relation": relation_ids}, keeps_first)
             write_texts(arrays)
+            if more:
+                more(arrays)
             for file in arrays.iterdir():
                 atomic.sync(file)
             shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import open_duckdb, quoted, quoted_name
@@ -70,12 +71,12 @@ def unpublished_tables(home: Home) -> TableFiles:
     """
     tables = SourceTables(home)
     found: dict[str, list[Path]] = {}
-    for table in SOURCE_TABLES:
+    for table in (*SOURCE_TABLES, *PASS_TABLES):
         paths: list[Path] = []
-        for folder in sorted(home.source_table(table, "any").parent.glob("*")):
+        for folder in sorted(home.root.glob(f"tables/{of_pass(table, '*') if table in PASS_TABLES else table}/*")):
             source = home.source_of(folder)
-            if version := tables.current(table, source):
-                paths += tables.paths(table, source, version.version)
+            if version := tables.current(folder.parent.name, source):
+                paths += tables.paths(version.table, source, version.version)
         if paths:
             found[table] = home.files.open(paths)
     return found

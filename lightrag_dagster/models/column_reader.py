@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
-from lightrag_dagster.stages.facts.columns import COLUMNS_REVISION, answer_of
+from lightrag_dagster.stages.facts.columns import answer_of
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 
@@ -12,7 +12,7 @@ class ColumnReader:
     """The rules of a pass over columns; no model is asked, and nothing is paid or stored."""
 
     awaited: frozenset[str] = frozenset()
-    identity = f"columns/{COLUMNS_REVISION}"
+    identity = "columns"
 
     def __init__(self) -> None:
         self.usage = Usage()

@@ -15,7 +15,13 @@ from typing import Any
 import httpx2
 import openai
 
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError, ProviderError, TransientProviderError
+from lightrag_dagster.errors import (
+    PermanentProviderError,
+    ProviderAccessError,
+    ProviderAwayError,
+    ProviderError,
+    TransientProviderError,
+)
 
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks to wait longer than this ends the run."""
@@ -105,7 +111,7 @@ def explain(error: openai.OpenAIError, target: Target, *codes: str) -> FailedCal
             f"{target.host} cannot be reached (model {target.model}); "
             f"check {target.address}, and that the server runs, then run again"
         )
-        return FailedCallError(ProviderAccessError(message), retry=True)
+        return FailedCallError(ProviderAwayError(message), retry=True)
     if isinstance(error, openai.APITimeoutError):
         return timed_out(target)
     if isinstance(error, openai.APIConnectionError):
@@ -190,7 +196,7 @@ def _explain_status(error: openai.APIStatusError, target: Target, *codes: str) -
     wait = asked if transient else None
     if wait is not None and wait > LONGEST_WAIT_SECONDS:
         message = f"{who} asks to wait {wait:.0f} s; run again then: what has arrived is kept"
-        return FailedCallError(ProviderAccessError(message), retry=False)
+        return FailedCallError(ProviderAwayError(message), retry=False)
     length = "LIGHTRAG_CHUNKING__SIZE" if "LLM" in target.settings else f"{target.settings}MAX_INPUT_TOKENS"
     told = rule["message"].format(who=who, details=_details(error), length=length, **vars(target))
     return FailedCallError(_KINDS[rule["kind"]](told), retry=transient, wait=wait)

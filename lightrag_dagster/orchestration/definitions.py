@@ -51,7 +51,6 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
             code_version=versions.get(name),  # `curation` runs no code of ours on its content
             automation_condition=CONDITIONS.get(name),
             freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
-            owners=settings.dagster.owners,
             metadata={**spec.metadata, **_place(name, settings)},
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )

@@ -22,13 +22,13 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
-from lightrag_dagster.errors import LightRAGError, ProviderAccessError, ProviderError
+from lightrag_dagster.errors import LightRAGError, ProviderAccessError, ProviderError, may_pass
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.locking import ingesting
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all
 
 _CHECKED_TOGETHER = 32
 """Sources that are ingested before they are checked together."""
@@ -92,11 +92,15 @@ class _SourceEvents:
 
 
 class Ingestion:
-    """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons."""
+    """An ingestion of several sources, or a backfill; it fills `done`, and `failed` with the reasons.
+
+    `passing` is set if one of these may pass.
+    """
 
     def __init__(self, lightrag: LightRAG, definitions: dg.Definitions, display: Display, *, backfill: bool) -> None:
         self.done: list[str] = []
         self.failed: dict[str, str] = {}
+        self.passing = False
         self._lightrag = lightrag
         self._definitions = definitions
         self._display = display
@@ -162,7 +166,8 @@ class Ingestion:
             if why_ingest(source, tables, lightrag.recipes) is not None:
                 self._ingest(context, source.name, events)
             elif self._backfill and tables.has_candidate(source.name):
-                accept(lightrag.home, source.name, *Bounds.of(lightrag.settings), candidate=True)
+                passes = lightrag.recipes.pass_names(source.name)
+                accept_all(lightrag.home, source.name, Bounds.of(lightrag.settings), passes, candidate=True)
             else:
                 return
         except BaseException as error:
@@ -231,6 +236,7 @@ class Ingestion:
         self.done = [name for name in self.done if name != source]
         context.log.error(f"{source}: {error}")
         self.failed[source] = str(error)
+        self.passing |= may_pass(error)
 
     def _show_failed(
         self, context: dg.OpExecutionContext, source: str, left: Set[dg.AssetKey], error: BaseException

@@ -51,7 +51,8 @@ class Outcome:
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
     `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
-    the faults for which it is, as `Pending` has them. `tidied` says what was removed, or would be.
+    the faults for which it is, as `Pending` has them. `tidied` says what was removed, or would be. `passing` is set if
+    a cause for which a source is withheld may pass by itself.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -72,6 +73,7 @@ class Outcome:
     unreleased: str | None = None
     stopped: Sequence[str] = ()
     tidied: list[str] = field(default_factory=list)
+    passing: bool = False
 
     def followed_by(self, later: "Outcome", sources: Sequence[str]) -> "Outcome":
         """Return the outcome of this run and a `later` one of some of its `sources`, for the same command."""
@@ -91,6 +93,7 @@ class Outcome:
             graph_built=self.graph_built or later.graph_built,
             tidied=self.tidied + later.tidied,
             published=later.published or self.published,
+            passing=later.passing or self.passing,
         )
 
 
@@ -227,6 +230,7 @@ class _PendingWork:
                 done = self._jobs.ingest(due, backfill=backfills)
                 self._outcome.ingested += done.done
                 self._outcome.failed |= done.failed
+                self._outcome.passing |= done.passing
         accept_pending(settings)
         waiting = bool(sources_that_wait(settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
@@ -284,6 +288,7 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.outdated[name] = sum(state.outdated.values())
         if (reason := state.rejected or "; ".join(state.passes.rejected)) and name not in outcome.failed:
             outcome.rejected[name] = reason
+            outcome.passing |= state.passing
         if state.waiting:
             outcome.waiting.append(name)
         elif state.backfill and backfill:

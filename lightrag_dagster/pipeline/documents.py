@@ -64,7 +64,7 @@ _BY_PATH = [("path", "ascending")]
 _BY_SIZE = [("bytes", "descending"), ("path", "ascending")]
 
 
-class Reading(NamedTuple):
+class ReadDocuments(NamedTuple):
     """Documents by media type, the largest ones (path, bytes), and the first that failed (path, status, error).
 
     `slowest` took longest to read this time; `losses` are no longer there.
@@ -81,7 +81,7 @@ class Reading(NamedTuple):
 class ReadReport(StageReport):
     """Result of reading the documents of a source, with a description of them."""
 
-    reading: Reading
+    reading: ReadDocuments
 
 
 def read_source(
@@ -228,7 +228,7 @@ def _read_shard(
     known: Reusable,
     describer: tuple[OpenModel | None, int],
     task: tuple[Shard, pa.Table],
-) -> tuple[ShardResult, Reading]:
+) -> tuple[ShardResult, ReadDocuments]:
     """Read the listed documents of a shard that changed since those of `known` were read, and describe them.
 
     `describer` is a function that opens the model that describes images, if one does, and a limit of calls at once.
@@ -252,20 +252,20 @@ def _read_shard(
     return made, _described(listed, rows)
 
 
-def _described(listed: pa.Table, documents: pa.Table) -> Reading:
+def _described(listed: pa.Table, documents: pa.Table) -> ReadDocuments:
     """Describe documents that were listed and read."""
     sizes = listed.select(["path", "size"]).rename_columns(["path", "bytes"])
     failed = documents.filter(pc.is_in(documents["status"], value_set=pa.array(["failed", "stale"])))
     failures = _first(failed.select(["path", "status", "error"]), _BY_PATH)
-    return Reading(count_values(documents["media_type"]), _first(sizes, _BY_SIZE), failures)
+    return ReadDocuments(count_values(documents["media_type"]), _first(sizes, _BY_SIZE), failures)
 
 
-def _joined(readings: Sequence[Reading]) -> Reading:
+def _joined(readings: Sequence[ReadDocuments]) -> ReadDocuments:
     """Describe the documents of several shards."""
     types = sum((Counter(one.media_types) for one in readings), Counter[str]())
     largest = _first(pa.concat_tables([one.largest for one in readings]), _BY_SIZE)
     failures = _first(pa.concat_tables([one.failures for one in readings]), _BY_PATH)
-    return Reading(dict(sorted(types.items())), largest, failures)
+    return ReadDocuments(dict(sorted(types.items())), largest, failures)
 
 
 def _first(rows: pa.Table, order: Sequence[tuple[str, str]]) -> pa.Table:

@@ -4,7 +4,6 @@ Both are made alike: rows of unchanged chunks are kept, and the model is asked w
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,13 +33,12 @@ from lightrag_dagster.pipeline.shards import (
     ingestion,
     report,
 )
-from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.stages.facts.facts import FactReader
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
-from lightrag_dagster.storage.duckdb import in_memory, open_duckdb, view_files
+from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
@@ -84,6 +82,11 @@ class Reading:
         """The name under which it has its versions."""
         return of_pass("readings", self.of_pass.name) if self.of_pass else "extractions"
 
+    @property
+    def purpose(self) -> str:
+        """The purpose of its calls, as the ledger has it."""
+        return self.table if self.of_pass else "extract"
+
     def recipe(self, recipes: Recipes) -> str:
         """Return the recipe of its rows."""
         return recipes.readings(self.of_pass) if self.of_pass else recipes.extractions
@@ -96,8 +99,16 @@ class Reading:
         return answers.add_column(READINGS.get_field_index("pass"), READINGS.field("pass"), names)
 
 
+EXTRACTION = Reading()
+
+
+def readings_of(recipes: Recipes, source: str) -> list[Reading]:
+    """Return the readings of the chunks of a source: the extraction, then those of its passes."""
+    return [EXTRACTION, *map(Reading, recipes.passes_of(source))]
+
+
 def extract_source(
-    source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel, reading: Reading = Reading()
+    source: str, tables: SourceTables, recipes: Recipes, open_model: OpenModel, reading: Reading = EXTRACTION
 ) -> StageReport | Waiting:
     """Ask the model about every chunk of a source that has no row yet, into `extractions` or the table of a pass.
 
@@ -113,7 +124,7 @@ def extract_source(
     """
     recipes = recipes.of_source(source)
     step = IngestionStep.of(source, tables, recipes)
-    rules = _rules_of(recipes, reading)
+    rules = rules_of(recipes, reading)
     open_model, by_rules = rules.open if rules else open_model, rules is not None
     with ingestion(tables, source) as scratch:
         chunks = tables.require("chunks", source)
@@ -139,7 +150,7 @@ def extract_source(
     return report(version, stored, sum(one.kept[0] for one in made), usage, _cost(tables, version))
 
 
-def _rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
+def rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
     """Return the rules that answer in place of a model, if they do."""
     if reading.of_pass is None:
         return recipes.name_finder
@@ -218,7 +229,9 @@ def _extract_in_worker(
     return run_sync(ask())
 
 
-def todays_extractor(model: ChatModel, recipes: Recipes, conversations: int, reading: Reading = Reading()) -> Extractor:
+def todays_extractor(
+    model: ChatModel, recipes: Recipes, conversations: int, reading: Reading = EXTRACTION
+) -> Extractor:
     """Return an extractor by today's settings and prompts, with a limit of conversations at once."""
     extraction, llm = recipes.settings.extraction, recipes.settings.llm.of("extract")
     count = load_tokenizer(recipes.settings.chunking.encoding).count
@@ -361,30 +374,3 @@ def view_known(
         "CREATE OR REPLACE TEMP VIEW known AS "
         f"SELECT chunk_id, status FROM earlier LEFT JOIN spoken USING (chunk_id) WHERE {answers}"
     )
-
-
-def outdated_elsewhere(situation: Situation, source: str) -> dict[str, int]:
-    """Count the chunks of a source for which the merge takes an outdated row of another source, by that source.
-
-    A chunk follows the first source by name that has a row for it that did not fail.
-
-    Raises:
-        SourceError: the folder of sources cannot be listed.
-        StoreError: the home is damaged.
-    """
-    recipes, tables = situation.recipes, SourceTables(situation.home)
-    records = {
-        name: record.tables["extractions"]
-        for name, record in situation.accepted.items()
-        if name in situation.sources and name <= source
-    }
-    if source not in records:
-        return {}
-    paths = [path for name, version in records.items() for path in tables.open("extractions", name, version)]
-    with open_duckdb() as connection:
-        connection.read_parquet([str(path) for path in paths], union_by_name=True).create_view("extractions")
-        followed = Counter[str]()
-        for other, recipe, chunks in connection.execute(sql("outdated_elsewhere"), {"source": source}).fetchall():
-            if recipe != recipes.of_source(other).extractions:
-                followed[other] += chunks
-    return dict(followed)

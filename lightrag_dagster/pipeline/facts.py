@@ -5,13 +5,21 @@ Parsing costs no call, so all readings of a pass are parsed again whenever one o
 
 from functools import partial
 
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import of_pass
-from lightrag_dagster.pipeline.mentions import PASSAGES
+from lightrag_dagster.pipeline.mentions import passages_of
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import IngestionStep, ShardResult, StageReport, each_shard, ingestion, report
+from lightrag_dagster.pipeline.shards import (
+    IngestionStep,
+    Reusable,
+    ShardResult,
+    StageReport,
+    each_shard,
+    ingestion,
+    report,
+)
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept_pass
@@ -28,13 +36,15 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
         StoreError: a table is missing or damaged, or the disk refuses.
     """
     names, recipe = [of_pass(table, one.name) for table in _TABLES], recipes.facts(one)
-    with ingestion(tables, source):
+    with ingestion(tables, source) as scratch:
         readings = tables.require(of_pass("readings", one.name), source)
         parts = [Shard(number, readings.shards) for number in range(readings.shards)]
         step = IngestionStep.of(source, tables, recipes)
-        parse = partial(_parse_shard, step, one, readings.version, readings.inputs["chunks"])
+        parse = partial(_parse_shard, step, one, readings.version)
+        passages = passages_of(step, readings, Reusable({}), scratch)
         with open_engine(recipes.settings.engine) as engine:
-            made = each_shard(engine, parse, parts, ("facts", parts, readings.rows))
+            tasks = ((shard, passages(shard)) for shard in parts)
+            made = each_shard(engine, parse, tasks, ("facts", parts, readings.rows))
         reports = []
         for position, name in enumerate(names):
             stored = [each.files[position] for each in made]
@@ -45,9 +55,8 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
     return reports, acceptance
 
 
-def _parse_shard(step: IngestionStep, one: Pass, readings: str, chunks: str, shard: Shard) -> ShardResult:
+def _parse_shard(step: IngestionStep, one: Pass, readings: str, task: tuple[Shard, pa.Table]) -> ShardResult:
+    shard, passages = task
     rows = step.read_shard(of_pass("readings", one.name), readings, shard)
-    texts = step.tables.read("chunks", step.source, chunks, PASSAGES.names)  # sorted by document, not by chunk
-    texts = texts.filter(pc.is_in(texts["chunk_id"], value_set=rows["chunk_id"].combine_chunks()))
-    made = zip(_TABLES, parse_readings(rows, texts, one), strict=True)
+    made = zip(_TABLES, parse_readings(rows, passages, one), strict=True)
     return ShardResult(tuple(step.store(of_pass(name, one.name), found) for name, found in made))

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.engines.factory import open_engine, shares_disk
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.indexes import cypher
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -90,6 +91,7 @@ def _build(generation: Generation, builder: _Builder) -> BuiltGraph | None:
 
 def _build_arrays(generation: Generation) -> list[Path]:
     from lightrag_dagster.indexes.adjacency import ENTITY_COLUMNS, RELATION_COLUMNS, EvidenceFiles, build_adjacency
+    from lightrag_dagster.indexes.facts import write_facts
 
     folder = generation.path(generations.ADJACENCY)
     entities = generation.read_table("entities", ENTITY_COLUMNS)
@@ -97,7 +99,9 @@ def _build_arrays(generation: Generation) -> list[Path]:
     tables = ("entity_evidence", "relation_evidence", "chunks", "raw_documents")
     evidence = EvidenceFiles(*map(generation.table_files, tables))
     keeps_first = generation.inputs().merging.chunk_limit_method == "KEEP"
-    build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first)
+    facts = [generation.table_files(table) for table in MERGED_PASS_TABLES] if generation.merges_passes() else []
+    more = partial(write_facts, files=facts) if facts else None
+    build_adjacency(folder, entities, relations, evidence, keeps_first=keeps_first, more=more)
     return sorted(folder.iterdir())
 
 

@@ -1,7 +1,7 @@
 """The ingestion of one source: its steps, in their order, and the models that they ask."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lightrag_dagster.core.protocols import OpenModel
@@ -56,7 +56,7 @@ class SourceIngestion:
             SettingsError: in real time, while the source waits for batches.
             LightRAGError: as `extract_source`.
         """
-        report = extract_source(self.source, self.tables, self.recipes, self._extraction_model())
+        report = extract_source(self.source, self.tables, self.recipes, self._model(self.account))
         return report if isinstance(report, Waiting) else [report]
 
     def parse(self) -> list[StageReport]:
@@ -67,30 +67,38 @@ class SourceIngestion:
         return parse_and_accept(self.source, self.tables, self.recipes)[0]
 
     def read_passes(self) -> list[StageReport] | Waiting:
-        """Ask the model about every chunk that a pass has not read; raises as `extract`."""
-        reports = []
-        for one in self.recipes.passes_of(self.source):
-            found = extract_source(self.source, self.tables, self.recipes, self._extraction_model(), Reading(one))
+        """Ask the model about every chunk that a pass has not read; raises as `extract`.
+
+        While one waits for batches, the others are read and parsed.
+        """
+        passes, reports, awaited = self.recipes.passes_of(self.source), dict[str, StageReport](), frozenset[str]()
+        for one in passes:
+            model = self._model(replace(self.account, purpose=Reading(one).table))
+            found = extract_source(self.source, self.tables, self.recipes, model, Reading(one))
             if isinstance(found, Waiting):
-                return found
-            reports.append(found)
-        return reports
+                awaited |= found.batches
+            else:
+                reports[one.name] = found
+        for one in passes if awaited else ():
+            if one.name in reports:
+                parse_pass(self.source, self.tables, self.recipes, one)
+        return Waiting(awaited) if awaited else [*reports.values()]
 
     def parse_passes(self) -> list[StageReport]:
         """Parse the responses of each pass into facts, and accept those that may be merged; raises as `parse_pass`."""
         passes = self.recipes.passes_of(self.source)
         return [one for each in passes for one in parse_pass(self.source, self.tables, self.recipes, each)[0]]
 
-    def _extraction_model(self) -> OpenModel:
-        """Return a function that opens the model, in the mode of `llm.mode`, here or in a worker."""
+    def _model(self, account: Account) -> OpenModel:
+        """Return a function that opens the model on an account, in the mode of `llm.mode`, here or in a worker."""
         llm, home = self.recipes.settings.llm, self.tables.home
         if not llm.by_batch:
             if llm.provider != "offline":
-                refuse_while_awaited(home, self.source)
-            return partial(open_chat_model, llm, home, "extract", self.account)
+                refuse_while_awaited(home, self.source, account.purpose)
+            return partial(open_chat_model, llm, home, "extract", account)
         from lightrag_dagster.models.batch.model import open_batched_chat_model
 
-        return partial(open_batched_chat_model, llm, home, self.account, backfill=self.tables.candidate)
+        return partial(open_batched_chat_model, llm, home, account, backfill=self.tables.candidate)
 
 
 def source_to_read(settings: Settings, name: str) -> Source:

@@ -61,7 +61,25 @@ def lost_of_source(source: str, tables: Mapping[str, TableVersion]) -> list[Loss
         found.append(_loss(source, "rows of answers", {"rejected": rows.rejected}, rows.rows, query))
         query = f"select source, chunk_id from parsed where reason = '{NO_ROW}'"
         found.append(_loss(source, "answers", {"without a row": parsed.count("reason", NO_ROW)}, parsed.rows, query))
+    for table, version in tables.items():
+        found += _lost_of_pass(source, table, version)
     return found
+
+
+def _lost_of_pass(source: str, table: str, version: TableVersion) -> Iterator[Loss]:
+    """Yield the losses that a table of a pass tells; any other table, and `facts`, tell none."""
+    kind, _, name = table.partition("@")
+    of, lists = f"of pass {name}", f"select source, chunk_id, {{}} from {{}} where pass = '{name}' and {{}}"
+    if kind == "readings":
+        counts = {status: version.count("status", status) for status in ("failed", "truncated")}
+        yield _loss(source, f"chunks {of}", counts, version.rows, lists.format("status, error", kind, "status <> 'ok'"))
+    elif kind == "read_facts":
+        facts, rejected, dates = (version.sums.get(what, 0) for what in ("facts", "rejected_rows", "open_dates"))
+        query = lists.format("rejected_rows, reason", kind, "rejected_rows > 0")
+        yield _loss(source, f"rows of answers {of}", {"rejected": rejected}, facts + rejected, query)
+        is_open = "when_words is not null and valid_from is null and valid_to is null"
+        query = lists.format("when_words", "facts", is_open)
+        yield _loss(source, f"dates of facts {of}", {"open": dates}, facts, query)
 
 
 def added_up(losses: Iterable[Loss]) -> list[Loss]:
@@ -190,7 +208,7 @@ def _named(names: int, chunks: int, by_rules: bool) -> str:
 
 def _by_rules(recipes: Recipes) -> bool:
     settings = recipes.settings
-    return settings.extraction.method == "mentions" or settings.llm.of("extract").provider == "offline"
+    return settings.extraction.method != "llm" or settings.llm.of("extract").provider == "offline"
 
 
 def _loss(source: str, of: str, counts: Mapping[str, int], total: int, query: str) -> Loss:

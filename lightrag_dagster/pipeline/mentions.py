@@ -52,7 +52,7 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
         parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
         parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, extractions.version, parsed, _answered_before(tables, source))
-        passages = _passages_of(step, extractions, parsed, scratch)
+        passages = passages_of(step, extractions, parsed, scratch)
         with open_engine(recipes.settings.engine) as engine:
             tasks = ((shard, passages(shard)) for shard in parts)
             made = each_shard(engine, parse, tasks, ("mentions", parts, extractions.rows))
@@ -91,14 +91,14 @@ def _parse_shard(
     return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
 
 
-def _passages_of(step: IngestionStep, extractions: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
+def passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
     """Return a function that reads the texts of a shard's chunks, of several shards only where an answer is new."""
-    chunks = extractions.inputs["chunks"]
-    if extractions.shards == 1:
+    chunks = answers.inputs["chunks"]
+    if answers.shards == 1:
         return lambda _: step.tables.read("chunks", step.source, chunks, PASSAGES.names)
-    with open_sql(scratch, extractions.shards) as connection:
+    with open_sql(scratch, answers.shards) as connection:
         view_files(connection, "chunk", step.open("chunks", chunks), CHUNKS)
-        view_files(connection, "answer", step.open("extractions", extractions.version), EXTRACTIONS)
+        view_files(connection, "answer", step.open(answers.table, answers.version), EXTRACTIONS)
         earlier = parsed.open(step, "extractions") if parsed.versions else []
         view_files(connection, "earlier", earlier, EXTRACTIONS)
         return partition(connection, sql("passages"), scratch / "passages", PASSAGES)

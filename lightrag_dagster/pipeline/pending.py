@@ -27,6 +27,7 @@ from lightrag_dagster.pipeline.losses import (
     unread_warning,
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
+from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
@@ -49,11 +50,15 @@ _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket
 
 
 class PassStates(NamedTuple):
-    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be."""
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
+
+    `passing` is set if chunks of one failed that may succeed now.
+    """
 
     rejected: Sequence[str] = ()
     others: Sequence[str] = ()
     accept: bool = False
+    passing: bool = False
 
 
 _NO_PASSES = PassStates()
@@ -71,7 +76,7 @@ class SourceState:
     the source now. `merged` is whether the newest snapshot has what was accepted, `unreleased` whether a rollback
     keeps that from readers. `losses` are the rows that failed, were skipped or cut; `warning` is why few of its names
     are in the graph although it was accepted, `unread` why most of its files are not. `passes` has what is to be said
-    of passes.
+    of passes; `passing` is set if chunks failed that may succeed now.
     """
 
     source: str
@@ -91,6 +96,7 @@ class SourceState:
     warning: str | None = None
     unread: str | None = None
     passes: PassStates = _NO_PASSES
+    passing: bool = False
 
     @property
     def withheld(self) -> str | None:
@@ -264,7 +270,7 @@ def source_state(
     name, home, bounds = source.name, situation.home, Bounds.of(situation.settings)
     recipes, record = situation.recipes.of_source(name), situation.accepted.get(name)
     tables, candidate = SourceTables(home), SourceTables(home, candidate=True)
-    current, judged = tables.current_versions(name), judge(tables, name, *bounds)
+    current, judged = tables.current_versions(name, recipes.pass_names(name)), judge(tables, name, *bounds)
     newest, published = (
         one.inputs.sources.get(name) if one else None for one in (situation.newest, situation.published)
     )
@@ -279,8 +285,9 @@ def source_state(
         problem = str(error)
     passes, backfill = _pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
-        made = judge(candidate, name, *bounds)
-        backfill = made.reason if made.whole and made.reason else stopped or "it ended early, by a stop or a fault"
+        made, of_passes = judge(candidate, name, *bounds), _pass_states(candidate, name, recipes, record).rejected
+        rejected = [made.reason] if made.whole and made.reason else of_passes
+        backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
     return SourceState(
         source=name,
         ingest=ingest,
@@ -299,13 +306,14 @@ def source_state(
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
         passes=passes,
+        passing=passes.passing or (not refused and any(map(_failed_for_now, current.values()))),
     )
 
 
 def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
     """Return what is to be said of the passes of a source."""
-    rejected, others, accept = [], [], False
-    for name in (one.name for one in recipes.passes_of(source)):
+    rejected, others, accept, passing = [], [], False, False
+    for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
         if judged.whole and judged.reason:
@@ -313,15 +321,10 @@ def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Ac
         elif not judged.accepted:
             others.append(f"pass {name} is to read {source}")
         readings = tables.current(of_pass("readings", name), source)
+        passing |= readings is not None and _failed_for_now(readings) > 0
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
-    return PassStates(rejected, others, accept)
-
-
-def outdated_rows(versions: Mapping[str, TableVersion], recipes: Recipes) -> dict[str, int]:
-    """Return table → rows of another recipe, for those tables of a source that have some."""
-    counted = {name: one.outdated(recipe) for name, one in versions.items() if (recipe := recipes.of_rows(name))}
-    return {name: rows for name, rows in counted.items() if rows}
+    return PassStates(rejected, others, accept, passing)
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
@@ -419,7 +422,7 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
         return "code or settings changed"
     if tables.has_lost(current):
         return "a file of it is missing"
-    failed = current.count("error_kind", "transient")
+    failed = _failed_for_now(current)
     if recipes.settings.retries_failed:
         failed += current.count("error_kind", "permanent")
         failed += _unreadable(tables, current.source) if table == "extractions" else 0
@@ -428,6 +431,10 @@ def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceT
     if tables.candidate and recipe and (outdated := current.outdated(recipe)):
         return f"{outdated:,} rows are outdated"
     return None
+
+
+def _failed_for_now(version: TableVersion) -> int:
+    return version.count("error_kind", "transient")
 
 
 def _unreadable(tables: SourceTables, source: str) -> int:

@@ -8,7 +8,7 @@ inputs.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,11 @@ from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
 from lightrag_dagster.schemas import MERGED_TABLES, PARSED_TABLES, SOURCE_TABLES, columns_of
 from lightrag_dagster.settings import ChunkingSettings, Settings
+from lightrag_dagster.settings.sections import ExtractionMethod
 from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
-from lightrag_dagster.stages.facts.columns import COLUMNS_REVISION, pass_of_columns
+from lightrag_dagster.stages.facts.columns import pass_of_columns
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass, load_passes
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
@@ -99,12 +100,17 @@ class Recipes:
     def of_source(self, source: str) -> "Recipes":
         """Return the recipes for one source, whose entities may be found by another method than the others'."""
         extraction = self.settings.extraction
-        return self if extraction.method_of(source) == extraction.method else self._by_other_method
+        method = extraction.method_of(source)
+        return self if method == extraction.method else self._by_method[method]
 
     @cached_property
-    def _by_other_method(self) -> "Recipes":
-        method = "mentions" if self.settings.extraction.method == "llm" else "llm"
-        return Recipes(self.settings.changed(extraction={"method": method, "methods": {}}), self.prompts, self.passes)
+    def _by_method(self) -> "dict[ExtractionMethod, Recipes]":
+        """The recipes by each method in use."""
+        extraction = self.settings.extraction
+        return {
+            method: replace(self, settings=self.settings.changed(extraction={"method": method, "methods": {}}))
+            for method in sorted({extraction.method, *extraction.methods.values()})
+        }
 
     def passes_of(self, source: str) -> list[Pass]:
         """Return the passes that read the chunks of a source; without a model, only that of its columns."""
@@ -113,6 +119,10 @@ class Recipes:
         by_model = self.settings.llm.of("extract").provider != "offline"
         return [*(one for one in self.passes.values() if by_model and one.reads(source)), *stated]
 
+    def pass_names(self, source: str) -> list[str]:
+        """Return the names of the passes that read the chunks of a source."""
+        return [one.name for one in self.passes_of(source)]
+
     def pass_of(self, name: str, source: str) -> Pass:
         """Return a pass of a source by its name."""
         return next(one for one in self.passes_of(source) if one.name == name)
@@ -120,7 +130,7 @@ class Recipes:
     def readings(self, of_pass: Pass) -> str:
         """Return the recipe of the readings of a pass: its schema, the instructions, the model and its parameters."""
         if of_pass.name == OF_COLUMNS:
-            return digest(COLUMNS_REVISION)
+            return digest(OF_COLUMNS)
         identity, answers = chat_identity(self.settings.llm.of("extract")), self.settings.extraction
         by_schema = answers.answer_format == "json_schema" or answers.profile == "small"
         return digest(_REVISIONS["extractions"], self.prompts.digest("facts"), of_pass.asked, by_schema, identity)
@@ -153,11 +163,11 @@ class Recipes:
             SettingsError: the model of names is not on this machine.
         """
         extraction = self.settings.extraction
-        if extraction.method != "mentions":
+        if extraction.method == "llm":
             return None
         from lightrag_dagster.models.rules import NameFinder
 
-        return NameFinder(co_mentions=extraction.co_mentions, pipeline=extraction.names_model)
+        return NameFinder(co_mentions=extraction.method == "co_mentions", pipeline=extraction.names_model)
 
     @property
     def follows_languages(self) -> bool:
@@ -217,7 +227,7 @@ class Recipes:
             if kind != "readings":
                 return None
             known = self.passes.get(name)
-            return digest(COLUMNS_REVISION) if name == OF_COLUMNS else self.readings(known) if known else None
+            return digest(OF_COLUMNS) if name == OF_COLUMNS else self.readings(known) if known else None
         return {"chunks": self.chunks, "extractions": self.extractions}.get(table)
 
     @cached_property
@@ -302,7 +312,7 @@ class Recipes:
         methods, found = self.settings.extraction.methods, list[str]()
         if not methods:
             return self.extractions
-        for one in (self, self._by_other_method):
+        for one in self._by_method.values():
             with suppress(SettingsError):
                 found.append(one.extractions)
         return digest(*found, methods)

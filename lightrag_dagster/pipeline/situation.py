@@ -91,7 +91,7 @@ class Situation:
 
     def merged(self, source: str) -> dict[str, str]:
         """Return the accepted versions of a source that a merge reads, with those of today's passes."""
-        return self.accepted[source].merged(one.name for one in self.recipes.passes_of(source))
+        return self.accepted[source].merged(self.recipes.pass_names(source))
 
     @property
     def decided(self) -> InForce:

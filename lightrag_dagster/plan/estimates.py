@@ -16,10 +16,12 @@ from lightrag_dagster.core.protocols import ChatRequest, question_tokens
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.models.identities import reasoning_effort
 from lightrag_dagster.pipeline.cross_shard import sql
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import LLMSettings
 from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.prices import price_of
+from lightrag_dagster.stages.facts.questions import facts_request
 from lightrag_dagster.stages.prompts.requests import extraction_request
 
 CACHED_FROM = 1024
@@ -58,6 +60,8 @@ class Estimate(NamedTuple):
 
 # Tokens of the first answer for a token of the question: total, 10% and 90% quantile of the passages above.
 _FIRST_ANSWER = Estimate(0.53, 0.29, 0.78)
+# The same of a pass, which records fewer things. Not measured.
+_FACTS = Estimate(0.25, 0.03, 0.78)
 # Tokens of an answer to a gleaning question for a token of the first answer. Not measured: the data has one round.
 _GLEANED = Estimate(0.4, 0.0, 1.0)
 # Tokens that are embedded for entities and relations, for a token of all answers: measured on the same rows, merged.
@@ -102,25 +106,27 @@ class CallRatios:
     reasoned: Estimate
 
 
-def default_ratios(recipes: Recipes, questions: int, tokens: int) -> CallRatios:
+def default_ratios(recipes: Recipes, questions: int, tokens: int, reading: Reading = EXTRACTION) -> CallRatios:
     """Return the ratios for a home without a past, given the number of first questions and of their tokens."""
-    settings, counts = recipes.settings.extraction, load_tokenizer(recipes.settings.chunking.encoding).counts
+    counts = load_tokenizer(recipes.settings.chunking.encoding).counts
+    gleaning = 0 if reading.of_pass else recipes.settings.extraction.gleaning
     share = questions / max(1, tokens)
     follow_up = sum(counts([recipes.prompts.render("gleaning_user")])) * share
-    inputs, outputs, answer = Estimate.exactly(1), _FIRST_ANSWER, _FIRST_ANSWER.times(_GLEANED)
-    for _ in range(settings.gleaning):
+    inputs, outputs = Estimate.exactly(1), _FACTS if reading.of_pass else _FIRST_ANSWER
+    answer = outputs.times(_GLEANED)
+    for _ in range(gleaning):
         # Each round asks the first question again, then shows all answers so far.
         inputs = inputs.plus(Estimate.exactly(1 + follow_up)).plus(outputs)
         outputs = outputs.plus(answer)
-    text = max(0.0, 1 - instruction_tokens(recipes) * share)
+    text = max(0.0, 1 - instruction_tokens(recipes, reading) * share)
     embedded = _EMBEDDED.plus(Estimate.exactly(text / outputs.expected))
-    calls = Estimate(1 + settings.gleaning, 1, 1 + settings.gleaning)
+    calls = Estimate(1 + gleaning, 1, 1 + gleaning)
     llm = recipes.settings.llm.of("extract")
     # Every question begins with the same instructions, and each round with the question; of this a model that asks
     # money for it writes what it has not found, and the passage, if rounds follow.
-    system = system_tokens(recipes)
-    begin, rounds = min(1.0, system * share) if system >= CACHED_FROM else 0.0, min(settings.gleaning, 1)
-    cached = _FOUND.times((begin + settings.gleaning) / inputs.expected)
+    system = system_tokens(recipes, reading)
+    begin, rounds = min(1.0, system * share) if system >= CACHED_FROM else 0.0, min(gleaning, 1)
+    cached = _FOUND.times((begin + gleaning) / inputs.expected)
     passage = rounds * (1 - begin) / inputs.expected
     written = Estimate(cached.high - cached.expected, 0, cached.high).plus(Estimate.exactly(passage))
     others = (_SUMMARIES, embedded, _SUMMARY_LENGTH)
@@ -134,20 +140,26 @@ def reasoned(settings: LLMSettings) -> Estimate:
 
 
 def own_ratios(
-    connection: DuckDBPyConnection, bought: Mapping[str, Entry], recipes: Recipes, questions: int
+    connection: DuckDBPyConnection,
+    bought: Mapping[str, Entry],
+    recipes: Recipes,
+    questions: int,
+    reading: Reading = EXTRACTION,
 ) -> CallRatios | None:
     """Return the ratios of earlier extractions of a home; None if there are none.
 
     Args:
         connection: A database with `chunks` and `extractions` of any sources; rows without tokens, or without their
-            chunk, say nothing. No text is read.
+            chunk, say nothing. No text is read. Those of a pass are under the same names.
         bought: Totals of the ledger by purpose.
         recipes: Today's prompts and settings.
         questions: The number of questions that are estimated: the more, the narrower the range.
+        reading: The extraction, or a pass.
     """
-    known = {"instructions": instruction_tokens(recipes)}
+    known = {"instructions": instruction_tokens(recipes, reading)}
     found = connection.execute(sql("ratios", __package__), known).fetchall()[0]
-    if found[0] is None or not (extracted := bought.get("extract")) or not extracted.output_tokens:
+    extracted = bought.get(reading.purpose)
+    if found[0] is None or not extracted or not extracted.output_tokens:
         return None
     chance = DEVIATIONS / min(max(questions, 1), 1000) ** 0.5
     calls, inputs, outputs = (_around(found[at], chance * found[at + 1]) for at in (0, 2, 4))
@@ -172,17 +184,21 @@ def own_ratios(
     )
 
 
-def instruction_tokens(recipes: Recipes) -> int:
+def instruction_tokens(recipes: Recipes, reading: Reading = EXTRACTION) -> int:
     """Return the tokens of a question about an empty text."""
-    return question_tokens(_empty_question(recipes), load_tokenizer(recipes.settings.chunking.encoding).counts)
+    return question_tokens(_empty_question(recipes, reading), load_tokenizer(recipes.settings.chunking.encoding).counts)
 
 
-def system_tokens(recipes: Recipes) -> int:
+def system_tokens(recipes: Recipes, reading: Reading = EXTRACTION) -> int:
     """Return the tokens with which all questions about chunks begin."""
-    return load_tokenizer(recipes.settings.chunking.encoding).count(_empty_question(recipes).messages[0].content)
+    return load_tokenizer(recipes.settings.chunking.encoding).count(
+        _empty_question(recipes, reading).messages[0].content
+    )
 
 
-def _empty_question(recipes: Recipes) -> ChatRequest:
+def _empty_question(recipes: Recipes, reading: Reading) -> ChatRequest:
+    if reading.of_pass:
+        return facts_request(recipes.prompts, reading.of_pass, "", None, None, by_schema=False)
     return extraction_request(
         recipes.prompts,
         "",

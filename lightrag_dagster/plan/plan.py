@@ -17,6 +17,7 @@ from lightrag_dagster.models.access import access_warnings
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.absent import removed_sources
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -110,7 +111,7 @@ def make_plan(
     with ResponseStore(now.home.responses) as store, overlay(now.recipes) as trial:
         extracting = StoredAnswers(chat_identity(settings.llm.of("extract")), store, later)
         describing = StoredAnswers(chat_identity(settings.llm.of("describe")), store, images)
-        planning = Planning(trial, extracting, describing, images, set(), backfill)
+        planning = Planning(trial, extracting, describing, images, set(), {}, backfill)
         planned = [_shown(source, planning, display) for source in sources]
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
@@ -119,19 +120,30 @@ def make_plan(
         accept_pending(trial.settings)
         ratios = _ratios(now.recipes, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)}
-        unknown = bool(asked.first.expected or later.first)
+        found |= _of_passes(now.recipes, sources, planning.of_passes)
+        unknown = bool(asked.first.expected or later.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
-    if unknown and len(found) == 1:
-        found |= steps.after_extraction(found["extraction"], ratios, settings)
+    if unknown and "embeddings" not in found:
+        found |= steps.after_extraction([*found.values()], ratios, settings)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings)]
-    warnings += _uncached(now.recipes) if unknown else []
+    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+
+
+def _of_passes(today: Recipes, sources: Sequence[Source], asked: Mapping[str, Asked]) -> dict[str, PlannedStep]:
+    """Return the step of each pass that asks something, by the table of its readings."""
+    found, nothing = dict[str, PlannedStep](), Unanswered(lambda texts: [0] * len(texts))
+    for name, one in asked.items():
+        if one.first.expected:
+            reading = Reading(today.passes[name])
+            ratios = _ratios(today, sources, one, reading)
+            found[reading.table] = steps.extraction(one, nothing, ratios, today.settings)
+    return found
 
 
 def _shown(source: Source, planning: Planning, display: Display | None) -> tuple[SourcePlan, Asked]:
@@ -145,10 +157,10 @@ def _shown(source: Source, planning: Planning, display: Display | None) -> tuple
     return planned
 
 
-def _uncached(today: Recipes) -> list[str]:
-    """Return a line on instructions that no provider caches, since the user's own are too short."""
+def _uncached(today: Recipes, asks: bool) -> list[str]:
+    """Return a line on instructions that no provider caches, since the user's own are too short, if a run `asks`."""
     tokens = system_tokens(today)
-    if today.settings.llm.of("extract").provider == "offline" or tokens >= CACHED_FROM:
+    if not asks or today.settings.llm.of("extract").provider == "offline" or tokens >= CACHED_FROM:
         return []
     return [
         f"the instructions of extraction have {tokens:,} tokens, and OpenAI caches none of fewer than {CACHED_FROM:,}; "
@@ -175,17 +187,16 @@ def _removed(situation: Situation) -> list[SourcePlan]:
     return [SourcePlan(source, DocumentChanges(removed=rows)) for source, rows in removed.items()]
 
 
-def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked) -> CallRatios:
+def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Reading = EXTRACTION) -> CallRatios:
     """Return the ratios of what some sources were answered before, or of other texts; read only where one is asked."""
     home, questions = Home.of(today.settings), round(asked.first.expected)
-    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", "extractions")}
+    tables, paths = SourceTables(home), {name: list[Path]() for name in ("chunks", reading.table)}
     for source in sources if asked.first.expected else ():
-        versions = tables.current_versions(source.name)
-        if paths.keys() <= versions.keys():
-            for name, found in paths.items():
-                found += tables.open(name, source.name, versions[name].version)
+        versions = {name: tables.current(name, source.name) for name in paths}
+        for name, one in versions.items() if all(versions.values()) else ():
+            paths[name] += tables.open(name, source.name, one.version) if one else []
     with in_memory() as connection:
-        for name, found in paths.items():
+        for name, found in zip(("chunks", "extractions"), paths.values(), strict=True):
             view_files(connection, name, found, SOURCE_TABLES[name])
-        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions)
-    return own or default_ratios(today, questions, round(asked.first_tokens.expected))
+        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions, reading)
+    return own or default_ratios(today, questions, round(asked.first_tokens.expected), reading)

@@ -12,15 +12,17 @@ from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, extract_source, readings_of
+from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.listings import PartitionChanges, partition_changes, watermark_of
 from lightrag_dagster.pipeline.losses import unread_warning
 from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.pending import outdated_rows, why_ingest
+from lightrag_dagster.pipeline.outdated import outdated_rows
+from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.estimates import Estimate
 from lightrag_dagster.plan.sample import SAMPLE, SampledDocuments, in_all, sampled
-from lightrag_dagster.plan.to_ask import first_questions
+from lightrag_dagster.plan.to_ask import ToAsk, first_questions
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
 from lightrag_dagster.stages.documents.sources import Source
@@ -46,6 +48,17 @@ class DocumentChanges:
 
 
 @dataclass
+class PassPlan:
+    """The work of a run on the chunks of one source in one pass; see `SourcePlan`."""
+
+    chunks_new: int = 0
+    chunks_stored: int = 0
+    chunks_failed: int = 0
+    question_tokens: int = 0
+    outdated: int = 0
+
+
+@dataclass
 class SourcePlan:
     """The work of a run on one source.
 
@@ -53,7 +66,7 @@ class SourcePlan:
     documents, the numbers are about right. `partitions` are those of an upstream asset, by what became of them since
     they were read; `watermark` is the column from whose highest value on rows are read. `outdated` counts the rows of
     other recipes, which a run keeps. `problem` says why the source would fail, `warning` why most of its files are not
-    read.
+    read. `passes` have the same numbers of each pass.
     """
 
     source: str
@@ -68,6 +81,7 @@ class SourcePlan:
     outdated: int = 0
     problem: str | None = None
     warning: str | None = None
+    passes: dict[str, PassPlan] = field(default_factory=dict)
 
 
 class Asked(NamedTuple):
@@ -87,7 +101,8 @@ class Asked(NamedTuple):
 class Planning(NamedTuple):
     """The overlay in which sources are planned, the answers about chunks and images there, and whether to backfill.
 
-    `images` are questions about images without an answer, `planned` the keys of first questions about chunks.
+    `images` are questions about images without an answer, `planned` the keys of first questions about chunks,
+    `of_passes` what each pass asks of all sources so far.
     """
 
     trial: Recipes
@@ -95,6 +110,7 @@ class Planning(NamedTuple):
     describing: StoredAnswers
     images: Unanswered
     planned: set[str]
+    of_passes: dict[str, Asked]
     backfill: bool
 
 
@@ -112,13 +128,16 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
         plan.partitions, plan.watermark = partition_changes(source, tables), watermark_of(source)
         if why := why_ingest(source, tables, planning.trial):
             asked = _ingest(source, tables, planning, plan, why.partition(",")[0])
-        elif answered := tables.current("extractions", source.name):
-            plan.chunks_failed = answered.count("status", "failed")
-            plan.chunks_stored = answered.rows - plan.chunks_failed
-        current = tables.current_versions(source.name)
+        recipes = planning.trial.of_source(source.name)
+        current = tables.current_versions(source.name, recipes.pass_names(source.name))
+        for reading in readings_of(recipes, source.name) if not why else ():
+            if answered := current.get(reading.table):
+                failed = answered.count("status", "failed")
+                _fill_in(plan, reading, chunks_failed=failed, chunks_stored=answered.rows - failed)
         plan.warning = unread_warning(source.name, current)
-        if not planning.backfill:
-            plan.outdated = sum(outdated_rows(current, planning.trial.of_source(source.name)).values())
+        for table, rows in outdated_rows(current, recipes).items() if not planning.backfill else ():
+            of = plan.passes.setdefault(table.partition("@")[2], PassPlan()) if "@" in table else plan
+            of.outdated += rows
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     return plan, asked
@@ -140,15 +159,36 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
     if not found.left:
         extract_source(source.name, tables, recipes, model.open)
         parse_and_accept(source.name, tables, recipes)
-    new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
     plan.looked_at = len(sample.paths) if sample else None
-    plan.chunks_new, plan.question_tokens = round(new.expected), round(tokens.expected)
-    plan.chunks_failed = found.failed
-    kept = found.chunks - found.failed - found.new.total() - found.free.total()
-    plan.chunks_stored = kept + round(free.expected)
+    new, tokens = _fill_in_asked(plan, EXTRACTION, found, sample)
+    for one in recipes.passes_of(source.name):
+        read = first_questions(source.name, tables, recipes, model, planning.planned, Reading(one))
+        if not read.left:
+            extract_source(source.name, tables, recipes, model.open, Reading(one))
+            parse_pass(source.name, tables, recipes, one)
+        more = Asked(*_fill_in_asked(plan, Reading(one), read, sample))
+        planning.of_passes[one.name] = Asked.total((planning.of_passes.get(one.name, Asked()), more))
     pictures, factor = [*planning.images.first.values()][shown:], sample.factor if sample else 1
     described = (Estimate.exactly(factor * one) for one in (len(pictures), sum(pictures)))
     return Asked(new, tokens, *described)
+
+
+def _fill_in(plan: SourcePlan, reading: Reading, **numbers: int) -> None:
+    """Note the numbers of a reading in the plan of a source."""
+    of = plan.passes.setdefault(reading.of_pass.name, PassPlan()) if reading.of_pass else plan
+    for name, number in numbers.items():
+        setattr(of, name, number)
+
+
+def _fill_in_asked(
+    plan: SourcePlan, reading: Reading, found: ToAsk, sample: SampledDocuments | None
+) -> tuple[Estimate, Estimate]:
+    """Note the chunks that are to be asked about; return the questions and their tokens."""
+    new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
+    kept = found.chunks - found.failed - found.new.total() - found.free.total()
+    asked = {"chunks_new": round(new.expected), "question_tokens": round(tokens.expected)}
+    _fill_in(plan, reading, **asked, chunks_failed=found.failed, chunks_stored=kept + round(free.expected))
+    return new, tokens
 
 
 def _read(

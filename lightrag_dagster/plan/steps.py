@@ -1,5 +1,6 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -61,11 +62,12 @@ def extraction(asked: Asked, later: Unanswered, ratios: CallRatios, settings: Se
     return step
 
 
-def after_extraction(extracting: PlannedStep, ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
-    """Estimate summaries and vectors that follow from answers that are not known."""
-    assert extracting.output_tokens is not None
-    answers = Estimate(*(all_ / own for all_, own in zip(extracting.output_tokens, ratios.reasoned, strict=True)))
-    cost, tokens = extracting.cost.times(ratios.summaries), answers.times(ratios.embedded)
+def after_extraction(asked: Sequence[PlannedStep], ratios: CallRatios, settings: Settings) -> dict[str, PlannedStep]:
+    """Estimate summaries and vectors that follow from answers that are not known: of extraction, and of passes."""
+    outputs = Estimate.total(one.output_tokens for one in asked if one.output_tokens)
+    answers = Estimate(*(all_ / own for all_, own in zip(outputs, ratios.reasoned, strict=True)))
+    cost = Estimate.total(one.cost for one in asked).times(ratios.summaries)
+    tokens = answers.times(ratios.embedded)
     embeddings = priced(price_of(settings.embedding), None, tokens)
     return {"summaries": PlannedStep(cost, cost), "embeddings": embeddings}
 

@@ -11,7 +11,15 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.models.cached import response_key
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.cross_shard import open_sql, sql
-from lightrag_dagster.pipeline.extractions import answering, retryable_kinds, todays_extractor, view_known
+from lightrag_dagster.pipeline.extractions import (
+    EXTRACTION,
+    Reading,
+    answering,
+    retryable_kinds,
+    rules_of,
+    todays_extractor,
+    view_known,
+)
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
 from lightrag_dagster.plan.estimates import instruction_tokens
@@ -42,7 +50,12 @@ class ToAsk:
 
 
 def first_questions(
-    source: str, tables: SourceTables, recipes: Recipes, answers: StoredAnswers, planned: set[str]
+    source: str,
+    tables: SourceTables,
+    recipes: Recipes,
+    answers: StoredAnswers,
+    planned: set[str],
+    reading: Reading = EXTRACTION,
 ) -> ToAsk:
     """Return the first questions about a source's chunks that a run would pay for.
 
@@ -55,17 +68,18 @@ def first_questions(
         recipes: Its recipes.
         answers: The stored answers of the model.
         planned: Keys of the questions that a run asks about other sources; those of this one are added.
+        reading: The extraction, or a pass.
 
     Raises:
         StoreError: a table or the store is damaged.
     """
     step = IngestionStep.of(source, tables, recipes)
-    extractor = todays_extractor(answers, recipes, recipes.settings.llm.of("extract").conversations)
-    chunks, instructions, stored = tables.require("chunks", source), instruction_tokens(recipes), list[str]()
+    extractor = todays_extractor(answers, recipes, recipes.settings.llm.of("extract").conversations, reading)
+    chunks, instructions, stored = tables.require("chunks", source), instruction_tokens(recipes, reading), list[str]()
     with ingestion(tables, source) as scratch, open_sql(scratch, chunks.shards) as connection:
-        _view_to_ask(connection, step, chunks.version)
+        _view_to_ask(connection, step, chunks.version, reading)
         found = ToAsk(*connection.execute(_COUNTED).fetchall()[0])
-        for rows in [] if recipes.name_finder else _batches(connection, "FROM to_ask"):
+        for rows in [] if rules_of(recipes, reading) else _batches(connection, "FROM to_ask"):
             keys = _keys(rows, extractor)
             known = answers.known(keys)
             for key, row in zip(keys, rows.select(["chunk_id", "path", "tokens"]).to_pylist(), strict=True):
@@ -91,14 +105,15 @@ def _keys(chunks: pa.Table, extractor: Extractor) -> list[str]:
     return [response_key(extractor.model.identity, one) for one in questions]
 
 
-def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chunks: str) -> None:
+def _view_to_ask(connection: duckdb.DuckDBPyConnection, step: IngestionStep, chunks: str, reading: Reading) -> None:
     """Create the views `chunk`, `known` and `to_ask`."""
-    documents = step.tables.require("raw_documents", step.source) if step.recipes.follows_languages else None
-    earlier = Reusable.of("extractions", step.source, step.tables, step.recipes.extractions)
+    follows = step.recipes.follows_languages and reading.of_pass is None
+    documents = step.tables.require("raw_documents", step.source) if follows else None
+    earlier = Reusable.of(reading.table, step.source, step.tables, reading.recipe(step.recipes))
     files = (
         step.open("chunks", chunks),
         step.open("raw_documents", documents.version) if documents else [],
-        earlier.open(step, "extractions"),
+        earlier.open(step, reading.table),
     )
     kinds = retryable_kinds(retry_failed=step.settings.retries_failed)
     view_known(connection, files, answering(kinds, earlier.recipe))

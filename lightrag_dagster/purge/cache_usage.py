@@ -10,7 +10,7 @@ from lightrag_dagster.core.text.figures import answers_of, find_marks
 from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
-from lightrag_dagster.pipeline.extractions import todays_extractor
+from lightrag_dagster.pipeline.extractions import readings_of, todays_extractor
 from lightrag_dagster.pipeline.merge import merge_after
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -28,8 +28,8 @@ Gone = dict[str, set[str]]
 def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that a run takes from the store.
 
-    They are those of extraction and summaries by the current recipe, and of the images that documents describe. Counted
-    are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
+    They are those of extraction, passes and summaries by the current recipe, and of the images that documents describe.
+    Counted are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
     home, recipes, inputs = situation.home, situation.recipes, situation.require_published().inputs
@@ -39,8 +39,10 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> se
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
             own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
-            for asked in _by_language(home, source, chunks) if own.follows_languages else [chunks]:
-                run_sync(extract(source, asked, todays_extractor(extracting, own, at_once)))
+            for reading in readings_of(own, source):
+                follows = own.follows_languages and reading.of_pass is None
+                for asked in _by_language(home, source, chunks) if follows else [chunks]:
+                    run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
     curation = situation.decided.curation
     with merge_after(None, inputs, recipes, summarising.open, backfill=True, curation=curation):
         return extracting.used | summarising.used | _descriptions(home, gone, store)

@@ -48,7 +48,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     pinned_snapshots,
 )
 from lightrag_dagster.storage.snapshots.verify import record_files
-from lightrag_dagster.storage.tables.acceptance import Bounds, judge
+from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 _NEAREST, _ALIKE = 3, 0.6  # paths that an error suggests, and how alike they are at least, between 0 and 1
@@ -323,6 +323,14 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
         reason = f"the tables of {source} still hold {held[0]}" if held else None
         if not judge(tables, source, *Bounds.of(situation.settings)).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
+        remove_gone_passes(home, source, names := situation.recipes.pass_names(source))
+        for name in names:
+            judged, kept = (
+                judge_pass(tables, source, name, Bounds.of(situation.settings)),
+                record and record.passes.get(name),
+            )
+            if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):
+                reason = f"what pass {name} read of {source} may be of documents as they were"
     if reason:
         raise StoreError(f"{reason}; run `lightrag-dagster run` until it accepts {source}, then purge again")
 
@@ -359,7 +367,8 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
     for source, paths in gone.items():
-        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, *READING_STATE)):
+        of_passes = SourceTables(home).tables_of_passes(source)
+        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, *READING_STATE, *of_passes)):
             if not paths:
                 home.files.remove_folder(folder)
             for path in [folder / "candidate.json", *folder.glob(".*")]:

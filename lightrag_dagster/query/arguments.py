@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import date, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
@@ -70,6 +72,18 @@ def several(value: object, name: str, takes: str) -> Iterable[object]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise wrong(name, takes, value)
     return value
+
+
+def day_of(value: object, name: str = "as_of") -> date:
+    """Return a day from a date or its text; a month or year stands for its first day. Raises QueryError."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    given = value.strip() if isinstance(value, str) else ""
+    with suppress(ValueError):
+        return date.fromisoformat(given + {4: "-01-01", 7: "-01"}.get(len(given), ""))
+    raise wrong(name, "a day, month or year, such as 2024-03-31, 2024-03 or 2024", value)
 
 
 def nearest(value: str, known: Iterable[str]) -> str | None:

@@ -15,7 +15,7 @@ from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
-from lightrag_dagster.query.graph.questions import GraphQuestions
+from lightrag_dagster.query.facts.questions import FactQuestions
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
@@ -48,7 +48,7 @@ class Prepared:
 
 
 @shows_options
-class KnowledgeBase(GraphQuestions):
+class KnowledgeBase(FactQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
     Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the
@@ -57,8 +57,8 @@ class KnowledgeBase(GraphQuestions):
 
     Every question takes the options of `QueryOptions`: mode, top_k, keywords, filters, and so on. If there are no hits,
     texts are an apology that ends in `[no-context]`, and no model is called. `find`, `entity`, `neighbours` and `path`
-    ask the graph, without a model. Methods that begin with `a` are for code
-    that runs in an event loop, and do the same in a thread.
+    ask the graph, `facts` and `count` the facts, without a model. Methods that begin with `a` are for code that runs in
+    an event loop, and do the same in a thread.
 
     Example:
         >>> with KnowledgeBase.open("data") as knowledge:

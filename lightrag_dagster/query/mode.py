@@ -40,18 +40,19 @@ class Mode(NamedTuple):
 _KEYWORDS = frozenset({"keywords"})
 _RELATED = frozenset({"related_chunk_number", "related_chunk_method"})
 _GRAPH = frozenset({"top_k", "max_entity_tokens", "max_relation_tokens"})
+_FACTS = frozenset({"as_of"})
 _NEAR = frozenset({"cosine_threshold"})
 _WALK = frozenset({"filter_relations"})
 _CONTEXT = frozenset({"response_type", "user_prompt", "system_prompt"})
 _ALL = frozenset({"filters", "chunk_top_k", "max_total_tokens", "rerank", "min_rerank_score", "prefer"})
 _HOPS = frozenset({"hops"})
 
-_EVERYTHING = _KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _HOPS | _ALL
+_EVERYTHING = _KEYWORDS | _RELATED | _GRAPH | _NEAR | _WALK | _CONTEXT | _HOPS | _FACTS | _ALL
 
 MODES: dict[str, Mode] = {
     "fusion": Mode("fusion.find_by_fusion", ignores=_KEYWORDS | _RELATED | _NEAR),
-    "naive": Mode("lightrag.find_naive", ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK),
-    "bm25": Mode("bm25.find_by_words", ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK | _NEAR),
+    "naive": Mode("lightrag.find_naive", ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK | _FACTS),
+    "bm25": Mode("bm25.find_by_words", ignores=_KEYWORDS | _RELATED | _GRAPH | _WALK | _FACTS | _NEAR),
     "local": Mode("lightrag.find_local", keywords=True, related_chunks=True, ignores=_WALK),
     "global": Mode("lightrag.find_global", keywords=True, related_chunks=True, ignores=_WALK),
     "hybrid": Mode("lightrag.find_hybrid", keywords=True, related_chunks=True, ignores=_WALK),

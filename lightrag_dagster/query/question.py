@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from numbers import Integral
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
@@ -12,7 +13,17 @@ from pydantic import ValidationError
 from lightrag_dagster.core.protocols import Message
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
-from lightrag_dagster.query.arguments import instance, nearest, several, shown, suggested, text, texts, wrong
+from lightrag_dagster.query.arguments import (
+    day_of,
+    instance,
+    nearest,
+    several,
+    shown,
+    suggested,
+    text,
+    texts,
+    wrong,
+)
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.mode import MODES, Mode, ModeName
 from lightrag_dagster.query.types import Keywords
@@ -35,7 +46,7 @@ _ROLES = get_args(Message.__annotations__["role"])
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
-    The first four are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
+    The first five are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
     has no effect, and a note of the result says so.
     """
 
@@ -45,6 +56,8 @@ class QueryOptions(TypedDict, total=False):
     """Earlier questions and answers, for the model that answers; retrieval does not look at them."""
     filters: Filters
     """The documents that may be used."""
+    as_of: date | str | None
+    """Facts that held on this day come first; a month or year stands for its first day."""
     explain: bool
     """True: the steps of the result list every item."""
     mode: ModeName | None
@@ -92,6 +105,7 @@ class Question:
     keywords: Keywords | None = None
     history: Sequence[Message] = ()
     filters: Filters = field(default_factory=Filters)
+    as_of: date | None = None
     explain: bool = False
     notes: tuple[str, ...] = ()
 
@@ -192,6 +206,7 @@ _OWN: dict[str, Callable[[object], Any]] = {
     "keywords": _keywords,
     "history": _history,
     "filters": lambda one: instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
+    "as_of": day_of,
     "explain": lambda one: instance(one, bool, "explain", "True or False"),
 }
 """Options that are not settings, and their checks."""

@@ -90,10 +90,15 @@ class Retriever:
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
             rerank = self._models.rerank if self._models.reranks else None
             found = retrieve(search, self._count, self._reserved(question), rerank, trace)
-        return replace(found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(found)))
+        return replace(
+            found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(question, found))
+        )
 
-    def _lacking(self, found: Retrieval) -> list[str]:
-        """Return the reason for an empty result if the snapshot has no graph to search."""
+    def _lacking(self, question: Question, found: Retrieval) -> list[str]:
+        """Return notes on what the snapshot lacks: facts for a day, or for an empty result a graph to search."""
+        unread = question.as_of and "as_of" not in MODES[found.mode].ignores
+        if unread and not self._snapshot.manifest.rows.get("merged_facts"):
+            return ["the snapshot has no facts, so that as_of does nothing; docs/facts.md has how they are read"]
         if found.chunks or len(self._snapshot.graph.entities.ids) or not len(self._snapshot.graph.chunks.ids):
             return []
         return [

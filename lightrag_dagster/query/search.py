@@ -36,6 +36,7 @@ class Search:
         self.query = question.text
         self.keywords = question.keywords or Keywords()
         self.settings = question.settings
+        self.as_of = question.as_of
         self._question = question
         self._embed = embed
         self._threads = threads

@@ -25,6 +25,7 @@ from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, requi
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from lightrag_dagster.indexes.facts import FactIndex
     from lightrag_dagster.query.statements import Statements
 
 
@@ -95,6 +96,15 @@ class Snapshot:
         from lightrag_dagster.query.statements import open_statements  # here, as retrieval needs no DuckDB
 
         return open_statements(self.generation)
+
+    @cached_property
+    def facts(self) -> "FactIndex | None":
+        """The facts that may be seen; None if no pass was merged, or it found none. Mapped when first asked for."""
+        if not self.manifest.rows.get("merged_facts"):
+            return None
+        from lightrag_dagster.indexes.facts import open_facts
+
+        return open_facts(self.generation.open(ADJACENCY))
 
     @cached_property
     def strengths(self) -> "csr_array":

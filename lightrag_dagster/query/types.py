@@ -154,6 +154,72 @@ class Chunk(Brief):
         return self.citations[0].date if self.citations else None
 
 
+@dataclass(frozen=True, repr=False)
+class FactCitation(Brief):
+    """A place that states a fact: `words == document[char_start:char_end]`, but for white space; `date` is its date."""
+
+    source: str
+    path: str
+    doc_id: str
+    date: str | None
+    chunk_id: str
+    words: str
+    char_start: int
+    char_end: int
+
+
+@dataclass(frozen=True, repr=False)
+class Fact(Brief):
+    """A fact: a subject, a relation, and an object or a value, with the days on which it holds.
+
+    `value` is as written, `number` with `unit` or `value_date` what it says. Days are ISO 8601; one that is known to a
+    `month` or `year` is its first. `valid_from` and `valid_to` are those that documents say, `when_words` how they do;
+    `holds_from` and `holds_to` also end where the next fact takes its place, and are empty where that is open. `counts`
+    is false for an undated fact beside dated ones, of which only one holds at a time: it holds on no day. `contradicts`
+    are facts that cannot hold beside it. `citations` are the first places; `citations_left_out` counts the others.
+    """
+
+    fact_id: str
+    subject_id: str
+    subject: str
+    subject_type: str
+    relation: str
+    object_id: str | None
+    object: str | None
+    object_type: str | None
+    value: str | None
+    value_kind: str | None
+    number: float | None
+    unit: str | None
+    value_date: str | None
+    when_words: str | None
+    valid_from: str | None
+    from_precision: str | None
+    valid_to: str | None
+    to_precision: str | None
+    holds_from: str | None
+    holds_to: str | None
+    counts: bool
+    contradicts: tuple[str, ...]
+    citations: tuple[FactCitation, ...]
+    citations_left_out: int
+    reference_id: str = ""
+
+    @property
+    def since(self) -> str:
+        """The first day as far as it is known, such as `2024-03`; empty if it is open."""
+        return _known_part(self.holds_from, self.from_precision)
+
+    @property
+    def until(self) -> str:
+        """The last day as far as it is known; empty if it is open."""
+        return _known_part(self.holds_to, self.to_precision if self.valid_to else "day")
+
+
+def _known_part(day: str | None, precision: str | None) -> str:
+    return (day or "")[: {"year": 4, "month": 7}.get(precision or "", 10)]
+
+
 @dataclass(frozen=True)
 class Reference:
     """A document that chunks come from, numbered from "1"; the one with most chunks is first."""
@@ -181,8 +247,9 @@ class Step(Brief):
 class Retrieval(Told):
     """Everything found for a question, before any answer; the model sees exactly this.
 
-    `notes` name options without effect and values of filters that no document meets; `steps` explain the retrieval.
-    Neither counts when two retrievals are compared.
+    `facts` are those about the entities, newest first, before them those that held on the day `as_of`, if one was
+    given. `notes` name options without effect and values of filters that no document meets; `steps` explain the
+    retrieval. Neither counts when two retrievals are compared.
     """
 
     query: str
@@ -191,6 +258,8 @@ class Retrieval(Told):
     keywords: Keywords
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    as_of: str | None = None
     chunks: tuple[Chunk, ...] = ()
     references: tuple[Reference, ...] = ()
     steps: tuple[Step, ...] = field(default=(), compare=False)
@@ -206,8 +275,11 @@ class Retrieval(Told):
         return not (self.entities or self.relations or self.chunks)
 
     def __repr__(self) -> str:
-        counts = {name: len(getattr(self, name)) for name in ("entities", "relations", "chunks", "references", "notes")}
-        found = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name != "notes")
+        names = ("entities", "relations", "facts", "chunks", "references", "notes")
+        counts = {name: len(getattr(self, name)) for name in names}
+        found = ", ".join(
+            f"{count} {name}" for name, count in counts.items() if count or name not in ("facts", "notes")
+        )
         return f"Retrieval({_brief(self.query)}, mode={self.mode!r}: {found})"
 
 

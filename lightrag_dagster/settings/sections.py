@@ -1,6 +1,5 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,10 +30,6 @@ def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object
 
 
 Publication = Annotated[Literal["automatic", "manual"] | Share, WrapValidator(_word_or_share)]
-
-
-_OWNER = re.compile(r"\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}\b|team:.+", re.DOTALL)
-"""The owners that Dagster takes, which would refuse all definitions for another."""
 
 
 class Section(BaseModel):
@@ -108,7 +103,7 @@ class DocumentSettings(Section):
         return self.recognise_text or self.describe_figures
 
 
-ExtractionMethod = Literal["llm", "mentions"]
+ExtractionMethod = Literal["llm", "mentions", "co_mentions"]
 ExtractionProfile = Literal["standard", "small"]
 TermsMode = Literal["auto", "on", "off"]
 
@@ -119,15 +114,14 @@ class ExtractionSettings(Section):
     method: ExtractionMethod = Field(
         default="llm",
         description="llm: the language model is asked. mentions: rules find names, which become entities with links to "
-        "their chunks; no model is asked, and there are no relations except those of `co_mentions`.",
+        "their chunks; no model is asked, and there are no relations. co_mentions: those of one sentence are related.",
     )
     methods: dict[Annotated[str, AfterValidator(composed)], ExtractionMethod] = Field(
         default={}, description="Exceptions to `method`, by source."
     )
-    co_mentions: bool = Field(default=False, description="With mentions, names in one sentence are related.")
     names_model: str | None = Field(
         default=None,
-        description="With mentions, a spaCy pipeline that finds names besides those of the rules: its folder, or the "
+        description="Where rules find names, a spaCy pipeline that finds others besides: its folder, or the "
         "name of the package it was installed as. With the extra `names`.",
     )
     document_language: bool = Field(
@@ -302,9 +296,6 @@ DagsterPart = Literal[
 class DagsterSettings(Section):
     """The appearance of the assets in Dagster."""
 
-    owners: tuple[str, ...] = Field(
-        default=(), description="Owners of every asset: email addresses, or names like team:data."
-    )
     executor: ExecutorName = Field(
         default="in_process",
         description="Processes in which Dagster's daemon and UI run the steps of a job: the run's, one after the other "
@@ -322,11 +313,3 @@ class DagsterSettings(Section):
     without: tuple[DagsterPart, ...] = Field(
         default=(), description="Assets, sensors and schedules that are left out, for a project that wants few of them."
     )
-
-    @field_validator("owners")
-    @classmethod
-    def _are_owners(cls, owners: tuple[str, ...]) -> tuple[str, ...]:
-        for owner in owners:
-            if not _OWNER.fullmatch(owner):
-                raise ValueError(f"{owner!r} is neither an email address nor a name like team:data")
-        return owners

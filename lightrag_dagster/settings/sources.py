@@ -20,8 +20,15 @@ _PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
 
 _WORD = re.compile(r"\{\s*\w+\s*\}")
 
+_OF_RELATION = ("relation", "subject_type", "object_type", "kind", "unit", "single")
+
 _ALIKE = 0.75
 """The similarity from which a word is a misspelled `partition`, such as `patition` or `partition_key`."""
+
+
+def _template(text: str | None) -> str | None:
+    list(Formatter().parse(text or ""))  # raises ValueError
+    return text
 
 
 class FactColumns(Section):
@@ -38,6 +45,8 @@ class FactColumns(Section):
     valid_from: str | None = Field(default=None, description="Template of the first day, month or year.")
     valid_to: str | None = Field(default=None, description="Template of the last.")
     single: bool = Field(default=False, description="A subject has one such object or value at a time.")
+
+    _are_templates = field_validator("subject", "object", "value", "valid_from", "valid_to")(_template)
 
     @model_validator(mode="after")
     def _has_one_end(self) -> Self:
@@ -84,11 +93,21 @@ class RowsSettings(Section):
                 raise ValueError(f"write {found[0]} without quotes: it is bound as a text")
         return query
 
-    @field_validator("text", "title", "author", "date", "tags", "language")
+    _are_templates = field_validator("text", "title", "author", "date", "tags", "language")(_template)
+
+    @field_validator("facts")
     @classmethod
-    def _is_a_template(cls, template: str | None) -> str | None:
-        list(Formatter().parse(template or ""))  # raises ValueError
-        return template
+    def _agree(cls, facts: tuple[FactColumns, ...]) -> tuple[FactColumns, ...]:
+        first = {one.relation.casefold(): one for one in reversed(facts)}
+        for one in facts:
+            other = first[one.relation.casefold()]
+            if any(getattr(one, name) != getattr(other, name) for name in _OF_RELATION) or bool(one.value) != bool(
+                other.value
+            ):
+                raise ValueError(
+                    f"{one.relation} is stated twice, with other types, kind or unit; give it another name"
+                )
+        return facts
 
 
 class SourceSettings(Section):

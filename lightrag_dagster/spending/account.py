@@ -18,7 +18,7 @@ _NEXT_STEP = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One step's calls for a purpose: a role of the language model, or embed. `source` may be empty."""
+    """One step's calls for a purpose: a role of the model, embed, or the table of a pass. `source` may be empty."""
 
     run: str
     purpose: str
@@ -42,7 +42,8 @@ class Account:
     """The account of calls: a run, the source being ingested, and the limits that apply. US dollars.
 
     Any number of processes may have the same account. `dagster_run` is the id of the run of Dagster, if there is
-    one: the command that started it may have started others.
+    one: the command that started it may have started others. `purpose` is that of its entries, in place of the role of
+    the model: the table of a pass.
     """
 
     run: str
@@ -52,6 +53,7 @@ class Account:
     max_cost_per_source_usd: float | None = None
     max_cost_per_source_month_usd: float | None = None
     dagster_run: str = ""
+    purpose: str = ""
 
     @classmethod
     def of(cls, run: str, source: str, settings: LLMSettings, dagster_run: str = "") -> "Account":
@@ -76,7 +78,9 @@ class Account:
 
     def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
         """Return the ledger's entry for `usage`."""
-        return Entry(self.run, purpose, self.source, model, **{name: getattr(usage, name) for name in COUNTED})
+        return Entry(
+            self.run, self.purpose or purpose, self.source, model, **{name: getattr(usage, name) for name in COUNTED}
+        )
 
 
 class Limit(NamedTuple):

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -97,10 +98,11 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     name, llm = source.name, recipes.settings.llm
     read_source(source, tables, recipes)
     chunk_source(name, tables, recipes)
-    open_model = partial(open_chat_model, llm, tables.home, "extract", account)
-    extract_source(name, tables, recipes, open_model)
+    extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
     acceptance = parse_and_accept(name, tables, recipes)[1]
     for one in recipes.passes_of(name):
+        billed = account and replace(account, purpose=Reading(one).table)
+        open_model = partial(open_chat_model, llm, tables.home, "extract", billed)
         extract_source(name, tables, recipes, open_model, Reading(one))
         parse_pass(name, tables, recipes, one)
     return acceptance

@@ -111,7 +111,7 @@ def test_several_decisions_are_undone_at_once(ask: Ask) -> None:
     assert "builds without them" in said
     assert "399,999,997 other numbers are of no decision in force." in said
     assert [one["names"] for one in json.loads(ask("curate", "list", "--json"))["decisions"]] == [["Bergen"]]
-    assert "no decision is in force" in ask("curate", "undo", "2-40", code=2)
+    assert "none of the decisions 2 to 40 is in force" in ask("curate", "undo", "2-40", code=2)
     for number in ("x", "4-3", "3-", "2-4-5"):
         assert "is neither a number nor several" in ask("curate", "undo", number, code=2)
 

@@ -51,5 +51,6 @@ def test_plan_and_status_say_what_a_run_would_miss(
         code, shown, _ = command(capfd, monkeypatch, *arguments)
         assert code == 0
         assert (said in shown) if said else ("is not set" not in shown), arguments
+        assert "The price of  is" not in shown
     if not variables:
         assert command(capfd, monkeypatch, "run")[0::2] == (2, f"error: {said}; docs/models.md compares them\n")

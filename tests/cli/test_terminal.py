@@ -66,3 +66,12 @@ def test_neither_a_line_nor_a_cell_reaches_the_terminal_with_them() -> None:
     print_table(terminal, ["text"], [[CLEARS * 3]])
     assert shown.getvalue().count("before") == 6
     assert not {"\x1b", "\x9b", "\x07"} & set(shown.getvalue())
+
+
+def test_advice_about_variables_names_the_file_that_wins_over_them() -> None:
+    told = "set LIGHTRAG_LLM__MODEL"
+    repeat_options({"--home": Path("in"), "--defs": None})
+    assert printed(told) == told
+    repeat_options({"--home": None, "--defs": Path("my/defs.yaml")})
+    assert printed(told) == f"{told} (what my/defs.yaml sets wins over variables)"
+    assert (printed(told, quotes=True), printed("set api_key_env")) == (told, "set api_key_env")

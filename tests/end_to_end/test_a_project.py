@@ -147,7 +147,8 @@ def a_failure_and_its_end_are_told_once(company: Company, served: Served, loopba
     for message in (told, mended):
         assert message["url"] == f"{UI}/runs/{message['run_id']}"
         assert message["text"].endswith(message["url"])
-        assert (message["namespace"], message["home"]) == ("contracts", str(company.home("contracts")))
+        told_of = (message["places"], message["sources"], message["environment"])
+        assert told_of == (["contracts"], ["letters"], "test")
 
 
 def runs_say_what_they_are(served: Served) -> None:

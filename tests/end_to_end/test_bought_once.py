@@ -1,5 +1,6 @@
 """Killed while it talks to a provider, and run again, a run buys no answer and no vector a second time."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -20,11 +21,11 @@ from lightrag_dagster.storage.home import Home
 from tests.conftest import pointing_to
 from tests.kills import run_and_kill
 from tests.loopback import Loopback, Received
-from tests.models.models import offline_answer, role_of
-from tests.support import FLOOD, OFFICE, RIVER, build, run, snapshot_contents, write_source
+from tests.models.models import asks_for_facts, offline_answer, role_of
+from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
 
 THROUGH_DAGSTER = range(3, 26)
-KINDS = ("extract", "summarise", "embed")
+KINDS = ("extract", "facts", "summarise", "embed")
 # Small chunks and batches make many requests; two descriptions are enough for a summary.
 CONFIGURATION = {
     "chunking": {"size": 24, "overlap": 4},
@@ -32,6 +33,14 @@ CONFIGURATION = {
     "embedding": {"provider": "openai", "dimensions": 64, "batch_size": 2, "max_concurrency": 2},
     "merging": {"summary_min_descriptions": 2},
 }
+
+SCHEMA = """\
+types: [person, place]
+relations:
+  maintains: {from: person, to: place}
+"""
+FACT = {"words": "Halden Weir", "subject": "Marta", "subject_type": "person", "relation": "maintains"}
+FACT |= {"object": "Halden Weir", "object_type": "place", "value": "", "when": ""}
 
 
 class Scene(NamedTuple):
@@ -45,18 +54,22 @@ class Scene(NamedTuple):
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Scene:
     folder = tmp_path_factory.mktemp("bought-once")
-    (folder / "lightrag.yaml").write_text(yaml.safe_dump(CONFIGURATION))
+    (folder / "readings").mkdir()
+    (folder / "readings" / "weirs.yaml").write_text(SCHEMA)
+    configuration = CONFIGURATION | {"readings": str(folder / "readings"), "extraction": {"max_rejected_share": 1.0}}
+    (folder / "lightrag.yaml").write_text(yaml.safe_dump(configuration))
     with pointing_to(_server) as monkeypatch:
         settings = _settings(monkeypatch, folder, folder / "undisturbed", _server)
         write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
         write_source(settings, "office", {"office.txt": OFFICE})
         build(settings, graph=True)
+    assert published(settings).rows["merged_facts"] == 1
     return Scene(folder, snapshot_contents(settings), Counter(map(_kind, _server.requests)))
 
 
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, home: Path, server: Loopback) -> Settings:
     monkeypatch.setenv("LIGHTRAG_CONFIG", str(folder / "lightrag.yaml"))
-    server.chat, server.dimensions, server.delay = offline_answer, 64, 0.005
+    server.chat, server.dimensions, server.delay = _answer, 64, 0.005
     return load_settings(home=home, sources=folder / "sources")
 
 
@@ -83,7 +96,13 @@ def test_nothing_that_arrived_is_bought_again(
 
 
 def _kind(received: Received) -> str:
-    return "embed" if received.path.endswith("/embeddings") else role_of(received.body)
+    if received.path.endswith("/embeddings"):
+        return "embed"
+    return "facts" if asks_for_facts(received.body) else role_of(received.body)
+
+
+def _answer(body: dict[str, Any]) -> str:
+    return json.dumps({"facts": [FACT]}) if asks_for_facts(body) else offline_answer(body)
 
 
 def _keys(settings: Settings, requests: Iterable[Received]) -> list[str]:
@@ -95,7 +114,8 @@ def _keys(settings: Settings, requests: Iterable[Received]) -> list[str]:
             keys += [embedding_key(identity, text) for text in received.body["input"]]
         else:
             messages = tuple(Message(each["role"], each["content"]) for each in received.body["messages"])
-            request = ChatRequest(role_of(received.body), messages)
+            role = "extract" if _kind(received) == "facts" else role_of(received.body)
+            request = ChatRequest(role, messages, json_answer=_kind(received) == "facts")
             keys.append(response_key(chat_identity(settings.llm), request))
     return keys
 

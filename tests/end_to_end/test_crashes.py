@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
+import yaml
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
@@ -46,16 +47,23 @@ class Scene(NamedTuple):
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
     folder = tmp_path_factory.mktemp("crashes")
-    settings = load_settings(home=folder / "home", sources=folder / "sources")
+    prices = folder / "prices.csv"
+    prices.write_text("id,name,price\n1,Gauge,12.5\n2,Sensor,40\n")
+    stated = {"subject": "name", "relation": "price", "value": "price", "unit": "EUR"}  # a pass that asks no model
+    sources = {"prices": {"uri": str(prices), "rows": {"text": "{name}: {price}", "facts": [stated]}}}
+    (folder / "lightrag.yaml").write_text(yaml.safe_dump({"named_sources": sources}))
+    settings = load_settings(home=folder / "home", sources=folder / "sources", named_sources=sources)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})
     build(settings, graph=True)
     first = published(settings).snapshot_id
     write_source(settings, "notes", {"river.md": RIVER.replace("2019", "2020"), "flood.txt": FLOOD})
     write_source(settings, "office", {"office.txt": OFFICE})
+    prices.write_text("id,name,price\n1,Gauge,13\n2,Sensor,40\n")
     take(settings, DECISIONS)
 
     undisturbed = _copy(settings, folder / "undisturbed")
     writes = _writes(undisturbed, "build")
+    assert published(undisturbed).rows["merged_facts"] == 2
     return Scene(settings, snapshot_contents(undisturbed), writes, first, published(undisturbed).snapshot_id)
 
 
@@ -162,6 +170,7 @@ def _victim(settings: Settings, step: int, moment: str, way: str, most_rows: int
     environment = os.environ | {
         "ROWS_BEFORE_PUBLICATION": str(most_rows),
         "ROWS_A_SHARD": str(shards.ROWS),
+        "LIGHTRAG_CONFIG": str(settings.sources.parent / "lightrag.yaml"),
     }
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
 

@@ -35,13 +35,13 @@ def server(loopback: Loopback) -> Loopback:
     return loopback
 
 
-def settings(tmp_path: Path, home: str = "home", *, method: str = "mentions", co_mentions: bool = False) -> Settings:
+def settings(tmp_path: Path, home: str = "home", *, method: str = "mentions") -> Settings:
     (tmp_path / "sources").mkdir(exist_ok=True)
     return load_settings(
         home=tmp_path / home,
         sources=tmp_path / "sources",
         llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"method": method, "co_mentions": co_mentions, "gleaning": 0},
+        extraction={"method": method, "gleaning": 0},
         merging={"summary_min_descriptions": 2},
         documents={"accept_deletes": True},
     )
@@ -164,6 +164,4 @@ def test_prompts_and_models_are_no_part_of_the_recipe_of_names(tmp_path: Path) -
         names.changed(prompts=tmp_path / "prompts"),
     )
     assert {Recipes.of(one).extractions for one in (names, *others)} == {Recipes.of(names).extractions}
-    assert Recipes.of(settings(tmp_path, co_mentions=True)).extractions != Recipes.of(names).extractions
-    llm = settings(tmp_path, method="llm")
-    assert Recipes.of(llm).extractions == Recipes.of(settings(tmp_path, method="llm", co_mentions=True)).extractions
+    assert Recipes.of(settings(tmp_path, method="co_mentions")).extractions != Recipes.of(names).extractions

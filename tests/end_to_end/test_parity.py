@@ -1,5 +1,6 @@
 """I1, rebuild parity: whatever happened to a home, it ends as a clean build of its final state would."""
 
+import json
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
@@ -39,8 +40,8 @@ from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, newest_snapshot
 from lightrag_dagster.storage.tables import shards
 from tests.loopback import Loopback, Received, Reply
-from tests.models.models import role_of
-from tests.support import build, run, snapshot_contents, write_source
+from tests.models.models import asks_for_facts, role_of
+from tests.support import build, published, run, snapshot_contents, write_source
 
 # Few names in many texts, so that entities have several descriptions, of which more than two are summarised.
 SENTENCES = (
@@ -59,6 +60,27 @@ BRIEF_MARK = "Condense them"
 BRIEF = f"{BRIEF_MARK}, in $language, into at most $max_tokens tokens."
 PROMPTS = (None, "Types: person, organization, place, thing.", "Types: person, other.")
 SHARD_ROWS = shards.ROWS
+SCHEMA = """\
+types: [person, company, place]
+relations:
+  leads: {from: person, to: place, dated: yes, single: yes}
+  built: {from: company, to: place, dated: yes}
+"""
+PASSES: tuple[dict[str, str], ...] = (
+    {},
+    {"offices": SCHEMA},
+    {"offices": SCHEMA.replace("single: yes", "single: no"), "weirs": SCHEMA},
+    {"offices": SCHEMA + "  repaired: {from: person, to: place}\n"},
+    {"offices": SCHEMA + "sources: [notes]\n", "weirs": SCHEMA.replace("from: person", "from: [person, company]")},
+)
+FACTS = {
+    1: ("Orrin Instruments", "company", "built", "Halden Weir", "in 2019"),
+    4: ("Priya Nair", "person", "repaired", "Station 14", ""),
+    5: ("Jonas Feld", "person", "leads", "Bergen", ""),
+    3: ("Jonas Feld", "person", "leads", "Station 14", "March 2021"),
+    7: ("Priya Nair", "person", "leads", "Bergen", "since 1850"),
+}
+"""Sentence → subject, its type, relation, object and time of the row that the model answers."""
 EMBEDDERS = (("openai", 64), ("offline", 256), ("offline", 512))
 
 texts = st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=4).map(" ".join)
@@ -92,6 +114,15 @@ class Model:
 
     def chat(self, body: dict[str, Any]) -> str:
         messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+        if asks_for_facts(body):
+            passage = messages[-1].content
+            rows = [
+                dict(zip(("subject", "subject_type", "relation", "object", "when"), said, strict=True))
+                | {"words": SENTENCES[at], "object_type": "place", "model": body["model"]}
+                for at, said in FACTS.items()
+                if SENTENCES[at] in passage
+            ]
+            return json.dumps({"facts": rows})
         summary = "Description" in messages[-1].content
         request = ChatRequest("summarise" if summary else "extract", messages)
         text = run_sync(OfflineChatModel().complete(request)).text
@@ -131,7 +162,7 @@ class Histories(RuleBasedStateMachine):
         server.chat, server.fault = self.model.chat, self.model.fault
         self.files: dict[str, dict[str, str | bytes]] = {}
         self.options: dict[str, Any] = {"model": "first", "size": 1200, "prompt": None}
-        self.options |= {"brief": False, "embedder": EMBEDDERS[0]}
+        self.options |= {"brief": False, "embedder": EMBEDDERS[0], "passes": {}}
 
     @initialize(text=texts)
     def begin(self, text: str) -> None:
@@ -196,6 +227,10 @@ class Histories(RuleBasedStateMachine):
     @rule(rows=st.sampled_from((1, 2, SHARD_ROWS)))
     def change_rows_a_shard(self, rows: int) -> None:
         shards.ROWS = rows
+
+    @rule(passes=st.sampled_from(PASSES))
+    def change_passes(self, passes: dict[str, str]) -> None:
+        self.options["passes"] = passes
 
     @rule(sentence=st.sampled_from(SENTENCES))
     def fail_on(self, sentence: str) -> None:
@@ -294,7 +329,7 @@ class Histories(RuleBasedStateMachine):
             left = {str(state.ingest) for state in states.sources.values() if state.busy}
             assert all("failed that may succeed now" in reason for reason in left), left
         asked = self.server.requests[done:]
-        bodies = [one.body for one in asked if "messages" in one.body]
+        bodies = [one.body for one in asked if "messages" in one.body and not asks_for_facts(one.body)]
         extracting = [body for body in bodies if role_of(body) == "extract"]
         first = [body for body in extracting if len(body["messages"]) == 2]
         assert sum(one.chunks_new for one in plan.sources) == len(first)
@@ -306,7 +341,8 @@ class Histories(RuleBasedStateMachine):
         assert summaries.low <= len(bodies) - len(extracting) <= summaries.high
         newest = newest_snapshot(Home(settings.home))
         if newest and summaries.low == summaries.high and newest.inputs.embedder.provider == "openai":
-            assert _planned(plan, "embeddings") == Estimate.exactly(len(asked) - len(bodies))
+            vectors = [one for one in asked if "messages" not in one.body]
+            assert _planned(plan, "embeddings") == Estimate.exactly(len(vectors))
 
     def _settings(self, home: str = "home") -> Settings:
         (self.folder / "sources").mkdir(parents=True, exist_ok=True)
@@ -317,11 +353,17 @@ class Histories(RuleBasedStateMachine):
             (prompts / f"{name}.md").unlink(missing_ok=True)
             if text:
                 (prompts / f"{name}.md").write_text(text)
+        readings = self.folder / "readings"
+        shutil.rmtree(readings, ignore_errors=True)
+        readings.mkdir()
+        for name, text in self.options["passes"].items():
+            (readings / f"{name}.yaml").write_text(text)
         provider, dimensions = self.options["embedder"]
         return load_settings(
             home=self.folder / home,
             sources=self.folder / "sources",
             prompts=prompts,
+            readings=readings,
             chunking={"size": self.options["size"], "overlap": 5},
             documents={"accept_deletes": True, "max_failed_share": 1.0},
             extraction={"max_rejected_share": 1.0},
@@ -364,6 +406,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("change_rows_a_shard", (2,)),
     ("edit_summary_prompt", (True,)),
     ("run_one", (0,)),
+    ("change_passes", (PASSES[2],)),
     ("rename_or_move", (1, "office", "deeper/a.txt")),
     ("copy", (0, "archive", "b.md")),
     ("edit_prompt", (PROMPTS[1],)),
@@ -373,6 +416,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("change_chunk_size", (20,)),
     ("change_embedder", (EMBEDDERS[2],)),
     ("delete", (3,)),
+    ("change_passes", (PASSES[4],)),
     ("roll_back", (0,)),
     ("plan_equals_what_the_next_run_asks", ()),
     ("run_one", (1,)),
@@ -390,6 +434,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("remove_source", (1,)),
     ("backfill_everything", ()),
     ("write", ("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")),
+    ("change_passes", (PASSES[3],)),
     ("fail_on", (SENTENCES[1],)),
     ("recover", ()),
 )
@@ -440,6 +485,8 @@ def test_a_history_of_every_rule_ends_as_a_clean_build(tmp_path: Path, loopback:
     home.plan_equals_what_the_next_run_asks()
     home.bring_up_to_date = run  # Dagster finds and ends what was begun without it
     home.teardown()
+    assert home.options["passes"]
+    assert published(home._settings()).rows["merged_facts"] > 2
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
 from tests.loopback import END_MARK, Answer, Loopback, Received, Reply, unused_port
 from tests.models.models import offline_answer, role_of
+from tests.passes import is_of_pass, write_schemas
 from tests.readers.office.word.documents import paragraph, word
 
 PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
@@ -77,6 +78,10 @@ LOSSES: Mapping[str, Files] = {
     "round failed": files(", NO-ROUND"),
     "row of an answer unusable": files(", BAD-ROW"),
     "answer without a row": files(alder="the coil is heated until it melts, and the wood burns"),
+    "chunk refused in a pass": files(", NO-READING"),
+    "answer of a pass cut off": files(", CUT-READING"),
+    "row of a pass no fact": files(", NO-FACT"),
+    "date of a fact unread": files(" last summer"),
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "text refused by the embedder": files(alder="UNEMBEDDED: Marta Lindqvist repaired the gauge at Station Alder."),
@@ -103,6 +108,13 @@ DECISIONS = """
 - {retype: Mirta Lundqvist, type: person}
 - {split: Marta Lindqvist, into: One Marta, sources: [splits-not-exclusive]}
 - {split: Marta Lindqvist, into: Another Marta, sources: [splits-not-exclusive]}
+"""
+REPAIRS = """
+types: [person, thing]
+relations:
+  repaired: {from: person, to: thing, dated: true}
+  stands: {from: thing, to: thing}
+sources: [chunk-refused-in-a-pass, answer-of-a-pass-cut-off, row-of-a-pass-no-fact, date-of-a-fact-unread]
 """
 FEW_LOSSES = (
     "file unreadable just now",
@@ -131,7 +143,21 @@ class Breaking(MemoryFileSystem):  # type: ignore[misc]  # fsspec ships no types
         return super()._open(path, *arguments, **options)
 
 
+def read_facts(text: str) -> str | Answer:
+    """Answer the question of a pass about the repair of a gauge, and where it stands."""
+    said = {"subject": "Marta Lindqvist", "subject_type": "person", "relation": "repaired", "object": "gauge"}
+    fact = said | {"words": "Marta Lindqvist repaired the gauge", "object_type": "thing", "value": ""}
+    facts = [fact | {"when": "last summer" if "last summer" in text else ""}]
+    at = {"words": "gauge at Station", "subject": "gauge", "subject_type": "thing", "relation": "stands", "when": ""}
+    facts.append(fact | at | {"object": "Station"})
+    facts += [fact | {"words": "Marta sold it", "when": ""}] * ("NO-FACT" in text)
+    answer = json.dumps({"facts": facts})
+    return Answer(answer[:-2], finish_reason="length") if "CUT-READING" in text else answer
+
+
 def chat(body: dict[str, Any]) -> str | Answer:
+    if is_of_pass(body):
+        return read_facts(str(body["messages"][-1]))
     if role_of(body) == "extract" and len(body["messages"]) > 2:
         return END_MARK
     answer, text = offline_answer(body), str(body["messages"][-1])
@@ -146,7 +172,12 @@ def fault(received: Received) -> Reply | None:
         return Reply.error(400) if "UNEMBEDDED" in str(body.get("input")) else None
     text, rounds = str(body["messages"]), len(body["messages"]) > 2
     summary = role_of(body) == "summarise"
-    refused = "REFUSED" in text or ("NO-ROUND" in text and rounds) or ("UNSUMMARISED" in text and summary)
+    refused = (
+        "REFUSED" in text
+        or ("NO-READING" in text and is_of_pass(body))
+        or ("NO-ROUND" in text and rounds)
+        or ("UNSUMMARISED" in text and summary)
+    )
     return Reply.error(400, "content_filter") if refused else None
 
 
@@ -159,12 +190,14 @@ def folder(tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) 
     fsspec.register_implementation("breaking", Breaking, clobber=True)
     (tmp_path / "sources").mkdir()
     (tmp_path / "names.yaml").write_text(DECISIONS)
+    write_schemas(tmp_path / "readings", repairs=REPAIRS)
     settings = {
         "home": "home",
         "sources": "sources",
         "extraction": {"gleaning": 1},
         "merging": {"summary_min_descriptions": 3, "types": {"allowed": ["person", "location", "other"]}},
         "curation": "names.yaml",
+        "readings": "readings",
         "llm": {"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
         "embedding": {"provider": "openai", "dimensions": 8},
     }

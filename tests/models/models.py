@@ -45,6 +45,11 @@ def role_of(body: Mapping[str, Any]) -> Role:
     return "extract" if "<|COMPLETE|>" in body["messages"][0]["content"] else "summarise"
 
 
+def asks_for_facts(body: Mapping[str, Any]) -> bool:
+    """Say whether a request to `/chat/completions` is that of a pass."""
+    return '{"facts"' in body["messages"][0]["content"]
+
+
 def offline_answer(body: Mapping[str, Any]) -> str:
     """Answer a request to `/chat/completions` by the offline rules, for a server that is to make sense."""
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])

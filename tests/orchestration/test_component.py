@@ -40,11 +40,11 @@ def build(component: KnowledgeBaseComponent) -> dg.Definitions:
 
 def test_attributes_become_settings(tmp_path: Path) -> None:
     component = KnowledgeBaseComponent(
-        namespace="contracts", settings={"home": str(tmp_path), "dagster": {"owners": ["team:legal"]}}
+        namespace="contracts", settings={"home": str(tmp_path), "dagster": {"without": ["communities"]}}
     )
     specs = build(component).resolve_all_asset_specs()
     assert {spec.key.path[0] for spec in specs} == {"contracts"}
-    assert {tuple(spec.owners) for spec in specs} == {("team:legal",)}
+    assert "communities" not in {spec.key.path[-1] for spec in specs}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) 
     page = (ROOT / "docs" / "in-a-project.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```yaml\n(post_processing:\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
     file = scaffold(importable, "contracts", home=str(importable / "home")) / "defs.yaml"
-    own = "    dagster: {owners: ['team:data'], fresh_hours: 30}\n"
+    own = "    dagster: {fresh_hours: 30}\n"
     scaffold(importable, "letters", home=str(importable / "letters"))
     file.write_text(file.read_text() + own + shown)
     sys.path.insert(0, str(importable / "src"))

@@ -19,8 +19,9 @@ from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline import shards as steps
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import _cost, extract_source, outdated_elsewhere
+from lightrag_dagster.pipeline.extractions import _cost, extract_source
 from lightrag_dagster.pipeline.mentions import parse_and_accept
+from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import report

@@ -21,6 +21,9 @@ def version(table: str, rows: int, **counts: dict[str, int]) -> TableVersion:
 
 
 PARSED = version("parsed", 383).model_copy(update={"sums": {"entities": 3000, "relations": 1892, "rejected_rows": 312}})
+READ_FACTS = version("read_facts@works", 6).model_copy(
+    update={"sums": {"facts": 60, "rejected_rows": 40, "open_dates": 3}}
+)
 WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 1500, "lost_words": 31}})
 
 
@@ -53,6 +56,18 @@ WORDS = version("raw_documents", 2).model_copy(update={"sums": {"file_words": 15
             ["answers: 3 without a row of 20 (wiki)"],
         ),
         ([WORDS], ["words of files: 31 lost words of 1,500 (wiki)"]),
+        (
+            [
+                version("readings@works", 8, status={"ok": 5, "failed": 2, "truncated": 1}),
+                version("facts@works", 60),
+                READ_FACTS,
+            ],
+            [
+                "chunks of pass works: 2 failed, 1 truncated of 8 (wiki)",
+                "rows of answers of pass works: 40 rejected of 100 (wiki)",
+                "dates of facts of pass works: 3 open of 60 (wiki)",
+            ],
+        ),
     ],
 )
 def test_the_losses_of_a_source_are_one_line_a_kind(tables: list[TableVersion], lines: list[str]) -> None:

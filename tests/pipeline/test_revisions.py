@@ -58,6 +58,7 @@ OF_STAGES: Mapping[str, Output] = {
     "boundaries": of_documents.boundaries,
     "extractions": of_answers.extractions,
     "mentions": of_answers.mentions,
+    "facts": of_answers.facts,
     "merge": of_merge.merge,
     "stores": of_merge.stores,
     "report": of_merge.status_report,

@@ -34,6 +34,7 @@ QUIET: dict[str, Any] = {
     "related_chunk_method": "WEIGHT",
     "min_rerank_score": 0.5,
     "prefer": "newest",
+    "as_of": "2021",
 }
 NEED_A_MODEL = {"filter_relations", "hops", "rerank"}
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from dagster._core.definitions.utils import is_valid_owner
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.questions import read_question_file
@@ -33,7 +32,6 @@ FILE = Path("lightrag.yaml")
             "documents: {accept_deletes: wiki}\n",
             "setting documents.accept_deletes: it is true, false or a list of sources",
         ),
-        ("dagster: {owners: [x y]}\n", "setting dagster.owners: 'x y' is neither an email address nor"),
         ("dagster: {fresh_hours: 0.001}\n", "setting dagster.fresh_hours"),
         ("dagster: {fresh_hours: .inf}\n", "setting dagster.fresh_hours"),
     ],
@@ -56,28 +54,6 @@ def test_merged_mappings_may_be_changed() -> None:
     FILE.write_text("named_sources:\n  a: &a {uri: x, include: [p]}\n  b: {<<: *a, uri: y}\n", encoding="utf-8")
     found = load_settings().named_sources
     assert (found["b"].uri, found["b"].include) == ("y", ("p",))
-
-
-@pytest.mark.parametrize(
-    "owner",
-    [
-        "ann@example.com",
-        "team:data",
-        "team:data and more",
-        "team:\n",
-        "team:",
-        "x y",
-        "ann@example",
-        ".a@example.com",
-        "",
-    ],
-)
-def test_owners_are_those_that_dagster_takes(owner: str) -> None:
-    if is_valid_owner(owner):
-        assert load_settings(dagster={"owners": [owner]}).dagster.owners == (owner,)
-    else:
-        with pytest.raises(SettingsError, match=r"setting dagster\.owners"):
-            load_settings(dagster={"owners": [owner]})
 
 
 def test_a_question_with_a_key_twice_is_refused() -> None:

@@ -1,6 +1,8 @@
 """The helpers for the tests of other projects."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,18 @@ def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
         assert httpx2.post(f"{address}/embeddings", content=b"{").status_code == 400
     with pytest.raises(httpx2.ConnectError):
         httpx2.post(f"{address}/images", json={})
+
+
+def test_a_command_serves_the_provider_until_it_is_stopped() -> None:
+    command = [sys.executable, "-m", "lightrag_dagster.testing"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        assert serving.stderr is not None
+        address = serving.stdout.readline().strip()
+        made = httpx2.post(f"{address}/embeddings", json={"model": "any", "input": ["flood"]})
+        serving.terminate()
+        assert serving.stderr.read() == ""
+    assert len(made.json()["data"]) == 1
 
 
 @pytest.mark.long

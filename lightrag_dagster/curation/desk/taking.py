@@ -51,7 +51,8 @@ def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
     standing = [one for one in taken(home) if not one.undone]
     found = [one for one in standing if one.number in numbers] if numbers else standing[-1:]
     if not found:
-        what = "no decision is" if len(numbers) != 1 else f"decision {numbers[0]} is not"
+        which = f"none of the decisions {numbers[0]} to {numbers[-1]} is" if numbers else "no decision is"
+        what = f"decision {numbers[0]} is not" if len(numbers) == 1 else which
         raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
     decisions, places = decisions_of(settings), {place_of(one.number) for one in found}
     problem = _contradiction([other for other in decisions if other.place not in places])

@@ -146,7 +146,9 @@ class Batches:
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
-        entry = Account(batch.run, batch.source).entry("extract", openai_chat_identity(self.settings), usage)
+        entry = Account(batch.run, batch.source, purpose=batch.purpose).entry(
+            "extract", openai_chat_identity(self.settings), usage
+        )
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
         collected = batch.model_copy(update={"finished": usage.calls, "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)

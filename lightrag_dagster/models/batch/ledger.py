@@ -43,11 +43,19 @@ _KINDS = {kind.__name__: kind for kind in (TransientProviderError, PermanentProv
 
 
 class WaitingExtraction(NamedTuple):
-    """An extraction of a source, in a backfill or not, that waits for batches; and the run that pays for it."""
+    """An extraction of a source, in a backfill or not, that waits for batches; and the run that pays for it.
+
+    `purpose` is the table of a pass, if it is one that waits; the extraction itself does not wait for that.
+    """
 
     source: str
     backfill: bool
     run: str
+    purpose: str = ""
+
+    def is_of(self, other: "WaitingExtraction") -> bool:
+        """Say whether both are the same, on any account."""
+        return self._replace(run=other.run) == other
 
 
 class Batch(BaseModel):
@@ -62,6 +70,7 @@ class Batch(BaseModel):
     name: str = Field(default_factory=lambda: uuid4().hex)
     run: str
     source: str
+    purpose: str = ""
     host: str
     model: str
     requests: int = 0
@@ -122,7 +131,7 @@ class BatchLedger(Database):
         """
         changed = []
         for batch in self.batches():
-            others = [other for other in batch.waiting if other[:2] != waiting[:2]]
+            others = [other for other in batch.waiting if not other.is_of(waiting)]
             attempt = names and batch.state == COLLECTED and others != batch.waiting
             now = [*others, waiting] if attempt or batch.name in names else others
             if now != batch.waiting:
@@ -138,7 +147,7 @@ class BatchLedger(Database):
     def waiting(self, *states: str) -> list[WaitingExtraction]:
         """Return the extractions that wait for batches in some states, by source; that of a backfill first."""
         found = {waiting for batch in self.batches(*states) for waiting in batch.waiting}
-        return sorted(found, key=lambda waiting: (waiting.source, not waiting.backfill, waiting.run))
+        return sorted(found, key=lambda waiting: (waiting.source, not waiting.backfill, waiting.run, waiting.purpose))
 
     def due(self) -> dict[WaitingExtraction, list[str]]:
         """Return the extractions that can continue, each with its batches and their states.
@@ -156,7 +165,7 @@ class BatchLedger(Database):
 
     def failures(self, waiting: WaitingExtraction) -> dict[str, ProviderError]:
         """Return the failures of an extraction's requests that are not submitted again, by key."""
-        batches = [batch for batch in self.batches(COLLECTED) if waiting[:2] in {other[:2] for other in batch.waiting}]
+        batches = [batch for batch in self.batches(COLLECTED) if any(map(waiting.is_of, batch.waiting))]
         attempts = Counter(key for batch in batches for key in batch.unanswered)
         last = {key: failure for batch in batches for key, failure in batch.unanswered.items()}
         return {
@@ -178,13 +187,13 @@ def sources_that_wait(
     return {one.source: one for one in waiting if backfill in (None, one.backfill)}
 
 
-def refuse_while_awaited(home: Home, source: str) -> None:
+def refuse_while_awaited(home: Home, source: str, purpose: str = "") -> None:
     """Check that real time does not pay again for requests that a batch is about to answer.
 
     Raises:
-        SettingsError: an extraction of the source waits for an open batch.
+        SettingsError: an extraction of the source, or what reads it for that purpose, waits for an open batch.
     """
-    if source in {waiting.source for waiting in _waiting(home, *OPEN)}:
+    if (source, purpose) in {(waiting.source, waiting.purpose) for waiting in _waiting(home, *OPEN)}:
         raise SettingsError(
             f"source {source!r} waits for batches, and real time would pay for their answers again; set llm.mode to "
             "batch, or cancel them with `lightrag-dagster batch cancel --all`"

@@ -35,7 +35,7 @@ class BatchedChatModel:
         self.awaited: set[str] = set()
         self._batches = batches
         self._account = account
-        self._waiting = WaitingExtraction(account.source, backfill, account.run)
+        self._waiting = WaitingExtraction(account.source, backfill, account.run, account.purpose)
         self._batch_of = {key: batch for batch in opened for key in batches.keys(batch)}
         self._failures = batches.ledger.failures(self._waiting)
         self._spending = Ledger(batches.home.ledger)
@@ -113,8 +113,14 @@ class BatchedChatModel:
 
     def _start_batch(self) -> None:
         account, batches = self._account, self._batches
-        self._new = Batch(run=account.run, source=account.source, host=batches.host, model=batches.settings.model)
-        self._new.waiting = [self._waiting]
+        self._new = Batch(
+            run=account.run,
+            source=account.source,
+            purpose=account.purpose,
+            host=batches.host,
+            model=batches.settings.model,
+            waiting=[self._waiting],
+        )
         self._lines: list[bytes] = []
         self._bytes = 0
 

@@ -12,9 +12,10 @@ from lightrag_dagster.curation.rules import WrittenText
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Lists, Rows
 from lightrag_dagster.indexes.chunk_lists import chunk_lists, place_chunks
+from lightrag_dagster.indexes.facts import fact_rows
 from lightrag_dagster.query.statements import Statements
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.stages.merging.evidence import merge_evidence
+from lightrag_dagster.stages.merging.evidence import merge_evidence, merge_fact_evidence
 from lightrag_dagster.storage.duckdb import bound
 from lightrag_dagster.storage.manifests import WrittenRecord
 
@@ -91,6 +92,14 @@ class Evidence:
             statements = ("FROM entity", "FROM relation", f"FROM place SEMI JOIN ({cited}) USING (chunk_id)")
             said, joined, chunks = (cursor.sql(statement).to_arrow_table() for statement in statements)
         return merge_evidence(said, joined, chunks, self.settings, self._written)
+
+    def facts(self) -> pa.Table:
+        """Merge the allowed facts; return the rows of `fact_rows`."""
+        with self._connection.cursor() as cursor:
+            evidence = cursor.sql("FROM said_of_fact").to_arrow_table()
+            cursor.register("fact_evidence", evidence)  # in place of those of all documents
+            cursor.register("merged_facts", merge_fact_evidence(evidence))
+            return fact_rows(cursor)
 
 
 def _visible(

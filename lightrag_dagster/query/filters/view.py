@@ -20,6 +20,7 @@ from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable, priority_of
 from lightrag_dagster.indexes.arrays import Lists, Rows, lists_of, offsets_of
+from lightrag_dagster.indexes.facts import FactIndex, facts_of
 from lightrag_dagster.indexes.lance import compare_all
 from lightrag_dagster.indexes.views import create_views
 from lightrag_dagster.query.filters.allowed import allowed_documents
@@ -48,6 +49,13 @@ class View(Snapshot):
     def statements(self) -> Statements:
         """The allowed mentions."""
         return self.evidence.statements
+
+    @cached_property
+    def facts(self) -> FactIndex | None:
+        """The facts that allowed documents state, as if there were no others. Merged when first asked for."""
+        if not self.manifest.rows.get("merged_facts"):
+            return None
+        return facts_of(self.evidence.facts(), self.graph.entities.ids)
 
     def close(self) -> None:
         """Free the allowed vectors and the evidence; the rest belongs to the whole snapshot."""

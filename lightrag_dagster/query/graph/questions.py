@@ -43,7 +43,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.finding import find
 
-        most = _number(limit, "limit")
+        most = number_from_1(limit, "limit")
         return self._seen(lambda seen: find(seen, name, most), filters)
 
     def entity(self, name: str, *, filters: Filters | None = None, limit: int = 10) -> Profile:
@@ -61,7 +61,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.entity import entity
 
-        most = _number(limit, "limit")
+        most = number_from_1(limit, "limit")
         return self._seen(lambda seen: entity(seen, name, most), filters)
 
     def neighbours(self, name: str, hops: int = 1, *, filters: Filters | None = None, limit: int = 50) -> Neighbourhood:
@@ -75,7 +75,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.entity import neighbours
 
-        most, furthest = _number(limit, "limit"), _number(hops, "hops")
+        most, furthest = number_from_1(limit, "limit"), number_from_1(hops, "hops")
         return self._seen(lambda seen: neighbours(seen, name, furthest, most), filters)
 
     def path(
@@ -92,7 +92,7 @@ class GraphQuestions:
         """
         from lightrag_dagster.query.graph.paths import paths
 
-        most, ways = _number(limit, "limit"), get_args(Way)
+        most, ways = number_from_1(limit, "limit"), get_args(Way)
         if by is not None and by not in ways:
             raise QueryError(f"by takes {' or '.join(ways)}, not {shown(by)}")
         return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters)
@@ -104,7 +104,8 @@ class GraphQuestions:
             return ask(seen)
 
 
-def _number(value: object, name: str) -> int:
+def number_from_1(value: object, name: str) -> int:
+    """Return a whole number from 1; raises QueryError."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise wrong(name, "a whole number from 1", value)
     return int(value)

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.question import Question
-from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval
+from lightrag_dagster.query.types import Chunk, Entity, Fact, Reference, Relation, Retrieval
 from lightrag_dagster.stages.prompts import NO_CONTEXT, Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from lightrag_dagster.stages.prompts.requests import answer_request
@@ -27,6 +27,14 @@ def relation_line(relation: Relation) -> str:
     return _json(entity1=relation.src, entity2=relation.tgt, description=relation.description)
 
 
+def fact_line(fact: Fact) -> str:
+    """Return the line of a fact: reference_id, subject, relation, object or value, and when it held if that is said."""
+    known = {"object": fact.object, "value": fact.value, "from": fact.since, "until": fact.until}
+    known["when"] = None if fact.valid_from or fact.valid_to else fact.when_words
+    said = {name: one for name, one in known.items() if one}
+    return _json(reference_id=fact.reference_id, subject=fact.subject, relation=fact.relation, **said)
+
+
 def chunk_line(chunk: Chunk) -> str:
     """Return the line of a chunk: reference_id, date and context if it has them, content."""
     known = {"date": chunk.date, "context": chunk.context}
@@ -35,14 +43,21 @@ def chunk_line(chunk: Chunk) -> str:
     )
 
 
-def with_references(chunks: Sequence[Chunk]) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
-    """Assign numbers to the documents of the chunks: by chunks, most first, then by first appearance."""
-    counted = Counter((chunk.source, chunk.path) for chunk in chunks)
+def with_references(retrieval: Retrieval) -> Retrieval:
+    """Assign numbers to the documents of the chunks: by chunks, most first, then by first appearance.
+
+    A fact cites one of these documents if it can, else one that comes after them.
+    """
+    counted = Counter((chunk.source, chunk.path) for chunk in retrieval.chunks)
     numbered = {document: str(number) for number, (document, _) in enumerate(counted.most_common(), start=1)}
-    return (
-        tuple(replace(chunk, reference_id=numbered[chunk.source, chunk.path]) for chunk in chunks),
-        tuple(Reference(number, *document) for document, number in numbered.items()),
-    )
+    facts = []
+    for fact in retrieval.facts:
+        places = [(one.source, one.path) for one in fact.citations]
+        cited = next((place for place in places if place in numbered), places[0])
+        facts.append(replace(fact, reference_id=numbered.setdefault(cited, str(len(numbered) + 1))))
+    chunks = (replace(chunk, reference_id=numbered[chunk.source, chunk.path]) for chunk in retrieval.chunks)
+    references = (Reference(number, *document) for document, number in numbered.items())
+    return replace(retrieval, facts=tuple(facts), chunks=tuple(chunks), references=tuple(references))
 
 
 def render(retrieval: Retrieval) -> str:
@@ -50,6 +65,7 @@ def render(retrieval: Retrieval) -> str:
     parts = {
         "Entities": _lines(map(entity_line, retrieval.entities)),
         "Relations": _lines(map(relation_line, retrieval.relations)),
+        _facts(retrieval): _lines(map(fact_line, retrieval.facts)),
         _excerpts(retrieval): _lines(map(chunk_line, retrieval.chunks)),
         "Documents": "\n".join(f"[{reference.reference_id}] {reference.file}" for reference in retrieval.references),
     }
@@ -59,6 +75,11 @@ def render(retrieval: Retrieval) -> str:
 def frame(retrieval: Retrieval) -> str:
     """Return the context without its lines of JSON. No token is part of both, so their lengths add up."""
     return "\n".join(line for line in render(retrieval).split("\n") if not line.startswith("{"))
+
+
+def _facts(retrieval: Retrieval) -> str:
+    first = f"; those that held on {retrieval.as_of} come first" if retrieval.as_of else ""
+    return f"Facts (`from` and `until` say when each held{first})"
 
 
 def _excerpts(retrieval: Retrieval) -> str:

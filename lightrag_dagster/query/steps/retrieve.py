@@ -17,13 +17,22 @@ from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
+from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
 from lightrag_dagster.query.search import Search
-from lightrag_dagster.query.steps.context import chunk_line, entity_line, frame, relation_line, with_references
+from lightrag_dagster.query.steps.context import (
+    chunk_line,
+    entity_line,
+    fact_line,
+    frame,
+    relation_line,
+    with_references,
+)
 from lightrag_dagster.query.steps.decompose import HOP_PASSAGES, HOP_TOKENS, follow_hops
+from lightrag_dagster.query.steps.facts import FACT_TOKENS, facts_about, in_order
 from lightrag_dagster.query.steps.related_chunks import paths_behind, related_chunks
-from lightrag_dagster.query.types import Chunk, Entity, Reference, Relation, Retrieval, Step
+from lightrag_dagster.query.types import Chunk, Entity, Fact, Relation, Retrieval, Step
 
 Item = TypeVar("Item")
 Count = Callable[[str], int]
@@ -114,7 +123,8 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
     if settings.hops:
         found = follow_hops(search, found, lambda hits: _best_passages(search, hits, count), trace.step)
     entities, of_entities = _entities(search, found.entities, count, trace)
-    relations, of_relations = _relations(search, found.relations, count, trace)
+    facts, of_facts = _facts(search, [*found.entities][: len(entities)], count, trace)
+    relations, of_relations = _relations(search, found.relations, count, trace, of_facts)
     if mode.related_chunks:
         found = _with_related(search, found, len(entities), len(relations), trace)
     hits = found.chunks
@@ -128,10 +138,12 @@ def retrieve(search: Search, count: Count, reserved: int, rerank: Rerank | None,
         keywords=search.keywords,
         entities=tuple(entities),
         relations=tuple(relations),
+        facts=tuple(facts),
+        as_of=search.as_of.isoformat() if search.as_of and facts else None,
     )
-    left = settings.max_total_tokens - reserved - of_entities - of_relations - count(frame(retrieval))
-    chunks, references = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
-    return replace(retrieval, chunks=chunks, references=references)
+    left = settings.max_total_tokens - reserved - of_entities - of_facts - of_relations - count(frame(retrieval))
+    chunks = _chunks(search, replace(found, chunks=hits), scores, count, left, trace)
+    return with_references(replace(retrieval, chunks=tuple(chunks)))
 
 
 def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Entity], int]:
@@ -142,8 +154,33 @@ def _entities(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[l
     return kept, used
 
 
-def _relations(search: Search, hits: Hits, count: Count, trace: Trace) -> tuple[list[Relation], int]:
-    read, budget = search.snapshot.relations, search.settings.max_relation_tokens
+def _facts(search: Search, entities: list[int], count: Count, trace: Trace) -> tuple[list[Fact], int]:
+    """Return the facts about entities that fit, in the order in which they are shown; there is no step without any."""
+    seen, day = search.snapshot, search.as_of
+    if not entities or seen.facts is None or not len(rows := facts_about(seen.facts, np.array(entities), day)):
+        return [], 0
+    read = partial(read_facts, seen, seen.facts)
+    with trace.step("facts") as notes:
+        budget = min(FACT_TOKENS, search.settings.max_relation_tokens)
+        kept, used = fitting(read(rows), _cited_line, count, budget, _LINES_AT_ONCE)
+        hits = dict.fromkeys(rows.tolist())
+        notes |= trace.kept(hits, len(kept), lambda some: map(_said, read(np.array([*some], dtype=np.int32))))
+        return [kept[place] for place in in_order(seen.facts, rows[: len(kept)], day)], used
+
+
+def _cited_line(fact: Fact) -> str:
+    """Return the line of a fact, and that of a document which it may add to the references."""
+    return f"{fact_line(fact)}\n[99] {fact.citations[0].source}/{fact.citations[0].path}"
+
+
+def _said(fact: Fact) -> str:
+    when = f" ({fact.since or '…'} – {fact.until or '…'})" if fact.since or fact.until else ""
+    return f"{fact.subject} — {fact.relation} — {fact.object or fact.value}{when}"
+
+
+def _relations(search: Search, hits: Hits, count: Count, trace: Trace, taken: int) -> tuple[list[Relation], int]:
+    """Return the relations that fit beside what facts have taken of their budget."""
+    read, budget = search.snapshot.relations, search.settings.max_relation_tokens - taken
     with trace.step("relations") as notes:
         kept, used = fitting(read(hits), relation_line, count, budget, _LINES_AT_ONCE)
         notes |= trace.kept(hits, len(kept), lambda some: [f"{one.src} — {one.tgt}" for one in read(some)])
@@ -192,7 +229,7 @@ def _passages(search: Search, rows: Sequence[int]) -> list[str]:
 
 def _chunks(
     search: Search, found: Found, scores: dict[int, float], count: Count, budget: int, trace: Trace
-) -> tuple[tuple[Chunk, ...], tuple[Reference, ...]]:
+) -> list[Chunk]:
     read, hits = search.snapshot.chunks, found.chunks
     with trace.step("chunks") as notes:
         best = dict(list(hits.items())[: search.settings.chunk_top_k])
@@ -203,7 +240,7 @@ def _chunks(
         notes |= trace.kept({**hits, **scores}, len(kept), lambda some: [_place(one) for one in read(some, {})])
         for item, row in zip(notes.get("items", []), list(best)[: len(kept)], strict=False):
             item["paths"] = (found.paths_to and found.paths_to(row)) or [[search.snapshot.graph.place_of(row)]]
-        return with_references(kept)
+        return kept
 
 
 def newest_first(graph: Adjacency, hits: Hits) -> Hits:

@@ -22,7 +22,7 @@ Failure = PermanentProviderError | TransientProviderError
 """Errors that fail only one chunk."""
 
 
-class Answer(Protocol):
+class ReadAnswer(Protocol):
     """The rows of an answer: whether it is complete, whether it has what can be used, and why rows were rejected."""
 
     @property
@@ -87,7 +87,7 @@ class Extractor:
         request = extraction_request(prompts, content, heading, context, form, profile=profile, gleans=gleans)
         return replace(request, language=language) if self.by_rules else request
 
-    def read(self, answer: str, passage: str, *, truncated: bool) -> Answer:
+    def read(self, answer: str, passage: str, *, truncated: bool) -> ReadAnswer:
         """Return the records of an answer about a passage."""
         most = None if self.by_rules else MOST_ROWS
         return parse_response(answer, truncated=truncated, passage=passage, most_rows=most, echoes=self.echoes)
@@ -150,7 +150,7 @@ class Conversation:
                 break
             found.append(await self._ask(request))
 
-    async def _ask(self, request: ChatRequest) -> Answer:
+    async def _ask(self, request: ChatRequest) -> ReadAnswer:
         """Ask one round's question; ask again if the answer has no usable record and does not state that there is none.
 
         Only the completion marker states that; rows that were all rejected do not.
@@ -162,10 +162,10 @@ class Conversation:
         self.rounds.append(answer)
         return records
 
-    async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, Answer]:
-        """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
+    async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, ReadAnswer]:
+        """ReadAnswer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
         limits = [None, *self.extractor.longer_outputs]
-        found: tuple[ChatResponse, Answer] | None = None
+        found: tuple[ChatResponse, ReadAnswer] | None = None
         for limit in limits:
             try:
                 answer = await self.extractor.model.complete(replace(request, max_output_tokens=limit))
@@ -197,7 +197,7 @@ class Conversation:
             return True
         return sum(self.extractor.count_tokens(text) for text in texts) <= MAX_GLEANING_TOKENS
 
-    def _unusable(self, records: Answer) -> str:
+    def _unusable(self, records: ReadAnswer) -> str:
         what = f"the answer of {self.extractor.model.identity} holds neither a record nor the completion marker"
         if records.rejected:
             reason = records.rejected[0]
@@ -215,7 +215,7 @@ def _kind(failure: Failure | None) -> str | None:
     return "transient" if isinstance(failure, TransientProviderError) else "permanent"
 
 
-def _last_adds_nothing(rounds: Sequence[Answer]) -> bool:
+def _last_adds_nothing(rounds: Sequence[ReadAnswer]) -> bool:
     records = [one for one in rounds if isinstance(one, Records)]
     before, after = merge_rounds(records[:-1]), merge_rounds(records)
     return (before.entities, before.relations) == (after.entities, after.relations)

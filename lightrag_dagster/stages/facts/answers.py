@@ -15,7 +15,7 @@ from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
-from lightrag_dagster.stages.facts.passes import Pass, RelationSchema
+from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
 from lightrag_dagster.stages.facts.standing import Passage, Span
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 
@@ -26,7 +26,6 @@ _DECODER = json.JSONDecoder(strict=False)
 _FLAT = re.compile(r"\{[^{}]*\}")
 _MOST_CHARACTERS = 4_000_000
 _MOST_REPAIRED = 4096
-_FOLDED = re.compile(r"[\W_]+")
 _KEYS = {
     "head": "subject", "source": "subject", "predicate": "relation", "relationship": "relation", "type": "relation",
     "tail": "object", "target": "object", "time": "when", "date": "when", "quote": "words", "evidence": "words",
@@ -116,7 +115,7 @@ def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = Fal
     Of a `truncated` answer the item that was cut off is left out; its status shows that.
     """
     items, complete, broken = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
-    relations, where = {_folded(name): name for name in of_pass.relations}, Passage(passage)
+    relations, where = {folded(name): name for name in of_pass.relations}, Passage(passage)
     facts, rejected = dict[FactRecord, None](), [BROKEN] * broken
     for item in items:
         try:
@@ -160,11 +159,8 @@ def _items(value: object) -> Iterator[Mapping[str, object]]:
             yield from _items(one)
     elif isinstance(value, dict):
         fields = _fields(value)
-        if fields.keys() & {"subject", "relation", "words"}:
-            yield fields
-        else:
-            for one in value.values():
-                yield from _items(one)
+        inside = [item for one in value.values() if isinstance(one, list | dict) for item in _items(one)]
+        yield from inside or ([fields] if fields.keys() & {"subject", "relation", "words"} else [])
 
 
 def _fields(item: Mapping[str, object]) -> dict[str, object]:
@@ -178,8 +174,9 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
     import json_repair
 
     items: list[Mapping[str, object]] = []
-    broken = 0
+    broken = end = 0
     for found in _FLAT.finditer(text):
+        end = found.end()
         try:
             value = _DECODER.decode(found[0])
         except ValueError:
@@ -190,11 +187,12 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
         made = list(_items(value))
         items += made
         broken += not made
-    return items, broken + (not items and not broken and not truncated)
+    is_cut = not truncated and ("{" in text[end:] or not (items or broken))
+    return items, broken + is_cut
 
 
 def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: Passage) -> FactRecord:
-    name = relations.get(_folded(_text(item.get("relation"))))
+    name = relations.get(folded(_text(item.get("relation"))))
     if name is None:
         raise _RejectedError(OTHER_RELATION)
     schema = of_pass.relations[name]
@@ -233,8 +231,9 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: Passage) -
         if (answer := read_yes_no(value)) is None:
             raise _RejectedError(NO_YES_NO)
         return _End(value=value, number=float(answer))
-    if not passage.find(value):
+    if not (span := passage.find(value)):
         raise _RejectedError(VALUE_LACKING)
+    value = _text(span.words)
     if schema.value == "date":
         if (day := read_date(value)) is None:
             raise _RejectedError(NO_DATE)
@@ -242,8 +241,7 @@ def _end(item: Mapping[str, object], schema: RelationSchema, passage: Passage) -
     if schema.value == "number":
         if (number := read_number(value)) is None:
             raise _RejectedError(NO_NUMBER)
-        unit = number[1] or _text(item.get("unit")) or schema.unit
-        return _End(value=value, number=number[0], unit=unit or None)
+        return _End(value=value, number=number[0], unit=number[1] or schema.unit)
     return _End(value=value)
 
 
@@ -253,8 +251,8 @@ def _name(item: Mapping[str, object], key: str, types: tuple[str, ...], missing:
     name = normalise_name(written)
     if not name:
         raise _RejectedError(LONG_NAME if len(written) > MAX_NAME_CHARACTERS else missing)
-    known = {_folded(one): one for one in types}
-    given = _folded(_text(item.get(f"{key}_type")))
+    known = {folded(one): one for one in types}
+    given = folded(_text(item.get(f"{key}_type")))
     if not given and len(types) == 1:
         return name, types[0].lower()
     if given not in known:
@@ -266,10 +264,6 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(visible(str(value)).split()) if isinstance(value, str | int | float) else ""
-
-
-def _folded(name: str) -> str:
-    return _FOLDED.sub(" ", name.casefold()).strip()
 
 
 def merge_answers(answers: list[FactAnswer]) -> FactAnswer:

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
 
-COLUMNS_REVISION = 1
-"""Raised when other answers are read in the same lines."""
-
+_THREE_DECIMALS = re.compile(r"^([-+]?\d{1,3}\.\d{3})$")
 _LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
 
 
@@ -26,6 +24,8 @@ def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
         return " ".join(fill(template).replace("|", "/").split()) if template else ""
 
     subject, end = said(fact.subject), said(fact.object or fact.value)
+    if fact.value and fact.kind == "number":
+        end = _THREE_DECIMALS.sub(r"\g<1>0", end)  # prose may mean 1234 by 1.234, a column never does
     first, last = said(fact.valid_from), said(fact.valid_to)
     when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
     unit = f" {fact.unit}" if fact.unit and fact.value else ""
@@ -46,7 +46,9 @@ def answer_of(passage: str) -> str:
 def pass_of_columns(facts: Sequence[FactColumns]) -> Pass:
     """Return the pass that reads such lines, whose schema is that of the columns."""
     types = {of_type: "" for one in facts for of_type in (one.subject_type, one.object_type)}
-    relations = {one.relation: _relation(one) for one in facts}
+    relations = {
+        one.relation: _relation(one) for one in sorted(facts, key=lambda one: bool(one.valid_from or one.valid_to))
+    }
     return Pass.model_validate({"name": OF_COLUMNS, "types": types, "relations": relations})
 
 

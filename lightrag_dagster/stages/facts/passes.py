@@ -21,6 +21,7 @@ ValueKind = Literal["number", "date", "text", "yes/no"]
 
 PASS_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _SUFFIXES = (".yaml", ".yml")
+_MARKS = re.compile(r"[\W_]+")
 
 
 class _Strict(BaseModel):
@@ -69,7 +70,9 @@ class Pass(_Strict):
     @field_validator("types", mode="before")
     @classmethod
     def _may_be_list(cls, types: object) -> object:
-        described = dict.fromkeys(types, "") if isinstance(types, list) else types
+        described = types
+        if isinstance(types, list) and all(isinstance(one, str) for one in types):
+            described = dict.fromkeys(types, "")
         return {k: v or "" for k, v in described.items()} if isinstance(described, dict) else described
 
     @model_validator(mode="after")
@@ -136,7 +139,7 @@ def _read(file: Path) -> Pass:
     if not isinstance(values, Mapping):
         raise SettingsError(f"{file} is not a mapping with `types` and `relations`")
     try:
-        return Pass.model_validate({"name": file.stem} | {str(key): value for key, value in values.items()})
+        one = Pass.model_validate({"name": file.stem} | {str(key): value for key, value in values.items()})
     except ValidationError as error:
         first = error.errors()[0]
         place = [str(part) for part in first["loc"]]
@@ -144,6 +147,18 @@ def _read(file: Path) -> Pass:
         name = ".".join(place)
         what = f"{name}: {said}" if name else said
         raise SettingsError(f"{file}, line {_line_of(text, place)}: {what}; correct it and run again") from error
+    for key, names in (("types", one.types), ("relations", one.relations)):
+        known = {"": ""}
+        for name in names:
+            if (other := known.setdefault(folded(name), name)) != name:
+                what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} is no name"
+                raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")
+    return one
+
+
+def folded(name: str) -> str:
+    """Return a name of a type or relation as it is compared with what a model wrote: without case and marks."""
+    return _MARKS.sub(" ", name.casefold()).strip()
 
 
 def _line_of(text: str, place: Iterable[str]) -> int:

@@ -2,10 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-_LEFT_OUT = re.compile(r"[\W_]", re.UNICODE)
+_IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # the minus is meant
+_KEPT = "%‰°⁄"
 
 
 class Span(NamedTuple):
@@ -23,37 +25,57 @@ class Passage:
         self._text = text
 
     def find(self, words: str) -> Span | None:
-        """Return where words stand: as they are, else by their letters and digits alone, not within other words."""
-        if (start := self._text.find(words)) >= 0 and words:
-            return Span(words, start, start + len(words))
-        wanted, _ = _letters(words)
-        letters, places = self._folded
-        start = letters.find(wanted) if wanted else -1
-        while start >= 0:
+        """Return where words stand: as they are, else by what counts in them; not within other words or numbers."""
+        wanted = "".join(sign for sign, _ in _signs(words))
+        if not wanted:
+            return None
+        for start in _places(self._text, words):
+            if self._is_whole(start, start + len(words)):
+                return Span(words, start, start + len(words))
+        signs, places = self._folded
+        for start in _places(signs, wanted):
             first, last = places[start], places[start + len(wanted) - 1] + 1
             if self._is_whole(first, last):
                 return Span(self._text[first:last], first, last)
-            start = letters.find(wanted, start + 1)
         return None
 
     def _is_whole(self, first: int, last: int) -> bool:
-        """Say whether no number goes on before or after: `12` does not stand in `123`."""
+        """Say whether no word or number goes on before or after: `12` stands neither in `123` nor in `12.5`."""
         text = self._text
         before, after = text[max(0, first - 1) : first], text[last : last + 1]
-        return not (before.isdigit() and text[first].isdigit()) and not (after.isdigit() and text[last - 1].isdigit())
+        return not (
+            _goes_on(before, text[first])
+            or _goes_on(text[last - 1], after)
+            or (before != "/" and _IN_NUMBERS.match(text, max(0, first - 1)))
+            or (after != "/" and _IN_NUMBERS.match(text, last))
+        )
 
     @cached_property
     def _folded(self) -> tuple[str, list[int]]:
-        return _letters(self._text)
+        signs = [*_signs(self._text)]
+        return "".join(sign for sign, _ in signs), [place for _, place in signs]
 
 
-def _letters(text: str) -> tuple[str, list[int]]:
-    """Return the letters and digits of a text, folded, and the place of each."""
-    kept, places = [], []
+def _goes_on(one: str, other: str) -> bool:
+    """Say whether two characters are in one word or number; scripts without case write words without spaces."""
+    return (one.isdigit() and other.isdigit()) or (one.lower() != one.upper() and other.lower() != other.upper())
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    """Yield each place of words in a text; those that overlap one before are left out, so that it takes linear time."""
+    start = text.find(words)
+    while start >= 0:
+        yield start
+        start = text.find(words, start + len(words))
+
+
+def _signs(text: str) -> Iterator[tuple[str, int]]:
+    """Yield what counts in a text, with its place: letters and digits, folded, and what tells numbers from others."""
+    in_numbers = {found.start() for found in _IN_NUMBERS.finditer(text)}
     for place, character in enumerate(text):
-        folded = unicodedata.normalize("NFKC", character).casefold()
-        for one in folded:
-            if not _LEFT_OUT.match(one):
-                kept.append(one)
-                places.append(place)
-    return "".join(kept), places
+        if place in in_numbers:
+            yield "-" if character == "−" else character, place
+            continue
+        for one in unicodedata.normalize("NFKD", character).casefold():
+            if one.isalnum() or one in _KEPT or unicodedata.category(one) == "Sc":
+                yield one, place

@@ -4,6 +4,7 @@ import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.curation.rules import WrittenText
+from lightrag_dagster.fact_schemas import MERGED_FACTS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.names import register_written
@@ -39,6 +40,15 @@ def merge_evidence(
         connection.register("chunk", chunks)
         register_written(connection, written)
         return _merged(connection)
+
+
+def merge_fact_evidence(evidence: pa.Table) -> pa.Table:
+    """Return MERGED_FACTS of some FACT_EVIDENCE, all that may be seen; entities are called by their ids."""
+    ids = pa.chunked_array([*evidence["subject_id"].chunks, *evidence["object_id"].drop_null().chunks], pa.string())
+    with database.open_small_database({}) as connection, database.readable([]):
+        connection.register("fact_evidence", evidence)
+        connection.register("entity_degree", pa.table({"entity_id": ids, "name": ids}))
+        return database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
 
 
 def _merged(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, pa.Table]:

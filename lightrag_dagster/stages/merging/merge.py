@@ -158,15 +158,8 @@ def open_merge(
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
         alone = Workspace(scratch, size, variables, curation, facts=any(one.readings for one in inputs))
-        parts.choose(alone, inputs)
-        added = read_facts(alone, inputs) if alone.facts else Added()
-        undecided = parts.split_names(alone, inputs, added)
-        if alone.facts:
-            write_evidence(alone)
+        added, undecided = _choose(alone, inputs, rules)
         space = replace(alone, workers=engine.workers)
-        if rules.terms != "off":
-            terms = parts.find_terms(alone, inputs, added.entities, wanted=rules.terms == "on")
-            added = added._replace(entities=added.entities + terms)
         shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
         dealt = list(engine.map(partial(parts.deal, space), shares))
         space = replace(space, dealt=frozenset(one.call for one in dealt))
@@ -182,6 +175,19 @@ def open_merge(
         yield Merge(
             space, rules.settings, engine, previous, Decided(curation.unmatched(named), removed, relations, undecided)
         )
+
+
+def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Added, int]:
+    """Choose what counts of each chunk; return the mentions that are added, and the number of undecided ones."""
+    parts.choose(alone, inputs)
+    added = read_facts(alone, inputs) if alone.facts else Added()
+    undecided = parts.split_names(alone, inputs, added)
+    if alone.facts:
+        write_evidence(alone)
+    if rules.terms != "off":
+        terms = parts.find_terms(alone, inputs, added.entities, wanted=rules.terms == "on")
+        added = added._replace(entities=added.entities + terms)
+    return added, undecided
 
 
 def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | None) -> Iterator[Path]:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Stored
 from lightrag_dagster.errors import StoreError, one_line
-from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
@@ -122,7 +121,7 @@ def _own_files(home: Home, manifest: Manifest) -> list[Path]:
     own = [path for path in own if path.name not in left_out]
     own = [path for path in own if not (home.bucket and path.suffix == ".json")]
     generation = Generation(home, manifest.snapshot_id)
-    return sorted({*own, *(path for table in SOURCE_TABLES for path in generation.table_files(table))})
+    return sorted({*own, *(path for table in generations.TABLES for path in generation.table_files(table))})
 
 
 def _listed(home: Home, manifest: Manifest) -> dict[Path, Stored]:

@@ -1,15 +1,18 @@
 """Which version of each source the merge reads: the last one that is whole, and of which little enough is missing."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
+from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted, TableVersion
@@ -22,6 +25,12 @@ MADE_FROM = {
     "parsed": "extractions",
 }
 """Table of a source → the one that it is made from."""
+
+
+def made_from(table: str) -> str | None:
+    """Return the table that one of a source, also of a pass, is made from; None for the first."""
+    kind, _, name = table.partition("@")
+    return MADE_FROM.get(kind) if not name else "chunks" if kind == "readings" else of_pass("readings", name)
 
 
 class AnswerRows(NamedTuple):
@@ -135,12 +144,15 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         StoreError: a record is damaged.
     """
     current = {table: tables.current(of_pass(table, name), source) for table in PASS_TABLES}
-    made = {table: one for table, one in current.items() if one}
+    made, record = {table: one for table, one in current.items() if one}, accepted(tables.home, source)
     versions = {table: one.version for table, one in made.items()}
     if made.keys() != current.keys() or any(
         made[table].inputs.get(of_pass("readings", name)) != versions["readings"] for table in ("facts", "read_facts")
     ):
         return Acceptance(False, versions, f"pass {name} has not read source {source!r} yet", whole=False)
+    if record and made["readings"].inputs["chunks"] != record.tables.get("chunks"):
+        reason = f"pass {name} has read chunks of source {source!r} that are not accepted, or not yet those that are"
+        return Acceptance(False, versions, reason, whole=False)
     readings, sums = made["readings"], made["read_facts"].sums
     failed, rejected = failed_share(readings), sums.get("rejected_rows", 0)
     share = rejected / max(1, rejected + sums.get("facts", 0))
@@ -181,6 +193,16 @@ def accept_pass(home: Home, source: str, name: str, bounds: Bounds, *, candidate
     return acceptance
 
 
+def accept_all(
+    home: Home, source: str, bounds: Bounds, passes: Iterable[str], *, candidate: bool = False
+) -> Acceptance:
+    """Accept the current versions of a source's tables, and of those of some passes, as `accept` and `accept_pass`."""
+    acceptance = accept(home, source, *bounds, candidate=candidate)
+    for name in passes:
+        accept_pass(home, source, name, bounds, candidate=candidate)
+    return acceptance
+
+
 def accepted(home: Home, source: str) -> Accepted | None:
     """Return what was last accepted of a source, or None; raises StoreError when the record is damaged."""
     return read_record(home.accepted(source), Accepted)
@@ -200,6 +222,24 @@ def remove_gone_sources(home: Home, merged: Collection[str]) -> None:
     for source in accepted_sources(home).difference(merged):
         SourceTables(home).remove_records(source)
         home.accepted(source).unlink(missing_ok=True)
+
+
+def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None:
+    """Remove what passes made of a source that are not among those of today, so that `gc` finds its files unused.
+
+    All stays for now if another process ingests the source.
+    """
+    tables, record = SourceTables(home), accepted(home, source)
+    named = {table: table.partition("@")[2] for table in tables.tables_of_passes(source)}
+    gone = [table for table, name in named.items() if name not in passes]
+    if record is None or not (gone or record.passes.keys() - passes):
+        return
+    with suppress(BuilderLockedError), ingesting(home, source, 0):
+        tables.remove_records(source, gone)
+        kept = {name: versions for name, versions in record.passes.items() if name in passes}
+        if kept != record.passes:
+            now = record.model_copy(update={"passes": kept})
+            atomic.write_text(home.accepted(source), now.model_dump_json(indent=2))
 
 
 def failed_share(version: TableVersion) -> float:

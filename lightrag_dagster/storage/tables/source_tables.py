@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of
+from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of, of_pass
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.storage.files import atomic
@@ -173,9 +173,10 @@ class SourceTables:
         found = _read(self._pointer(table, source, candidate=True)) if self.candidate else None
         return found or _read(self._pointer(table, source, candidate=False))
 
-    def current_versions(self, source: str) -> dict[str, TableVersion]:
-        """Return the current version of each of a source's tables that was written."""
-        return {table: version for table in SOURCE_TABLES if (version := self.current(table, source))}
+    def current_versions(self, source: str, passes: Iterable[str] = ()) -> dict[str, TableVersion]:
+        """Return the current version of each of a source's tables that was written, with those of some passes."""
+        tables = (*SOURCE_TABLES, *(of_pass(kind, name) for name in passes for kind in PASS_TABLES))
+        return {table: version for table in tables if (version := self.current(table, source))}
 
     def has_candidate(self, source: str) -> bool:
         """Say whether a backfill of the source was begun and is not accepted yet."""
@@ -187,9 +188,9 @@ class SourceTables:
         folder = self.home.source_table("", source).name
         return sorted(one.parent.name for one in self.home.root.glob(f"tables/*@*/{folder}"))
 
-    def remove_records(self, source: str) -> None:
-        """Remove all records of the tables of a source; their files stay until `gc` removes them."""
-        for table in (*SOURCE_TABLES, *self.tables_of_passes(source)):
+    def remove_records(self, source: str, tables: Iterable[str] | None = None) -> None:
+        """Remove the records of all tables of a source, or of some; their files stay until `gc` removes them."""
+        for table in (*SOURCE_TABLES, *self.tables_of_passes(source)) if tables is None else tables:
             for record in self.home.source_table(table, source).glob("*.json"):
                 record.unlink(missing_ok=True)
 

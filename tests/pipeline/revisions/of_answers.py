@@ -12,6 +12,7 @@ import pyarrow as pa
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message
 from lightrag_dagster.errors import PermanentProviderError, TransientProviderError
+from lightrag_dagster.fact_schemas import FACTS, READ_FACTS, READINGS
 from lightrag_dagster.models.rules import NameFinder, OfflineChatModel
 from lightrag_dagster.offline.embedder import LexicalEmbedder
 from lightrag_dagster.offline.extractor import find_names
@@ -21,10 +22,12 @@ from lightrag_dagster.settings import ExtractionSettings
 from lightrag_dagster.stages.extraction.echoes import Echoes
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import parse_extractions
+from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.fencing import fence
 from tests.models.models import ScriptedChatModel
 from tests.pipeline.revisions.of_documents import DOCUMENTS
+from tests.stages.facts.schema import OFFICES, PASSAGE, answer, row
 from tests.storage.corpus import rows
 
 DONE = "<|COMPLETE|>"
@@ -164,6 +167,35 @@ def mentions() -> dict[str, Any]:
     echoes = Echoes.of(replace(_PROMPTS, texts=texts, echoes=("Zorbel",)))
     parsed = parse_extractions(rows(EXTRACTIONS, [answer | {"model": "m"}]), passages, echoes)
     found["echoes of the prompt"] = {table: one.to_pylist() for table, one in parsed._asdict().items()}
+    return found
+
+
+def facts() -> dict[str, Any]:
+    """Return the facts in answers of many shapes, and the rows of them that are none."""
+    others = [
+        row(
+            relation="revenue", object="", value="€ 3.2 million", when="in 2023", words="Its revenue in 2023 was € 3.2"
+        ),
+        row(relation="founded", object="", value="3 April 1999", words="was founded on 3 April 1999"),
+        row(relation="slogan", object="", value="We pay.", words="“We pay.” is its slogan."),
+        row(relation="listed", object="", value="yes", words="It is listed."),
+        row(relation="located_in", object="Bonn", object_type="place", words="Acme, of Bonn"),
+    ]
+    answers = {
+        "each kind of end": (answer(row(), *others), "ok"),
+        "rejected": (
+            answer(row(words="Nobody"), row(relation="knows"), row(object=""), row(subject_type="place")),
+            "ok",
+        ),
+        "cut off": (answer(row(), row())[:-40], "truncated"),
+        "in a fence, with thoughts": (f"<think>Well</think>\n```json\n{answer(row())}\n```", "ok"),
+    }
+    passages = pa.table({"chunk_id": ["chunk-1"], "content": [PASSAGE]})
+    found: dict[str, Any] = {"schemas": [FACTS.names, READ_FACTS.names]}
+    for name, (said, status) in answers.items():
+        reading = {"source": "notes", "chunk_id": "chunk-1", "pass": "offices", "responses": [said], "status": status}
+        read = parse_readings(rows(READINGS, [reading]), passages, OFFICES)
+        found[name] = {table: one.to_pylist() for table, one in read._asdict().items()}
     return found
 
 

@@ -40,19 +40,19 @@ def retrieval(**parts: Any) -> Retrieval:
 
 def test_references_by_chunks_then_by_first_appearance() -> None:
     chunks = [chunk("a", "x.md"), chunk("b", "y.md"), chunk("c", "y.md", "other"), chunk("d", "y.md", "other")]
-    numbered, references = with_references(chunks)
-    assert references == (
+    found = with_references(retrieval(chunks=chunks))
+    assert found.references == (
         Reference("1", "other", "y.md"),
         Reference("2", "books", "x.md"),
         Reference("3", "books", "y.md"),
     )
-    assert [each.reference_id for each in numbered] == ["2", "3", "1", "1"]
-    assert with_references([]) == ((), ())
+    assert [each.reference_id for each in found.chunks] == ["2", "3", "1", "1"]
+    assert with_references(retrieval()) == retrieval()
 
 
 def test_the_model_sees_these_fields_and_no_others() -> None:
-    chunks, references = with_references([chunk("a", "x.md")])
-    context = render(retrieval(entities=(ENTITY,), relations=(RELATION,), chunks=chunks, references=references))
+    found = retrieval(entities=(ENTITY,), relations=(RELATION,), chunks=(chunk("a", "x.md"),))
+    context = render(with_references(found))
     parts = [part for part in context.split("## ") if part]
     assert [part.splitlines()[0].split()[0] for part in parts] == ["Entities", "Relations", "Excerpts", "Documents"]
     bodies = [last_fenced(part) for part in parts[:3]]

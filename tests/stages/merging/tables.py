@@ -14,6 +14,7 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.errors import PermanentProviderError
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, READINGS
 from lightrag_dagster.settings import MergingSettings, TermsMode
 from lightrag_dagster.stages.merging.inputs import MergeInput, Previous, Rules
 from lightrag_dagster.stages.merging.merge import LOCAL, open_merge
@@ -147,21 +148,28 @@ def write(
     relations: Sequence[Row],
     extractions: Sequence[Row] | None = None,
     backwards: bool = False,
+    readings: Sequence[Row] = (),
+    facts: Sequence[Row] = (),
 ) -> list[MergeInput]:
-    """Write the files of every source that has chunks, one version a content; by default all are extracted."""
+    """Write the files of every source that has chunks, one version a content; by default all are extracted.
+
+    Those of passes are written where there are readings.
+    """
     inputs = []
     if extractions is None:
         extractions = [extraction(*pair) for pair in sorted({(row["source"], row["chunk_id"]) for row in chunks})]
     for source in sorted({row["source"] for row in chunks}, reverse=backwards):
         paths = []
+        of_passes = (("readings", READINGS, readings), ("facts", FACTS, facts)) if readings else ()
         for name, schema, rows in (
             ("chunks", schemas.CHUNKS, chunks),
             ("extractions", schemas.EXTRACTIONS, extractions),
             ("entity_mentions", schemas.ENTITY_MENTIONS, entities),
             ("relation_mentions", schemas.RELATION_MENTIONS, relations),
+            *of_passes,
         ):
             own = [row for row in rows if row["source"] == source]
-            path = folder / source / name / f"{identity.digest(own)}.parquet"
+            path = folder / source / name / f"{identity.digest(repr(own))}.parquet"
             atomic.write_parquet(path, pa.Table.from_pylist(own[::-1] if backwards else own, schema))
             paths.append((path,))
         inputs.append(MergeInput(source, *paths))
@@ -179,6 +187,8 @@ class Tables(NamedTuple):
     relations: pa.Table
     entity_evidence: pa.Table
     relation_evidence: pa.Table
+    merged_facts: pa.Table = MERGED_FACTS.empty_table()
+    fact_evidence: pa.Table = FACT_EVIDENCE.empty_table()
 
 
 def merged_from(
@@ -215,4 +225,5 @@ def merged_in(
         groups = merge.to_summarise(count_words)
         summaries = asyncio.run(summarise(groups, model, load_prompts(None), rules, count_words, 4))
         merged = merge.finish(summaries, recipe)
-    return Tables(*(pa.concat_tables(map(atomic.read_parquet, paths)) for paths in merged))
+        tables = {table: pa.concat_tables(map(atomic.read_parquet, paths)) for table, paths in merged.tables().items()}
+    return Tables(**tables)

@@ -2,6 +2,7 @@
 
 import datetime
 import errno
+import html
 import json
 import string
 from collections.abc import Iterator
@@ -74,6 +75,8 @@ class RowDocuments:
         }
         said = {name: value for name, value in said.items() if value}
         stated = fact_lines(self.columns.facts, lambda template: _filled(template, row))
+        if self.columns.format == "html":  # which makes one line of all
+            stated = "".join(f"<p>{html.escape(line)}</p>" for line in stated.splitlines())
         text = "\n\n".join(filter(None, (_filled(self.columns.text, row), stated)))
         return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
 

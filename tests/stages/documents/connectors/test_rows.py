@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.stages.facts.columns import answer_of, pass_of_columns
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -129,6 +131,54 @@ def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> N
     assert (one["date"], one["media_type"]) == (date(2026, 1, 2), f"text/{kind}")
     assert one["content"] == RIVER
     assert (found["2/b"]["author"], found["2/b"]["date"]) == (None, None)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "html"])
+def test_facts_of_columns_are_lines_of_the_text(folder: Path, tmp_path: Path, kind: str) -> None:
+    stated = {"subject": "note", "object": "<{id}>"}
+    facts = [
+        stated | {"relation": "is numbered"},
+        stated | {"relation": "has"},
+        {"subject": "note", "relation": "is", "value": "id"},
+    ]
+    settings = configured(tmp_path, write_csv(folder), format=kind, facts=facts)
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+    found = {row["path"]: row["content"] for row in tables.read("raw_documents", "pages").to_pylist()}
+    lines = [line for line in found["1"].splitlines() if line.startswith("Fact: ")]
+    assert [line.rstrip(" |") for line in lines] == [
+        "Fact: first | is numbered | <1>",
+        "Fact: first | has | <1>",
+        "Fact: first | is | 1",
+    ]
+    assert found["1"].startswith(RIVER)
+    assert len(json.loads(answer_of(found["1"]))["facts"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("other", "mistake"),
+    [
+        ({"relation": "price", "value": "b", "valid_from": "c"}, None),
+        ({"relation": "cost", "object": "b"}, None),
+        ({"relation": "Price", "value": "b"}, "Price is stated twice, with other types, kind or unit"),
+        ({"relation": "price", "object": "b"}, "price is stated twice"),
+        ({"relation": "price", "value": "b", "kind": "text"}, "price is stated twice"),
+        ({"relation": "price", "value": "b", "unit": "EUR"}, "price is stated twice"),
+        ({"relation": "price", "value": "b", "single": True}, "price is stated twice"),
+        ({"relation": "price", "value": "b", "subject_type": "shop"}, "price is stated twice"),
+        ({"relation": "p|", "value": "b"}, "String should match pattern"),
+        ({"relation": "p", "value": "{b"}, "expected '}'"),
+        ({"relation": "p", "value": "b", "object": "c"}, "give it either `object` or `value`"),
+        ({"relation": "p"}, "give it either `object` or `value`"),
+    ],
+)
+def test_facts_of_columns_agree(other: dict[str, Any], mistake: str | None) -> None:
+    facts = [{"subject": "a", "relation": "price", "value": "a"}, {"subject": "a"} | other]
+    if mistake is None:
+        assert "price" in pass_of_columns(RowsSettings.model_validate({"facts": facts}).facts).relations
+    else:
+        with pytest.raises(ValueError, match=re.escape(mistake)):
+            RowsSettings.model_validate({"facts": facts})
 
 
 def test_values_of_any_type_become_text(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Questions about facts: lists and counts of them by conditions, and those about the entities of a retrieval."""

@@ -1,0 +1,125 @@
+"""Lists and counts of facts by conditions, in SQL that never changes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.indexes.facts import FactIndex
+from lightrag_dagster.query.arguments import nearest, shown
+from lightrag_dagster.query.fact_reading import read_facts
+from lightrag_dagster.query.facts.conditions import By, Conditions
+from lightrag_dagster.query.facts.types import FactCount, FactCounts, FactList
+from lightrag_dagster.query.graph.finding import resolve
+from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.storage.duckdb import open_duckdb
+
+_EVIDENCE = 5
+"""Facts that a number names."""
+
+_NO_FACTS = "the snapshot has no facts: no pass reads them, see docs/facts.md"
+
+
+class Selection(NamedTuple):
+    """Facts that hold on the day that was asked for, values of the statement, and notes."""
+
+    facts: FactIndex
+    rows: pa.Table
+    values: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def list_facts(seen: Snapshot, conditions: Conditions, limit: int) -> FactList:
+    """Return the facts that meet the conditions, newest first.
+
+    Raises:
+        QueryError: no entity, relation or type has the name, or several entities may be meant.
+        StoreError: a table of the snapshot is missing or damaged.
+    """
+    asked = _asked(seen, conditions)
+    if asked is None:
+        return FactList((), 0, (*seen.notes, _NO_FACTS))
+    with _found(asked) as connection:
+        (total,) = connection.execute("SELECT count(*) FROM found").fetchall()[0]
+        ordered = "SELECT fact_id FROM found ORDER BY day DESC NULLS LAST, fact_id LIMIT $most"
+        ids = [one for (one,) in connection.execute(ordered, {"most": limit}).fetchall()]
+    facts = tuple(read_facts(seen, asked.facts, asked.facts.table.rows_of(ids)))
+    return FactList(facts, total - len(facts), asked.notes)
+
+
+def count_facts(seen: Snapshot, conditions: Conditions, by: By | None, limit: int) -> FactCounts:
+    """Return the numbers of facts that meet the conditions, each with evidence; raises as `list_facts`."""
+    asked = _asked(seen, conditions, by)
+    if asked is None:
+        return FactCounts(by, 0, (), 0, (*seen.notes, _NO_FACTS))
+    with _found(asked) as connection:
+        values = {"by": by, "evidence": _EVIDENCE, "most": limit}
+        rows = connection.sql(read_sql(__package__, "count_found"), params=values).to_arrow_table().to_pylist()
+    ids = sorted({one for row in rows for one in row["fact_ids"]})
+    known = {one.fact_id: one for one in read_facts(seen, asked.facts, asked.facts.table.rows_of(ids))}
+    counts = []
+    for row in rows:
+        first = [known[one] for one in row["fact_ids"]]
+        named = {"subject": first[0].subject, "object": first[0].object}
+        counts.append(
+            FactCount(
+                key=named.get(by, row["key"]) if by else None,
+                entity_id=row["key"] if by in named else None,
+                count=row["count"],
+                fact_ids=tuple(row["fact_ids"]),
+                citations=tuple(one.citations[0] for one in first),
+                left_out=row["count"] - len(first),
+            )
+        )
+    if by in ("subject", "object"):  # counted by their ids
+        counts.sort(key=lambda one: (-one.count, one.key or ""))
+    total, keys = (rows[0]["total"], rows[0]["keys"]) if rows else (0, 0)
+    return FactCounts(by, total, tuple(counts), keys - len(counts), asked.notes)
+
+
+def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Selection | None:
+    """Settle the conditions; None if there are no facts."""
+    if (facts := seen.facts) is None:
+        return None
+    notes, values = list(seen.notes), dict.fromkeys(("subject", "object", "relation", "type"))
+    for end, name in conditions.names.items():
+        row, more = resolve(seen, name, end)
+        (values[end],) = seen.graph.entities.ids_at(np.array([row], dtype=np.int32))
+        notes += more
+    rows = facts.table.rows
+    for name, word in conditions.words.items():
+        values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
+    if conditions.as_of is not None:
+        rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
+    values |= conditions.value._asdict() | {"by": by}
+    return Selection(facts, rows.drop_columns(["evidence", "contradicts"]), values, tuple(notes))
+
+
+def _known(column: pa.ChunkedArray, asked: str, name: str) -> str:
+    """Return the relation or type that facts have and a text means, in any case, with spaces or underscores."""
+    known = {_plain(one): one for one in pc.unique(column).drop_null().to_pylist()}
+    wanted = _plain(asked)
+    if wanted not in known:
+        near = nearest(wanted, known)
+        hint = f"did you mean {known[near]!r}?" if near else f"there are {', '.join(sorted(known.values())[:10])}"
+        raise QueryError(f"no fact has the {name} {shown(asked)}; {hint}")
+    return str(known[wanted])
+
+
+def _plain(word: str) -> str:
+    return " ".join(word.replace("_", " ").split()).lower()
+
+
+@contextmanager
+def _found(asked: Selection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a database with the table of facts that meet the conditions."""
+    with open_duckdb() as connection:
+        connection.register("fact", asked.rows)
+        connection.execute(read_sql(__package__, "found_facts"), asked.values)
+        yield connection

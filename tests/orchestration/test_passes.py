@@ -1,0 +1,124 @@
+"""Passes in a run: the first reading never waits for them, and what they lack is a line of its own."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.home import Home
+from tests.loopback import Loopback, Reply
+from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, with_passes
+from tests.support import FLOOD, OFFICE, RIVER, published, run, write_source
+
+OF_PASSES = {"readings", "facts", "read_facts", "merged_facts", "fact_evidence"}
+
+
+@pytest.fixture
+def reading(tmp_path: Path, loopback: Loopback) -> Settings:
+    """Settings with the passes `events` and `works`, and two sources that nothing has read."""
+    loopback.chat = answer
+    settings = load_settings(
+        home=tmp_path / "home",
+        sources=tmp_path / "sources",
+        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
+        extraction={"gleaning": 0},
+    )
+    write_source(settings, "notes", {"river.txt": RIVER, "office.txt": OFFICE})
+    write_source(settings, "flood", {"flood.txt": FLOOD})
+    return with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
+
+
+def rows(settings: Settings) -> int:
+    """Return the number of merged facts that are published."""
+    return published(settings).rows.get("merged_facts", 0)
+
+
+def lines(settings: Settings) -> list[str]:
+    """Return what `status --check` says of passes."""
+    states = pending(Situation.looking(settings))
+    return [line for state in states.sources.values() for line in (*state.passes.rejected, *state.passes.others)]
+
+
+def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
+    reading: Settings, loopback: Loopback
+) -> None:
+    loopback.fault = lambda one: Reply.error(401) if is_of_pass(one.body) else None
+
+    refused = run(reading)
+    without, said = published(reading), lines(reading)
+    loopback.fault = lambda one: None
+    read = run(reading)
+
+    assert refused.ingested == []
+    assert sorted(refused.failed) == ["flood", "notes"]
+    assert all("401" in reason for reason in refused.failed.values())
+    assert without.rows["entities"] > 0
+    assert "merged_facts" not in without.rows
+    assert sorted(said) == [
+        f"pass {name} is to read {source}" for name in ("events", "works") for source in ("flood", "notes")
+    ]
+    assert (read.failed, read.rejected, lines(reading)) == ({}, {}, [])
+    assert rows(reading) > 0
+    assert published(reading).rows["entities"] >= without.rows["entities"]
+
+
+def test_a_pass_whose_rows_are_no_facts_keeps_its_accepted_facts(reading: Settings, loopback: Loopback) -> None:
+    run(reading)
+    before = rows(reading)
+    loopback.chat = lambda body: answer(
+        body, facts_of(body, forged=["words that nobody wrote"] * 9) if is_of_pass(body) else None
+    )
+    write_source(reading, "flood", {"flood.txt": f"{FLOOD} Jonas Feld closed Station 14 again."})
+
+    outcome = run(reading)
+
+    assert list(outcome.rejected) == ["flood"]
+    assert "are no facts" in outcome.rejected["flood"]
+    assert "its last accepted facts stay" in outcome.rejected["flood"]
+    assert "; ".join(lines(reading)) == outcome.rejected["flood"]
+    assert {*lines(reading)} <= {*outcome.warnings}
+    assert 0 < rows(reading) <= before
+
+
+def test_assets_of_passes_are_there_with_passes_alone(reading: Settings) -> None:
+    def names(settings: Settings) -> set[str]:
+        found = build_definitions(settings).resolve_asset_graph().get_all_asset_keys()
+        return {key.path[-1] for key in found}
+
+    def jobs(settings: Settings, name: str) -> set[str]:
+        job = build_definitions(settings).resolve_job_def(name)
+        return {key.path[-1] for key in job.asset_layer.executable_asset_keys}
+
+    without = reading.model_copy(update={"readings": None})
+    assert names(reading) - names(without) == OF_PASSES
+    assert jobs(reading, "ingest") - jobs(without, "ingest") == {"readings", "facts", "read_facts"}
+    assert jobs(reading, "publish") - jobs(without, "publish") == {"merged_facts", "fact_evidence"}
+
+
+def test_each_asset_of_passes_has_one_event_a_source_with_the_numbers_of_all(reading: Settings) -> None:
+    run(reading)
+
+    with open_instance(Home(reading.home)) as instance:
+        found = dict[tuple[str, str], dict[str, Any]]()
+        for asset in ("readings", "facts", "read_facts"):
+            for source in ("notes", "flood"):
+                chosen = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[source])
+                [record] = instance.fetch_materializations(chosen, limit=5).records
+                event = record.asset_materialization
+                assert event is not None
+                found[asset, source] = {key: value.value for key, value in event.metadata.items()}
+        checks = instance.event_log_storage.get_asset_check_execution_history(
+            dg.AssetCheckKey(dg.AssetKey("facts"), "passes_accepted"), limit=5
+        )
+    assert found["readings", "notes"]["calls"] == 4  # two chunks, two passes
+    assert found["readings", "flood"]["calls"] == 2
+    assert found["facts", "notes"]["dagster/partition_row_count"] + found["facts", "flood"][
+        "dagster/partition_row_count"
+    ] == sum(found["read_facts", source]["facts"] for source in ("notes", "flood"))
+    assert [check.status.value for check in checks] == ["SUCCEEDED"] * 2

@@ -1,0 +1,96 @@
+"""Nothing that passes read of a purged document is left, and what they read of others stays."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.core.identity import document_id
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.purge.purge import find_gone, noted, purge, purging
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.database.responses import ResponseStore
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.loopback import Answer, Loopback
+from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, with_passes, write_schemas
+from tests.support import FLOOD, RIVER, build, write_source
+from tests.traces import places
+
+SECRET = "Jonas Feld leads the office. Zephyrine keeps the quipu."
+HIDDEN = "Jonas Feld closed Station 14. Ottoline keeps the xylophone."
+WORDS = ("quipu", "xylophone", document_id("notes", "secret.md"))
+
+
+@pytest.fixture
+def reading(tmp_path: Path, loopback: Loopback) -> Settings:
+    """Settings with two passes, of a home whose SECRET and HIDDEN documents are gone since the last run."""
+    loopback.chat = answer
+    settings = load_settings(
+        home=tmp_path / "home",
+        sources=tmp_path / "sources",
+        llm={"provider": "openai", "model": "gpt-4o-mini"},
+        extraction={"gleaning": 0},
+        documents={"accept_deletes": True},
+    )
+    made = with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
+    write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "secret.md": SECRET})
+    write_source(made, "hidden", {"all.txt": HIDDEN})
+    build(made)
+    write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD})
+    shutil.rmtree(made.sources / "hidden")
+    return made
+
+
+def purge_all(settings: Settings) -> None:
+    situation = Situation.looking(settings)
+    gone = find_gone(situation, ["notes/secret.md", "hidden"])
+    with purging(situation.recipes, gone) as under_lock, noted(under_lock.home, gone):
+        purge(under_lock, gone)
+
+
+def test_readings_facts_and_responses_of_a_purged_document_are_gone_and_others_stay(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    build(reading)
+    home, tables = Home.of(reading), SourceTables(Home.of(reading))
+    kept = tables.read("facts@works", "notes")
+    assert {*places(home, WORDS)} == {*WORDS}
+    with ResponseStore(home.responses) as store:
+        before = store.count()
+
+    purge_all(reading)
+
+    assert places(home, WORDS) == {}
+    assert not [*(home.root / "tables").glob("*@*/hidden/*")]
+    assert tables.read("facts@works", "notes") == kept
+    with ResponseStore(home.responses) as store:
+        assert before - store.count() >= 6  # two documents, each in three readings
+    loopback.requests.clear()
+    again = shutil.copytree(home.root, tmp_path / "again")
+    shutil.rmtree(again / "tables")
+    shutil.rmtree(again / "accepted")
+    build(reading.changed(home=again))  # every answer about the others is still stored
+    assert not [one for one in loopback.requests if "messages" in one.body]
+
+
+def test_a_purge_waits_for_a_pass_whose_accepted_facts_are_of_documents_as_they_were(
+    reading: Settings, loopback: Loopback
+) -> None:
+    loopback.chat = lambda body: Answer(facts_of(body, forged=["never said"] * 9)) if is_of_pass(body) else answer(body)
+    write_source(reading, "notes", {"river.md": RIVER, "flood.md": FLOOD, "new.md": f"{RIVER} Mara Quill left."})
+    build(reading)
+    with pytest.raises(StoreError, match="what pass works read of notes may be of documents as they were; run"):
+        purge_all(reading)
+    build(reading.changed(extraction={"max_rejected_share": 0.95}))
+    purge_all(reading.changed(extraction={"max_rejected_share": 0.95}))
+    assert places(Home.of(reading), WORDS) == {}
+
+
+def test_what_a_removed_pass_read_of_a_purged_document_goes_as_well(reading: Settings, tmp_path: Path) -> None:
+    write_schemas(tmp_path / "readings", events=EVENTS)
+    build(reading)
+    purge_all(reading)
+    assert places(Home.of(reading), WORDS) == {}
+    assert not [*(Home.of(reading).root / "tables").glob("readings@works/*/*.parquet")]

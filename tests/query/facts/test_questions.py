@@ -1,0 +1,168 @@
+import asyncio
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.types import Fact
+from tests.query.facts.home import CANARY
+
+
+@pytest.fixture(scope="module")
+def knowledge(facts_home: Path) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(facts_home) as opened:
+        yield opened
+
+
+def said(one: Fact) -> str:
+    return f"{one.subject} {one.relation} {one.object or one.value}, {one.since}-{one.until}"
+
+
+CHIEFS = [
+    "Orrin Instruments chief_executive Marta Lindqvist, 2024-",
+    f"Orrin Instruments chief_executive {CANARY} Vane, 2022-03-2023-12-31",
+    "Orrin Instruments chief_executive Priya Nair, 2021-06-2022-02-28",
+    "Orrin Instruments chief_executive Jonas Feld, 2019-01-2021-05-31",
+    "Orrin Instruments chief_executive Ada Holm, -",
+]
+
+
+def test_all_facts_come_newest_first_with_the_days_on_which_they_hold(knowledge: KnowledgeBase) -> None:
+    found = knowledge.facts("Orrin Instruments", relation="Chief executive")
+    assert [said(one) for one in found] == CHIEFS
+    assert [one.counts for one in found] == [True, True, True, True, False]
+    first = knowledge.facts("Orrin Instruments", relation="Chief executive", limit=2)
+    assert (list(first), first.left_out) == (list(found)[:2], 3)
+
+
+@pytest.mark.parametrize(
+    ("day", "chiefs"),
+    [
+        ("2018", []),
+        ("2019", ["Jonas Feld"]),
+        ("2021-05-31", ["Jonas Feld"]),
+        ("2021-06", ["Priya Nair"]),
+        (date(2023, 12, 31), [f"{CANARY} Vane"]),
+        ("2026-01-01", ["Marta Lindqvist"]),
+    ],
+)
+def test_a_day_leaves_what_held_then(knowledge: KnowledgeBase, day: Any, chiefs: list[str]) -> None:
+    asked = knowledge.facts("Orrin Instruments", relation="chief_executive", as_of=day)
+    assert [one.object for one in asked] == chiefs
+
+
+def test_a_fact_has_number_unit_days_and_the_words_that_say_it(knowledge: KnowledgeBase) -> None:
+    (one,) = knowledge.facts("Halden Weir", relation="revenue")
+    assert (one.value, one.number, one.unit, one.subject_type) == ("20 EUR", 20.0, "EUR", "company")
+    assert (one.valid_from, one.from_precision, one.valid_to) == ("2020-02-10", "day", "2020-12-31")
+    (place,) = one.citations
+    assert (place.source, place.path, one.citations_left_out) == ("crm", "4", 0)
+    document = knowledge.sql("SELECT content FROM raw_documents WHERE path = '4'")["content"][0].as_py()
+    assert document[place.char_start : place.char_end] == place.words
+    (known,) = knowledge.facts("Halden Weir", relation="known_since")
+    assert known.value_date == "2020-02-10"
+
+
+VALUES = [
+    (1500, 1),
+    ("1500", 1),
+    ("1500 eur", 1),
+    ("1500 USD", 0),
+    (">=1500", 3),
+    ("> 1500 EUR", 2),
+    ("<1200", 1),
+    ("<=1200", 2),
+    ("1500 EUR", 1),
+    ("=20 EUR", 1),
+    ("yes", 1),
+    (True, 1),
+    (False, 1),
+    (1, 0),
+    ("<2021-06", 2),
+    ("2021-06-01", 1),
+    ("nothing", 0),
+]
+
+
+@pytest.mark.parametrize(("value", "number"), VALUES)
+def test_values_are_compared(knowledge: KnowledgeBase, value: Any, number: int) -> None:
+    assert len(knowledge.facts(value=value)) == number
+
+
+def test_each_number_has_evidence_and_they_add_up(knowledge: KnowledgeBase) -> None:
+    total = len(knowledge.facts(limit=1_000))
+    for by in (None, "relation", "subject", "object", "type", "value", "year"):
+        found = knowledge.count(by=by)  # type: ignore[arg-type]
+        assert found.total == sum(one.count for one in found.counts) == total
+        for one in found.counts:
+            assert len(one.fact_ids) == len(one.citations) == one.count - one.left_out
+    by_object = knowledge.count("Orrin Instruments", relation="chief_executive", by="object")
+    assert [one.key for one in by_object.counts] == [
+        "Ada Holm",
+        "Jonas Feld",
+        "Marta Lindqvist",
+        "Priya Nair",
+        f"{CANARY} Vane",
+    ]
+    assert by_object.counts[0].entity_id == knowledge.entity("Ada Holm").entity_id
+    assert knowledge.count("Orrin Instruments", by="relation", limit=2).left_out == 3
+    assert [(one.key, one.count) for one in knowledge.count("Halden Weir", by="year").counts] == [("2020", 3)]
+
+
+def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
+    found = knowledge.facts(object="marta lindqvist")
+    assert [one.subject for one in found] == ["Orrin Instruments", "Halden Weir"]
+    assert knowledge.facts(object="Marta Lindqvst").notes == (
+        "no entity is called 'Marta Lindqvst'; meant is 'Marta Lindqvist'",
+    )
+    assert {one.subject_type for one in knowledge.facts(type="Company")} == {"company"}
+
+
+def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
+    by_source = knowledge.facts("Orrin Instruments", source="crm", relation="chief_executive")
+    assert by_source == knowledge.facts("Orrin Instruments", filters=Filters("crm"), relation="chief_executive")
+    assert said(by_source[1]) == "Orrin Instruments chief_executive Priya Nair, 2021-06-2023-12-31"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"subject": "Zzyzx Qqq"}, "there is no entity 'Zzyzx Qqq'"),
+        ({"relation": "chief"}, "no fact has the relation 'chief'; there are chief_executive, known_since"),
+        ({"relation": "revenues"}, "no fact has the relation 'revenues'; did you mean 'revenue'?"),
+        ({"type": "person"}, "no fact has the type 'person'; there are company"),
+        (
+            {"as_of": "last May"},
+            "as_of takes a day, month or year, such as 2024-03-31, 2024-03 or 2024, not 'last May'",
+        ),
+        ({"as_of": "2024-13"}, "as_of takes a day"),
+        ({"value": ">=many"}, "value takes a number or date after a sign, such as >=100, >=100 EUR or <2024-03"),
+        ({"value": ["1"]}, "value takes text"),
+        ({"relations": "seat"}, "there is no condition 'relations'; did you mean 'relation'?"),
+        ({"source": "crm", "filters": Filters("crm")}, "source and filters.sources are both given; leave one out"),
+        ({"limit": 0}, "limit takes a whole number from 1, not 0"),
+        ({"by": "month"}, "by takes relation, subject, object, type, value, year, not 'month'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(knowledge: KnowledgeBase, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        knowledge.count(**given)
+    assert str(raised.value).startswith(message)
+
+
+def test_a_snapshot_without_facts_says_so(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as knowledge:
+        nothing = ("the snapshot has no facts: no pass reads them, see docs/facts.md",)
+        assert (len(knowledge.facts()), knowledge.facts().notes) == (0, nothing)
+        assert (knowledge.count(by="relation").total, knowledge.count().notes) == (0, nothing)
+
+
+def test_an_event_loop_gets_the_same(knowledge: KnowledgeBase) -> None:
+    async def ask() -> tuple[object, object]:
+        return await knowledge.afacts("Halden Weir"), await knowledge.acount("Halden Weir", by="relation")
+
+    assert asyncio.run(ask()) == (knowledge.facts("Halden Weir"), knowledge.count("Halden Weir", by="relation"))

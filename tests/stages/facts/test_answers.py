@@ -1,0 +1,226 @@
+"""What of an answer is a fact, and why the rest is none."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.fact_schemas import FACTS
+from lightrag_dagster.stages.facts import answers
+from lightrag_dagster.stages.facts.answers import FactAnswer, FactRecord, merge_answers, read_answer
+from tests.stages.facts.schema import OFFICES, PASSAGE, ROW, answer, row
+
+LED = FactRecord(
+    "Ada Berg", "person", "chief_executive", "Acme", "company", None, None, None, None, None,
+    "since May 2021", date(2021, 5, 1), "month", None, None, True, "Ada Berg has led **Acme** since May 2021.", 0, 41,
+)  # fmt: skip
+FOUNDED = row(
+    words="founded on 3 April 1999",
+    subject="Acme",
+    subject_type="Company",
+    relation="founded",
+    object="",
+    object_type="",
+    value="3 April 1999",
+    when="",
+)
+REVENUE = FOUNDED | {"words": "Its revenue in 2023 was € 3.2 million", "relation": "revenue", "value": "€ 3.2 million"}
+LISTED = FOUNDED | {"words": "It is listed", "relation": "listed", "value": "yes"}
+GOOD = answer(ROW)
+
+
+def read(text: str, *, truncated: bool = False) -> FactAnswer:
+    return read_answer(text, OFFICES, PASSAGE, truncated=truncated)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        json.dumps([ROW]),
+        json.dumps(ROW),
+        f"```json\n{GOOD}\n```",
+        f"Here is the answer:\n\n{GOOD}\n\nI hope this helps [1].",
+        f'<think>It says {{"facts": []}}, or not?</think>\n{GOOD}',
+        json.dumps({"type": "result", "source": "passage", "data": {"facts": [ROW], "count": 1}}),
+        json.dumps({"facts": [[ROW]]}),
+        f"{json.dumps(ROW)}\n{json.dumps(ROW)}",
+        answer({key.upper(): value for key, value in ROW.items()}),
+        answer(
+            {
+                "head": "Ada Berg",
+                "predicate": "chief_executive",
+                "tail": "Acme",
+                "quote": ROW["words"],
+                "time": "since May 2021",
+            }
+        ),
+        answer(
+            {
+                "source": "Ada Berg",
+                "type": "Chief Executive",
+                "target": "Acme",
+                "evidence": ROW["words"],
+                "date": "since May 2021",
+            }
+        ),
+        answer(row(relation="Chief-Executive", subject_type="PERSON", object_type=" company ")),
+        answer(row(subject_type="", object_type=None, subject='"Ada Berg"', object="**Acme**")),
+        answer(row(words="Ada Berg has led **Acme** since May 2021.", when="Since  May 2021")).replace(
+            "Since  ", "since "
+        ),
+        answer(ROW, ROW),
+    ],
+)
+def test_the_same_fact_in_many_forms(text: str) -> None:
+    assert read(text) == FactAnswer((LED,), complete=True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (FOUNDED, ("3 April 1999", "date", None, None, date(1999, 4, 3), None)),
+        (REVENUE, ("€ 3.2 million", "number", 3.2e6, "EUR", None, None)),
+        (REVENUE | {"value": "€3.2 million"}, ("€ 3.2 million", "number", 3.2e6, "EUR", None, None)),
+        (REVENUE | {"when": "in 2023"}, ("€ 3.2 million", "number", 3.2e6, "EUR", None, "in 2023")),
+        (REVENUE | {"value": "40", "unit": "USD"}, ("40", "number", 40.0, "EUR", None, None)),
+        (REVENUE | {"value": 40}, ("40", "number", 40.0, "EUR", None, None)),
+        (REVENUE | {"value": "40 units"}, ("40 units", "number", 40.0, "units", None, None)),
+        (REVENUE | {"value": "", "object": "40"}, ("40", "number", 40.0, "EUR", None, None)),
+        (LISTED, ("yes", "yes/no", 1.0, None, None, None)),
+        (LISTED | {"value": False}, ("no", "yes/no", 0.0, None, None, None)),
+        (
+            FOUNDED | {"relation": "slogan", "value": '"We pay"', "words": "“We pay.” is its slogan"},
+            ("We pay", "text", None, None, None, None),
+        ),
+    ],
+)
+def test_values(rows: dict[str, Any], said: tuple[Any, ...]) -> None:
+    answered = read(answer(rows))
+    assert (answered.complete, answered.rejected) == (True, ())
+    (fact,) = answered.facts
+    found = (fact.value, fact.value_kind, fact.number, fact.unit, fact.value_date, fact.when_words)
+    assert found == said
+    assert PASSAGE[fact.char_start : fact.char_end] == fact.words
+
+
+REJECTED = [
+    ({"subject": ""}, answers.NO_SUBJECT),
+    ({"subject": None}, answers.NO_SUBJECT),
+    ({"subject": {"name": "Ada"}}, answers.NO_SUBJECT),
+    ({"subject": "Ada " * 80}, answers.LONG_NAME),
+    ({"object": ""}, answers.NO_OBJECT),
+    ({"object": None, "value": "Acme"}, answers.NO_OBJECT),
+    ({"words": ""}, answers.NO_WORDS),
+    ({"words": None}, answers.NO_WORDS),
+    ({"words": "Ada Berg led Acme."}, answers.WORDS_LACKING),
+    ({"words": "Ada Berg has led Acme since May 2022"}, answers.WORDS_LACKING),
+    ({"words": "…"}, answers.WORDS_LACKING),
+    ({"relation": "employs"}, answers.OTHER_RELATION),
+    ({"relation": ""}, answers.OTHER_RELATION),
+    ({"relation": None}, answers.OTHER_RELATION),
+    ({"subject_type": "Company"}, answers.OTHER_TYPE),
+    ({"object_type": "Person"}, answers.OTHER_TYPE),
+    ({"relation": "owns", "subject_type": "Company", "object_type": ""}, answers.OTHER_TYPE),
+    ({"object": "ADA  berg"}, answers.WITH_ITSELF),
+    ({"when": "since May 2022"}, answers.TIME_LACKING),
+    ({"when": "2021-05"}, answers.TIME_LACKING),
+    ({**FOUNDED, "value": ""}, answers.NO_VALUE),
+    ({**FOUNDED, "value": ["1999"]}, answers.NO_VALUE),
+    ({**FOUNDED, "value": "Bonn"}, answers.NO_DATE),
+    ({**FOUNDED, "value": "1999-04-03"}, answers.VALUE_LACKING),
+    ({**REVENUE, "value": "Bonn"}, answers.NO_NUMBER),
+    ({**REVENUE, "value": "3.3 million"}, answers.VALUE_LACKING),
+    ({**REVENUE, "value": "32 million"}, answers.VALUE_LACKING),
+    ({**REVENUE, "value": "$ 3.2 million"}, answers.VALUE_LACKING),
+    ({**REVENUE, "value": "4"}, answers.VALUE_LACKING),
+    ({**REVENUE, "when": "2022"}, answers.TIME_LACKING),
+    ({**LISTED, "value": "perhaps"}, answers.NO_YES_NO),
+]
+
+
+@pytest.mark.parametrize(("changes", "reason"), REJECTED)
+def test_a_row_is_rejected_with_its_reason(changes: dict[str, Any], reason: str) -> None:
+    assert read(answer(row(**changes))) == FactAnswer((), complete=True, rejected=(reason,))
+    assert read(answer(ROW, row(**changes))) == FactAnswer((LED,), complete=True, rejected=(reason,))
+
+
+def test_every_reason_is_tried() -> None:
+    reasons = {one for name, one in vars(answers).items() if name.isupper() and name[0] != "_" and isinstance(one, str)}
+    assert reasons - {reason for _, reason in REJECTED} == {answers.BROKEN, answers.TOO_MANY}
+
+
+@pytest.mark.parametrize(
+    ("text", "truncated", "facts", "broken", "complete"),
+    [
+        ("", False, 0, 0, False),
+        ("The passage holds no fact.", False, 0, 0, False),
+        ('{"facts": []}', False, 0, 0, True),
+        ("[]", False, 0, 0, True),
+        # cut off: the item that is cut is left out, and counted unless the status says so already
+        (GOOD[:-30], True, 0, 0, False),
+        (GOOD[:-30], False, 0, 1, False),
+        (GOOD[:-1], True, 1, 0, False),
+        (GOOD[:-1], False, 1, 0, False),
+        (answer(ROW, ROW)[:-30], True, 1, 0, False),
+        (answer(ROW, ROW)[:-30], False, 1, 1, False),
+        # broken, and mended item by item
+        (GOOD.replace("}]}", ",}]}"), False, 1, 0, False),
+        (GOOD.replace('"Acme"', "'Acme'"), False, 1, 0, False),
+        (GOOD.replace('"value": ""', '"value": ""'.replace(":", "")), False, 1, 0, False),
+        (f'{{"facts": [{{"a" 1}}, {json.dumps(ROW)}]}}', False, 1, 1, False),
+        ("{" * 100_000, False, 0, 1, False),
+        ("[" * 100_000, False, 0, 1, False),
+        ('{"facts": ' * 2000, False, 0, 1, False),
+    ],
+)
+def test_answers_that_are_cut_or_broken(text: str, truncated: bool, facts: int, broken: int, complete: bool) -> None:
+    found = read(text, truncated=truncated)
+    assert (len(found.facts), list(found.rejected), found.complete) == (facts, [answers.BROKEN] * broken, complete)
+    assert found.usable == bool(facts or broken or complete)
+
+
+def test_no_answer_has_more_facts_than_the_most() -> None:
+    rows = [row(subject=f"Ada {number}") for number in range(answers.MOST_FACTS + 3)]
+    found = read(answer(*rows))
+    assert len(found.facts) == answers.MOST_FACTS
+    assert found.rejected == (answers.TOO_MANY,) * 3
+
+
+def test_answers_about_one_chunk_are_one() -> None:
+    one, other = read(answer(ROW, row(relation="x"))), read(answer(ROW, FOUNDED)[:-2], truncated=True)
+    both = merge_answers([one, other])
+    assert [fact.relation for fact in both.facts] == ["chief_executive", "founded"]
+    assert (both.rejected, both.complete) == ((answers.OTHER_RELATION,), False)
+
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from([PASSAGE, "1" * 5000, "\ud800"]),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.sampled_from([*ROW]) | st.text(), one, max_size=5),
+    max_leaves=10,
+)
+rows_like = st.fixed_dictionaries({}, optional={key: st.just(value) | values for key, value in ROW.items()})
+
+
+@given(st.lists(rows_like | values, max_size=4), st.integers(0, 400), st.booleans())
+def test_nothing_that_a_model_answers_raises(rows: list[Any], cut: int, truncated: bool) -> None:
+    text = json.dumps({"facts": rows})
+    for said in (text, text[: len(text) - cut], text[cut:]):
+        found = read(said, truncated=truncated)
+        fields = [name for name in FACTS.names if hasattr(LED, name)]
+        schema = pa.schema([FACTS.field(name) for name in fields])
+        pa.Table.from_pylist([{name: getattr(fact, name) for name in fields} for fact in found.facts], schema=schema)
+
+
+@given(st.text(alphabet='{}[]",:\\ \nabc1') | st.text())
+def test_no_text_raises(text: str) -> None:
+    assert read(text).facts == ()

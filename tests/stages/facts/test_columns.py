@@ -1,0 +1,112 @@
+"""Columns that state facts become lines of a document, which are read again as they were."""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightrag_dagster.settings.sources import FactColumns
+from lightrag_dagster.stages.facts.answers import FactAnswer, read_answer
+from lightrag_dagster.stages.facts.columns import answer_of, fact_lines, pass_of_columns
+
+REVENUE = FactColumns(
+    subject="customer", subject_type="Customer", relation="revenue", value="amount", unit="EUR", valid_from="month"
+)
+CITY = FactColumns(subject="customer", relation="lives in", object="city", object_type="place")
+TERM = FactColumns(
+    subject="customer", relation="has rate", value="rate", single=True, valid_from="first", valid_to="last"
+)
+
+
+def stated(facts: list[FactColumns], **row: str) -> str:
+    return fact_lines(facts, lambda template: row[template])
+
+
+def read(facts: list[FactColumns], passage: str) -> FactAnswer:
+    return read_answer(answer_of(passage), pass_of_columns(facts), passage)
+
+
+def test_lines_of_a_row_are_its_facts() -> None:
+    lines = stated([REVENUE, CITY], customer="Acme", amount="1234.5", month="2024-03", city="Bonn")
+    assert lines == "Fact: Acme | revenue | 1234.5 EUR | 2024-03\nFact: Acme | lives in | Bonn | "
+    found = read([REVENUE, CITY], f"A text.\n\n{lines}\n\nMore.")
+    assert (found.complete, found.rejected) == (True, ())
+    revenue, city = found.facts
+    assert (revenue.subject, revenue.subject_type, revenue.number, revenue.unit) == ("Acme", "customer", 1234.5, "EUR")
+    assert (revenue.valid_from, revenue.from_precision, revenue.when_words) == (date(2024, 3, 1), "month", "2024-03")
+    assert (city.object, city.object_type, city.single, city.when_words) == ("Bonn", "place", False, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "when"),
+    [
+        ("2024-01-05", "2024-02-01", (date(2024, 1, 5), date(2024, 2, 1))),
+        ("2024-01-05T10:30:00", "", (date(2024, 1, 5), None)),
+        ("2023", "2024", (date(2023, 1, 1), date(2024, 12, 31))),
+        ("", "2024", (None, date(2024, 12, 31))),
+        ("", "", (None, None)),
+        ("2024", "2023", (None, None)),
+        ("unknown", "", (None, None)),
+    ],
+)
+def test_when_it_holds(first: str, last: str, when: tuple[date | None, date | None]) -> None:
+    (fact,) = read([TERM], stated([TERM], customer="Acme", rate="5", first=first, last=last)).facts
+    assert (fact.valid_from, fact.valid_to) == when
+    assert bool(fact.when_words) == bool(first or last)
+
+
+@pytest.mark.parametrize(
+    ("amount", "number"),
+    [
+        ("1234", 1234), ("1234.5", 1234.5), ("-7.25", -7.25), ("0.125", 0.125), ("1e+22", 1e22), ("0", 0),
+        ("1.234", 1.234), ("50.000", 50), ("-12.340", -12.34), ("1234.567", 1234.567), ("1,234.50", 1234.5),
+        ("€ 12", 12),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("unit", ["EUR", "Einwohner", None])
+def test_numbers_of_columns_have_a_decimal_dot(amount: str, number: float, unit: str | None) -> None:
+    column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit)
+    (fact,) = read([column], stated([column], customer="Acme", amount=amount)).facts
+    assert fact.number == number
+
+
+@pytest.mark.parametrize("missing", ["customer", "city"])
+def test_a_row_without_an_end_states_nothing(missing: str) -> None:
+    row = {"customer": "Acme", "city": "Bonn"} | {missing: " \n "}
+    assert stated([CITY], **row) == ""
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_cell_is_read_as_it_is_but_for_spaces_and_bars(customer: str, rate: str, first: str) -> None:
+    kind = TERM.model_copy(update={"kind": "text"})
+    lines = stated([kind, kind], customer=customer, rate=rate, first=first, last="")
+    assert lines.count("\n") == bool(lines)
+    found = read([kind], lines)
+    if lines:  # both are one fact, or both are rejected
+        assert (len(found.facts), len(found.rejected)) in ((1, 0), (0, 2))
+    assert all(fact.words in lines for fact in found.facts)
+
+
+@pytest.mark.parametrize(
+    ("customer", "city"),
+    [
+        ("A | B", "x|y"), ("A\nB", "x\r\ny"), ("A\u2028B", "x\x85y"), ("Fact: A", "Fact: B | c | d"), ("*A*", "# x"),
+        ('"A"', "x, y"), ("Łódź", "東京"), ("A", "1.5"), ("A " * 60, "x"),
+    ],
+)  # fmt: skip
+def test_a_cell_of_any_text_is_one_fact(customer: str, city: str) -> None:
+    column = FactColumns(subject="customer", relation="says", value="city", kind="text")
+    found = read([column], stated([column], customer=customer, city=city))
+    assert found.rejected == ()
+    (fact,) = found.facts
+    assert fact.value == " ".join(city.replace("|", "/").split())
+
+
+@pytest.mark.parametrize("cut", range(1, 50))
+def test_a_line_that_a_chunk_cuts_is_no_other_fact(cut: int) -> None:
+    lines = stated([REVENUE, REVENUE], customer="Acme", amount="1234.5", month="2024-03")
+    (whole,) = {fact.number for fact in read([REVENUE], lines).facts}
+    first, second = lines[:-cut], lines[-cut:]
+    for part in (first, second):
+        assert {fact.number for fact in read([REVENUE], part).facts} <= {whole}
