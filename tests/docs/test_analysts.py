@@ -71,8 +71,8 @@ def test_a_command_ends_with_its_quotation() -> None:
     assert examples('```\n$ echo "a\n    b"\na b\n$ ls\n```\n') == [('echo "a\n    b"', "a b\n"), ("ls", "")]
 
 
-def test_twelve_questions_are_answered() -> None:
-    assert re.findall(r"^## (\d+)\. .*\?$", PAGE, re.MULTILINE) == [str(number) for number in range(1, 13)]
+def test_fifteen_questions_are_answered() -> None:
+    assert re.findall(r"^## (\d+)\. .*\?$", PAGE, re.MULTILINE) == [str(number) for number in range(1, 16)]
     sections = re.split(r"^## ", PAGE, flags=re.MULTILINE)[1:]
     assert [section.partition("\n")[0] for section in sections if not examples(section)] == []
     run = {shlex.split(line)[1] for line, _ in examples(PAGE) if line.startswith("lightrag-dagster ")}

@@ -67,7 +67,7 @@ def test_two_facts_about_a_pair_are_two_edges(tmp_path: Path) -> None:
 def test_neo4j_gets_relationships_of_the_type_that_the_schema_names(generation: Generation, tmp_path: Path) -> None:
     written = write_neo4j(generation, tmp_path)
     read = "FROM read_csv('{}', all_varchar = true, header = true, quote = '\"', escape = '\"')"
-    facts = duckdb.sql(f'SELECT ":TYPE", ":END_ID", "valid_from:date" {read.format(tmp_path / "facts.csv")}')
+    facts = duckdb.execute(f'SELECT ":TYPE", ":END_ID", "valid_from:date" {read.format(tmp_path / "facts.csv")}')
     assert [(kind, end[:4], first) for kind, end, first in facts.fetchall()] == [
         ('leads; "ably"', "ent-", "2021-03-01"),
         ('leads; "ably"', "ent-", "2023-01-01"),
