@@ -7,16 +7,13 @@ Decided from the files of each source and from records in the home, never from D
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
-
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, SourceError, StoreError
-from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.models.batch.ledger import sources_that_wait
 from lightrag_dagster.pipeline.absent import removed_sources
+from lightrag_dagster.pipeline.again import failed_for_now, why_again
 from lightrag_dagster.pipeline.listings import signature_now
 from lightrag_dagster.pipeline.losses import (
     Loss,
@@ -28,9 +25,9 @@ from lightrag_dagster.pipeline.losses import (
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
+from lightrag_dagster.pipeline.passes import PassStates, pass_states, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
@@ -40,25 +37,12 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting, is_ingested
 from lightrag_dagster.storage.manifests import GenerationInputs, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import without_graph
-from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge, judge_pass
+from lightrag_dagster.storage.tables.acceptance import Bounds, accept, accept_pass, judge
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from lightrag_dagster.storage.versions import Accepted, TableVersion
 
 PUBLISHED, WAITS_FOR_RELEASE = "published", "waits for release"
 
 _LOOKED_AT_ONCE = 16  # sources; a look at one mostly waits for a disk, a bucket or a database
-
-
-class PassStates(NamedTuple):
-    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
-
-    `passing` is set if chunks of one failed that may succeed now.
-    """
-
-    rejected: Sequence[str] = ()
-    others: Sequence[str] = ()
-    accept: bool = False
-    passing: bool = False
 
 
 _NO_PASSES = PassStates()
@@ -278,14 +262,14 @@ def source_state(
     ingest, problem, refused, rows = None, None, None, dict[str, int]()
     try:
         listing = signature_now(source, tables, recipes)
-        ingest, refused = _why(name, listing, tables, recipes), tables.refusal(name)
+        ingest, refused = why_again(name, listing, tables, recipes), tables.refusal(name)
         refused = refused if refused and refused.files == listing else None
         rows = outdated_rows(current, recipes)
     except (SettingsError, SourceError) as error:
         problem = str(error)
-    passes, backfill = _pass_states(tables, name, recipes, record), None
+    passes, backfill = pass_states(tables, name, recipes, record), None
     if tables.has_candidate(name):
-        made, of_passes = judge(candidate, name, *bounds), _pass_states(candidate, name, recipes, record).rejected
+        made, of_passes = judge(candidate, name, *bounds), pass_states(candidate, name, recipes, record).rejected
         rejected = [made.reason] if made.whole and made.reason else of_passes
         backfill = next(iter(rejected), None) or stopped or "it ended early, by a stop or a fault"
     return SourceState(
@@ -306,25 +290,8 @@ def source_state(
         warning=source_warning(name, current, recipes),
         unread=unread_warning(name, current),
         passes=passes,
-        passing=passes.passing or (not refused and any(map(_failed_for_now, current.values()))),
+        passing=passes.passing or (not refused and any(map(failed_for_now, current.values()))),
     )
-
-
-def _pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
-    """Return what is to be said of the passes of a source."""
-    rejected, others, accept, passing = [], [], False, False
-    for name in recipes.pass_names(source):
-        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
-        accept |= judged.accepted and before.get(name) != judged.tables
-        if judged.whole and judged.reason:
-            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
-        elif not judged.accepted:
-            others.append(f"pass {name} is to read {source}")
-        readings = tables.current(of_pass("readings", name), source)
-        passing |= readings is not None and _failed_for_now(readings) > 0
-        if readings and (cut := readings.count("status", "truncated")):
-            others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
-    return PassStates(rejected, others, accept, passing)
 
 
 def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | None:
@@ -339,39 +306,7 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     """
     if tables.candidate and isinstance(source.origin, Incremental) and not tables.has_candidate(source.name):
         return "raw_documents, a backfill reads all of it"
-    return _why(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
-
-
-def _why(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:
-    inputs, documents = {"files": listing}, ""
-    for table in SOURCE_TABLES:
-        current = tables.current(table, source)
-        if current and table == "extractions" and "raw_documents" in current.inputs:
-            inputs["raw_documents"] = documents  # whose languages its answers follow
-        reason = _why_table(current, inputs, tables, recipes) if current else "never made"
-        if reason or current is None:
-            return f"{table}, {reason}"
-        if table == "raw_documents":
-            documents = current.version
-        if table not in PARSED_TABLES:
-            inputs = {table: current.version}
-    return _why_passes(source, tables, recipes)
-
-
-def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
-    """Return the first table of a pass that has to be made again, and the reason."""
-    chunks = tables.require("chunks", source).version
-    for one in recipes.passes_of(source):
-        made_from = {"chunks": chunks}
-        for kind in PASS_TABLES:
-            table = of_pass(kind, one.name)
-            current = tables.current(table, source)
-            reason = _why_table(current, made_from, tables, recipes) if current else "never made"
-            if reason or current is None:
-                return f"{table}, {reason}"
-            if kind == "readings":
-                made_from = {table: current.version}
-    return None
+    return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 
 
 def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
@@ -381,17 +316,6 @@ def to_accept(situation: Situation) -> dict[str, dict[str, str]]:
         judged, record = judge(tables, name, *bounds), situation.accepted.get(name)
         if judged.accepted and (record is None or record.tables != judged.tables):
             found[name] = judged.tables
-    return found
-
-
-def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
-    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
-    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
-    for source, record in situation.accepted.items():
-        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
-            judged = judge_pass(tables, source, one.name, bounds)
-            if judged.accepted and record.passes.get(one.name) != judged.tables:
-                found.setdefault(source, []).append(one.name)
     return found
 
 
@@ -412,38 +336,6 @@ def accept_pending(settings: Settings) -> None:
         with suppress(BuilderLockedError), ingesting(situation.home, name, 0):
             for one in passes:
                 accept_pass(situation.home, name, one, Bounds.of(settings))
-
-
-def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
-    table, recipe = current.table, recipes.of_rows(current.table)
-    if current.inputs != inputs:
-        return "input changed"
-    if current.recipe != recipes.of_table(table, current.source):
-        return "code or settings changed"
-    if tables.has_lost(current):
-        return "a file of it is missing"
-    failed = _failed_for_now(current)
-    if recipes.settings.retries_failed:
-        failed += current.count("error_kind", "permanent")
-        failed += _unreadable(tables, current.source) if table == "extractions" else 0
-    if failed:
-        return f"{failed:,} chunks failed that may succeed now"
-    if tables.candidate and recipe and (outdated := current.outdated(recipe)):
-        return f"{outdated:,} rows are outdated"
-    return None
-
-
-def _failed_for_now(version: TableVersion) -> int:
-    return version.count("error_kind", "transient")
-
-
-def _unreadable(tables: SourceTables, source: str) -> int:
-    """Return the number of chunks that did not fail, and without a row that could be read."""
-    if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
-        return 0
-    rows = tables.read("parsed", source, parsed.version)
-    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
-    return int(rows.filter(mask).num_rows)
 
 
 def _waiting(settings: Settings, home: Home) -> dict[str, dict[bool, str]]:

@@ -1,0 +1,77 @@
+"""Reasons for which a table of a source has to be made again, from records alone."""
+
+from collections.abc import Mapping
+
+import pyarrow.compute as pc
+
+from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import TableVersion
+
+
+def why_again(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return the first table of a source, or of a pass, that has to be made again, and the reason."""
+    inputs, documents = {"files": listing}, ""
+    for table in SOURCE_TABLES:
+        current = tables.current(table, source)
+        if current and table == "extractions" and "raw_documents" in current.inputs:
+            inputs["raw_documents"] = documents  # whose languages its answers follow
+        reason = _why_table(current, inputs, tables, recipes) if current else "never made"
+        if reason or current is None:
+            return f"{table}, {reason}"
+        if table == "raw_documents":
+            documents = current.version
+        if table not in PARSED_TABLES:
+            inputs = {table: current.version}
+    return _why_passes(source, tables, recipes)
+
+
+def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
+    """Return the first table of a pass that has to be made again, and the reason."""
+    chunks = tables.require("chunks", source).version
+    for one in recipes.passes_of(source):
+        made_from = {"chunks": chunks}
+        for kind in PASS_TABLES:
+            table = of_pass(kind, one.name)
+            current = tables.current(table, source)
+            reason = _why_table(current, made_from, tables, recipes) if current else "never made"
+            if reason or current is None:
+                return f"{table}, {reason}"
+            if kind == "readings":
+                made_from = {table: current.version}
+    return None
+
+
+def _why_table(current: TableVersion, inputs: Mapping[str, str], tables: SourceTables, recipes: Recipes) -> str | None:
+    table, recipe = current.table, recipes.of_rows(current.table)
+    if current.inputs != inputs:
+        return "input changed"
+    if current.recipe != recipes.of_table(table, current.source):
+        return "code or settings changed"
+    if tables.has_lost(current):
+        return "a file of it is missing"
+    failed = failed_for_now(current)
+    if recipes.settings.retries_failed:
+        failed += current.count("error_kind", "permanent")
+        failed += _unreadable(tables, current.source) if table == "extractions" else 0
+    if failed:
+        return f"{failed:,} chunks failed that may succeed now"
+    if tables.candidate and recipe and (outdated := current.outdated(recipe)):
+        return f"{outdated:,} rows are outdated"
+    return None
+
+
+def failed_for_now(version: TableVersion) -> int:
+    """Return the number of chunks that failed and may succeed now."""
+    return version.count("error_kind", "transient")
+
+
+def _unreadable(tables: SourceTables, source: str) -> int:
+    """Return the number of chunks that did not fail, and without a row that could be read."""
+    if (parsed := tables.current("parsed", source)) is None or not parsed.sums.get("rejected_rows"):
+        return 0
+    rows = tables.read("parsed", source, parsed.version)
+    mask = (pc.field("entities") == 0) & (pc.field("relations") == 0) & (pc.field("rejected_rows") > 0)
+    return int(rows.filter(mask).num_rows)

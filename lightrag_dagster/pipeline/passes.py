@@ -1,0 +1,53 @@
+"""States of passes: what is to be said of those of a source, and which of them may be accepted."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lightrag_dagster.core.text.counted import counted
+from lightrag_dagster.fact_schemas import of_pass
+from lightrag_dagster.pipeline.again import failed_for_now
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.storage.tables.acceptance import Bounds, judge_pass
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import Accepted
+
+
+class PassStates(NamedTuple):
+    """Lines about the passes of a source: those that may not be merged, those to be read or cut; and if any may be.
+
+    `passing` is set if chunks of one failed that may succeed now.
+    """
+
+    rejected: Sequence[str] = ()
+    others: Sequence[str] = ()
+    accept: bool = False
+    passing: bool = False
+
+
+def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
+    """Return what is to be said of the passes of a source."""
+    rejected, others, accept, passing = [], [], False, False
+    for name in recipes.pass_names(source):
+        judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
+        accept |= judged.accepted and before.get(name) != judged.tables
+        if judged.whole and judged.reason:
+            rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
+        elif not judged.accepted:
+            others.append(f"pass {name} is to read {source}")
+        readings = tables.current(of_pass("readings", name), source)
+        passing |= readings is not None and failed_for_now(readings) > 0
+        if readings and (cut := readings.count("status", "truncated")):
+            others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
+    return PassStates(rejected, others, accept, passing)
+
+
+def passes_to_accept(situation: Situation) -> dict[str, list[str]]:
+    """Return the passes of each source that may be merged and are not accepted; raises as `to_accept`."""
+    tables, bounds, found = SourceTables(situation.home), Bounds.of(situation.settings), dict[str, list[str]]()
+    for source, record in situation.accepted.items():
+        for one in situation.recipes.passes_of(source) if source in situation.sources else ():
+            judged = judge_pass(tables, source, one.name, bounds)
+            if judged.accepted and record.passes.get(one.name) != judged.tables:
+                found.setdefault(source, []).append(one.name)
+    return found
