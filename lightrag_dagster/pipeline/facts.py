@@ -58,5 +58,5 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
 def _parse_shard(step: IngestionStep, one: Pass, readings: str, task: tuple[Shard, pa.Table]) -> ShardResult:
     shard, passages = task
     rows = step.read_shard(of_pass("readings", one.name), readings, shard)
-    made = zip(_TABLES, parse_readings(rows, passages, one), strict=True)
+    made = zip(_TABLES, parse_readings(rows, passages, one, step.recipes.readings(one)), strict=True)
     return ShardResult(tuple(step.store(of_pass(name, one.name), found) for name, found in made))

@@ -89,6 +89,11 @@ class FactAnswer:
         """True for an answer with a fact or a rejected row, and for a complete one."""
         return bool(self.facts or self.rejected or self.complete)
 
+    def by_earlier_schema(self) -> "FactAnswer":
+        """Return it without the rejections of rows that another schema may have asked for."""
+        others = (reason for reason in self.rejected if reason not in (OTHER_RELATION, OTHER_TYPE))
+        return replace(self, rejected=tuple(others))
+
     def adds_nothing_to(self, shorter: "FactAnswer") -> bool:
         """Return True if another answer has some facts, and these are all of those that are here."""
         return bool(shorter.facts) and {*shorter.facts} >= {*self.facts}

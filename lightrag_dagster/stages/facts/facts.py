@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,22 +48,22 @@ class FactReader(Extractor):
         return read_answer(answer, self.of_pass, passage, truncated=truncated)
 
 
-def parse_readings(readings: pa.Table, passages: pa.Table, of_pass: Pass) -> Facts:
+def parse_readings(readings: pa.Table, passages: pa.Table, of_pass: Pass, today: str | None = None) -> Facts:
     """Parse every reading that did not fail (READINGS); `passages` has `chunk_id` and `content` of their chunks.
 
-    `fact_index` is the position among the chunk's facts of all its answers, from 0.
+    `fact_index` is the position among the chunk's facts of all its answers, from 0. Rows that fit an earlier schema,
+    as those of another recipe than `today`'s may, are not rejected: their reading counts as outdated.
     """
     texts: Mapping[str, str] = dict(zip(*passages.to_pydict().values(), strict=True))
     made = [[FACTS.empty_table()], [READ_FACTS.empty_table()]]
     parsed = readings.filter(pc.is_in(readings["status"], pa.array(["ok", "truncated"])))
     for batch in parsed.to_batches(max_chunksize=_CHUNKS_AT_ONCE):
-        columns = (batch[name].to_pylist() for name in ("chunk_id", "status", "responses"))
-        answers = [
-            merge_answers(
-                [read_answer(text, of_pass, texts.get(chunk, ""), truncated=status == "truncated") for text in said]
-            )
-            for chunk, status, said in zip(*columns, strict=True)
-        ]
+        columns = (batch[name].to_pylist() for name in ("chunk_id", "status", "responses", "recipe"))
+        answers = []
+        for chunk, status, said, recipe in zip(*columns, strict=True):
+            read = partial(read_answer, of_pass=of_pass, passage=texts.get(chunk, ""), truncated=status == "truncated")
+            answer = merge_answers([read(text) for text in said])
+            answers.append(answer if today in (None, recipe) else answer.by_earlier_schema())
         made[0].append(_facts(batch, answers))
         made[1].append(_read(batch, answers))
     return Facts(*(pa.concat_tables(tables).combine_chunks() for tables in made))

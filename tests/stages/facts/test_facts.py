@@ -17,6 +17,16 @@ def reading(chunk: str, *responses: str, status: str = "ok") -> dict[str, Any]:
     return extraction("notes", chunk, f"k-{chunk}", status) | {"pass": "offices", "responses": [*responses]}
 
 
+def test_rows_of_an_earlier_schema_are_not_rejected() -> None:
+    said = answer(row(), row(relation="knows"), row(subject_type="river"), row(words="Nobody said it."))
+    readings = pa.Table.from_pylist([reading("c1", said) | {"recipe": "earlier"}], READINGS)
+    passages = pa.table({"chunk_id": ["c1"], "content": [PASSAGE]})
+    (earlier,) = parse_readings(readings, passages, OFFICES, "today").read.to_pylist()
+    (now,) = parse_readings(readings, passages, OFFICES, "earlier").read.to_pylist()
+    assert (earlier["facts"], earlier["rejected_rows"]) == (1, 1)
+    assert (now["facts"], now["rejected_rows"]) == (1, 3)
+
+
 def test_facts_and_their_counts_chunk_by_chunk() -> None:
     open_date = row(words="it sold 40 units last year", subject="Acme", subject_type="Company", relation="revenue",
                     value="40 units", when="last year")  # fmt: skip
