@@ -1,7 +1,7 @@
 -- The facts of a snapshot as questions read them, by id: when each holds, what contradicts it, and its first evidence; the
 -- undated ones that do not count hold on no day. Registered before: merged_facts, fact_evidence; fact_spans, contradictions.
 WITH pair AS (
-    SELECT fact_id, other_id FROM contradictions UNION SELECT other_id, fact_id FROM contradictions
+    SELECT fact_id, other_id FROM contradictions UNION ALL SELECT other_id, fact_id FROM contradictions
 ),
 against AS (SELECT fact_id, min(other_id, 10) AS contradicts, count(*) AS others FROM pair GROUP BY fact_id),
 said AS (
