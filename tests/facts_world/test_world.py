@@ -10,6 +10,7 @@ import duckdb
 import pytest
 import yaml
 
+from lightrag_dagster import Keywords, KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -132,6 +133,7 @@ def check(asked: Asked, days: int) -> None:
 def test_a_small_world_is_told_as_it_is(tmp_path: Path, loopback: Loopback) -> None:
     asked = publish(tmp_path, loopback, 60)
     check(asked, 40)
+    compare(asked, lists=6, days=6)
     assert set(asked.world.holds) == set(asked.stated)
     assert asked.reader.passes == len(set(asked.chunks))
 
@@ -160,3 +162,35 @@ def test_what_is_lost_and_forged_is_counted(tmp_path: Path, loopback: Loopback) 
 def test_a_world_of_a_thousand_documents_is_told_as_it_is(tmp_path: Path, loopback: Loopback) -> None:
     asked = publish(tmp_path, loopback, 1000)
     check(asked, 300)
+    with_facts, without = compare(asked, lists=40, days=40)
+    assert with_facts >= without
+    print(f"fusion: all answers in {with_facts:.0%} of the contexts, in {without:.0%} without facts")  # noqa: T201
+
+
+def compare(asked: Asked, lists: int, days: int) -> tuple[float, float]:
+    """Ask lists and days; return the shares of lists that are whole in the context of `fusion`, with and without facts.
+
+    Lists and numbers of facts, and what held on a day, are always right.
+    """
+    chance, whole = Random(5), Counter[str]()
+    employers = sorted({str(claim.end) for claim in asked.stated if claim.relation == "works_for"})
+    led = sorted({claim.subject for claim in asked.stated if claim.relation == "led_by"})
+    with KnowledgeBase.open(settings=asked.settings) as knowledge:
+        for name in chance.sample(employers, lists):
+            people = {claim.subject for claim in asked.stated if (claim.relation, claim.end) == ("works_for", name)}
+            found = knowledge.facts(relation="works_for", object=name)
+            assert {one.subject for one in found} == people
+            assert knowledge.count(relation="works_for", object=name).total == len(found)
+            context = knowledge.context(f"Who works or has worked for {name}?", mode="fusion")
+            without = "".join(part for part in context.split("\n## ") if not part.startswith("Facts"))
+            whole["facts"] += all(one in context for one in people)
+            whole["none"] += all(one in without for one in people)
+        for name in chance.sample(led, days):
+            day = date(2001, 1, 1) + timedelta(days=chance.randrange(365 * 24))
+            truth = {claim.end for claim in asked.world.at(day) if (claim.subject, claim.relation) == (name, "led_by")}
+            retrieved = knowledge.retrieve(
+                f"Who leads {name}?", mode="local", keywords=Keywords(low_level=(name,)), as_of=day
+            )
+            first = [one.object for one in retrieved.facts if (one.subject, one.relation) == (name, "led_by")]
+            assert set(first[: len(truth)]) == truth
+    return whole["facts"] / lists, whole["none"] / lists
