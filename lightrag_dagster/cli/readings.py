@@ -20,11 +20,11 @@ from lightrag_dagster.storage.snapshots.snapshots import require_published
 
 _FOLDER = Path("readings")
 _ACTIVE = 12
-"""Relations of a draft that are no comments: a pass asks with all of them about every chunk."""
+"""Relations of a draft before the rest are comments: a pass asks with all of them about every chunk."""
 
 
 def check_readings(console: Console) -> None:
-    """Print each pass with its relations; raises SettingsError, with file and line, for a file that is no schema."""
+    """Print each pass with its relations; raises SettingsError, with file and line, for a file with a mistake."""
     settings = load_settings()
     passes = [(one, ", ".join(one.sources) or "all sources") for one in load_passes(settings.readings).values()]
     for name, source in settings.named_sources.items():

@@ -30,6 +30,9 @@ class PageBounds:
     changes: int = 1_000
     """Differences from the snapshot before, of documents, entities and relations each."""
 
+    facts: int = 200
+    """Relations of facts, and pairs that contradict each other."""
+
     bytes: int = 14_000_000
     """Size of the data; code and style come on top, and the whole is to stay below 15 MB."""
 

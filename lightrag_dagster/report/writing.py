@@ -16,6 +16,7 @@ from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.report.bounds import BOUNDS, PageBounds
 from lightrag_dagster.report.changes import changes_of
 from lightrag_dagster.report.contents import PageContents, contents_of
+from lightrag_dagster.report.facts import facts_of
 from lightrag_dagster.report.page import page_of
 from lightrag_dagster.report.picture import as_markdown, picture_of
 from lightrag_dagster.storage.files import atomic
@@ -60,14 +61,18 @@ def report_of(snapshot: Snapshot, filters: Filters | None = None, bounds: PageBo
         StoreError: a table of the snapshot is missing or damaged.
     """
     if filters is None or filters == Filters():
-        return _report(snapshot, bounds, changes_of(snapshot.generation, bounds), UNFILTERED)
+        generation = snapshot.generation
+        return _report(snapshot, bounds, changes_of(generation, bounds), UNFILTERED, facts_of(generation, bounds))
     with closing(scoped(snapshot, filters)) as seen:
         said = f"documents of a filter alone: {filters}"
         changes: dict[str, Any] = {"note": "Under a filter, changes are not compared."}
-        return _report(seen, bounds, changes, said)
+        hidden = {"left_out": ["facts, which are not shown under a filter"]}
+        return _report(seen, bounds, changes, said, hidden if snapshot.generation.merges_passes() else None)
 
 
-def _report(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: str) -> Report:
+def _report(
+    seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: str, facts: dict[str, Any] | None
+) -> Report:
     found = contents_of(seen, bounds, changes)
     figures = found.figures
     manifest = seen.manifest
@@ -78,8 +83,9 @@ def _report(seen: Snapshot, bounds: PageBounds, changes: dict[str, Any], said: s
         f"{figures['relations']:,} relations",
         said,
     ]
-    notes = (*seen.notes, *found.left_out, *changes.get("left_out", ()))
-    return Report({**found.data, "about": about, "left_out": list(notes)}, found, (said, *notes))
+    notes = (*seen.notes, *found.left_out, *changes.get("left_out", ()), *(facts or {}).get("left_out", ()))
+    shown = {"facts": facts} if facts and "counts" in facts else {}
+    return Report({**found.data, **shown, "about": about, "left_out": list(notes)}, found, (said, *notes))
 
 
 def write_report(generation: Generation, folder: Path) -> Written:

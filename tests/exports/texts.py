@@ -48,6 +48,7 @@ def graph_of(
     texts: Sequence[str],
     sources: Sequence[str] = ("notes",),
     facts: Sequence[Mapping[str, Any]] | None = None,
+    evidence: Sequence[Mapping[str, Any]] = (),
 ) -> Generation:
     """Return a generation whose entities have these names, and whose relations, each to the next, these keywords.
 
@@ -85,5 +86,5 @@ def graph_of(
             for one in facts
         ]
         tables["merged_facts"] = rows(MERGED_FACTS, [{**one, **of} for one, of in zip(facts, ends, strict=True)])
-        tables["fact_evidence"] = rows(FACT_EVIDENCE, [])
+        tables["fact_evidence"] = rows(FACT_EVIDENCE, evidence)
     return store_tables(home, inputs_of(home), tables)

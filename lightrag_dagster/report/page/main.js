@@ -95,6 +95,30 @@ function showChanges() {
   place.replaceChildren(...parts);
 }
 
+function showFacts() {
+  const facts = shown.facts;
+  if (!facts) return;
+  const place = document.getElementById("facts");
+  const counts = facts.counts.map(([relation, count]) => `${relation}: ${number(count)}`).join(" · ");
+  const parts = [make("h2", "Facts"), make("p", counts || "none")];
+  if (facts.total) {
+    const list = make("ul", null, { class: "changed" });
+    for (const one of facts.contradictions) {
+      const item = make("li", `${one.subject}, ${one.relation}: ${one.says} `);
+      const when = one.from ? `, from ${one.from} on` : "";
+      item.append(make("span", one.place, { class: "quiet" }), ` or ${one.other} `);
+      item.append(make("span", `${one.other_place}${when}`, { class: "quiet" }));
+      list.append(item);
+    }
+    const details = make("details");
+    details.append(make("summary", `Contradictions: ${number(facts.total)}`), list);
+    details.append(...rest(facts.total - facts.contradictions.length));
+    parts.push(details);
+  }
+  place.replaceChildren(...parts);
+  place.hidden = false;
+}
+
 function start() {
   document.getElementById("about").textContent = shown.about.join(" · ");
   drawPicture(choose);
@@ -107,6 +131,7 @@ document.addEventListener("DOMContentLoaded", () => {
   // A timer, so that the picture is painted before the table and the texts.
   setTimeout(() => {
     startTable(choose);
+    showFacts();
     showChanges();
     readTexts();
     const left = texts.left_out.length ? texts.left_out : ["nothing"];

@@ -1,0 +1,41 @@
+"""The page counts facts and shows what contradicts; without a pass it has nothing of them."""
+
+from datetime import date
+from pathlib import Path
+
+from lightrag_dagster.report.bounds import BOUNDS
+from lightrag_dagster.report.facts import facts_of
+from tests.exports.texts import graph_of
+
+RENT = {"subject": "Quay 4", "relation": "rent", "single": True, "value_kind": "number"}
+FACTS = [
+    {**RENT, "fact_id": "fact-1", "subject_id": 0, "value": "52,500 EUR", "number": 52500.0},
+    {**RENT, "fact_id": "fact-2", "subject_id": 0, "value": "51,000 EUR", "number": 51000.0},
+    {"fact_id": "fact-3", "subject_id": 0, "relation": "landlord", "object_id": 1, "valid_from": date(2023, 7, 1)},
+]
+
+
+def test_facts_are_counted_and_both_sides_of_a_contradiction_shown(tmp_path: Path) -> None:
+    evidence = [
+        {"fact_id": name, "source": "papers", "path": path}
+        for name, path in (("fact-1", "lease.md"), ("fact-1", "amended.md"), ("fact-2", "report.md"))
+    ]
+    found = facts_of(graph_of(tmp_path, ["Quay 4", "Sollen"], facts=FACTS, evidence=evidence), BOUNDS)
+    assert found is not None
+    assert found["counts"] == [["rent", 2], ["landlord", 1]]
+    assert found["contradictions"] == [
+        {
+            "subject": "Quay 4",
+            "relation": "rent",
+            "says": "52,500 EUR",
+            "place": "papers/amended.md",
+            "other": "51,000 EUR",
+            "other_place": "papers/report.md",
+            "from": None,
+        }
+    ]
+    assert (found["total"], found["left_out"]) == (1, [])
+
+
+def test_without_a_pass_there_is_nothing(tmp_path: Path) -> None:
+    assert facts_of(graph_of(tmp_path, ["one"]), BOUNDS) is None
