@@ -308,7 +308,7 @@ SOURCE_CHECKS = [
         "facts",
         "passes_accepted",
         _passes_accepted,
-        "Of each pass, few enough chunks failed and few enough rows are no facts, so the merge reads this version; "
+        "Of each pass, few enough chunks failed and few enough rows yield no fact, so the merge reads this version; "
         "otherwise it keeps reading the facts that were accepted last. The first reading does not wait for it.",
     ),
     SourceCheck("entity_mentions", "names_found", _names_found, "The source names something, unless it holds no text."),

@@ -121,7 +121,7 @@ class ExtractionSettings(Section):
     )
     names_model: str | None = Field(
         default=None,
-        description="Where rules find names, a spaCy pipeline that finds others besides: its folder, or the "
+        description="A spaCy pipeline that finds names besides those of the rules: its folder, or the "
         "name of the package it was installed as. With the extra `names`.",
     )
     document_language: bool = Field(

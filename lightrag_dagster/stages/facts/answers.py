@@ -1,4 +1,4 @@
-"""Answers of a pass: facts that fit its schema and stand in their chunk, and the reasons of the others.
+"""Answers of a pass: facts that fit its schema and whose words the chunk has, and the reasons of the others.
 
 Nothing of an answer is believed: a relation, type or value outside the schema, and words, values or times that the
 passage lacks are rejected, and counted by reason.
@@ -16,7 +16,7 @@ from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
-from lightrag_dagster.stages.facts.standing import Passage, Span
+from lightrag_dagster.stages.facts.standing import FoundWords, PassageText
 from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 
 MOST_FACTS = 400
@@ -40,9 +40,9 @@ LONG_NAME = "name of more than 256 characters"
 OTHER_RELATION = "relation that the schema lacks"
 OTHER_TYPE = "type that the relation does not have"
 WITH_ITSELF = "relation of an entity with itself"
-NO_NUMBER = "value that is no number"
-NO_DATE = "value that is no date"
-NO_YES_NO = "value that is neither yes nor no"
+NO_NUMBER = "value without a number"
+NO_DATE = "value without a date"
+NO_YES_NO = "value other than yes or no"
 WORDS_LACKING = "words that the passage lacks"
 VALUE_LACKING = "value that the passage lacks"
 TIME_LACKING = "time that the passage lacks"
@@ -117,10 +117,10 @@ class _RejectedError(Exception):
 def read_answer(text: str, of_pass: Pass, passage: str, *, truncated: bool = False) -> FactAnswer:
     """Return the facts of one answer about a passage; raises nothing.
 
-    Of a `truncated` answer the item that was cut off is left out; its status shows that.
+    The item that was cut off is left out of a `truncated` answer; its status shows that.
     """
     items, complete, broken = read_items(without_thinking(text[:_MOST_CHARACTERS]), truncated=truncated)
-    relations, where = {folded(name): name for name in of_pass.relations}, Passage(passage)
+    relations, where = {folded(name): name for name in of_pass.relations}, PassageText(passage)
     facts, rejected = dict[FactRecord, None](), [BROKEN] * broken
     for item in items:
         try:
@@ -196,7 +196,7 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
     return items, broken + is_cut
 
 
-def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: Passage) -> FactRecord:
+def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str], passage: PassageText) -> FactRecord:
     name = relations.get(folded(_text(item.get("relation"))))
     if name is None:
         raise _RejectedError(OTHER_RELATION)
@@ -217,7 +217,7 @@ def _fact(item: Mapping[str, object], of_pass: Pass, relations: Mapping[str, str
     )  # fmt: skip
 
 
-def _stands(item: Mapping[str, object], passage: Passage) -> Span:
+def _stands(item: Mapping[str, object], passage: PassageText) -> FoundWords:
     words = _text(item.get("words"))
     if not words:
         raise _RejectedError(NO_WORDS)
@@ -226,7 +226,7 @@ def _stands(item: Mapping[str, object], passage: Passage) -> Span:
     return span
 
 
-def _end(item: Mapping[str, object], schema: RelationSchema, passage: Passage) -> _End:
+def _end(item: Mapping[str, object], schema: RelationSchema, passage: PassageText) -> _End:
     if schema.to_types:
         return _End(*_name(item, "object", schema.to_types, NO_OBJECT))
     value = _text(item.get("value")) or _text(item.get("object"))

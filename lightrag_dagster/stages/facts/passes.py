@@ -151,7 +151,7 @@ def _read(file: Path) -> Pass:
         known = {"": ""}
         for name in names:
             if (other := known.setdefault(folded(name), name)) != name:
-                what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} is no name"
+                what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} has no letter"
                 raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")
     return one
 

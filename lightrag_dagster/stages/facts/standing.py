@@ -10,7 +10,7 @@ _IN_NUMBERS = re.compile(r"(?<=\d)[.,/](?=\d)|(?<![^\W_])[-−](?=\d)")  # the m
 _KEPT = "%‰°⁄"
 
 
-class Span(NamedTuple):
+class FoundWords(NamedTuple):
     """Words of a passage as they stand there, and their first character and one past the last."""
 
     words: str
@@ -18,25 +18,25 @@ class Span(NamedTuple):
     end: int
 
 
-class Passage:
+class PassageText:
     """A text in which words are looked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def find(self, words: str) -> Span | None:
+    def find(self, words: str) -> FoundWords | None:
         """Return where words stand: as they are, else by what counts in them; not within other words or numbers."""
         wanted = "".join(sign for sign, _ in _signs(words))
         if not wanted:
             return None
         for start in _places(self._text, words):
             if self._is_whole(start, start + len(words)):
-                return Span(words, start, start + len(words))
+                return FoundWords(words, start, start + len(words))
         signs, places = self._folded
         for start in _places(signs, wanted):
             first, last = places[start], places[start + len(wanted) - 1] + 1
             if self._is_whole(first, last):
-                return Span(self._text[first:last], first, last)
+                return FoundWords(self._text[first:last], first, last)
         return None
 
     def _is_whole(self, first: int, last: int) -> bool:

@@ -168,7 +168,7 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
         most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
         reason = (
             f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} rows of the answers about source "
-            f"{source!r} are no facts ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
+            f"{source!r} yield no fact ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
             f"extraction.max_rejected_share allows{most}; mend the schema, raise the bound, or use another model"
         )
     else:

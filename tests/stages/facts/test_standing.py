@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.stages.facts.standing import Passage
+from lightrag_dagster.stages.facts.standing import PassageText
 
 SOFT, NARROW, DECOMPOSED = "\u00ad", "\u202f", unicodedata.normalize("NFD", "Zürich")
 
@@ -44,7 +44,7 @@ SOFT, NARROW, DECOMPOSED = "\u00ad", "\u202f", unicodedata.normalize("NFD", "Zü
     ],
 )
 def test_words_are_found_as_they_stand(passage: str, words: str, found: str) -> None:
-    span = Passage(passage).find(words)
+    span = PassageText(passage).find(words)
     assert span
     assert span.words == found
     assert passage[span.start : span.end] == found
@@ -80,15 +80,15 @@ def test_words_are_found_as_they_stand(passage: str, words: str, found: str) -> 
     ],
 )
 def test_other_words_are_not_found(passage: str, words: str) -> None:
-    assert Passage(passage).find(words) is None
+    assert PassageText(passage).find(words) is None
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_may_be_looked_for(before: str, words: str, after: str) -> None:
     text = before + words + after
-    span = Passage(text).find(words)
+    span = PassageText(text).find(words)
     assert span is None or text[span.start : span.end] == span.words
-    alone = Passage(f" {words} ").find(words)
+    alone = PassageText(f" {words} ").find(words)
     assert (alone is not None) == any(
         one.isalnum() or one in "%‰°⁄" or unicodedata.category(one) == "Sc"
         for one in unicodedata.normalize("NFKD", words)
@@ -98,5 +98,5 @@ def test_any_text_may_be_looked_for(before: str, words: str, after: str) -> None
 @pytest.mark.parametrize("words", ["a" * 20_000 + "b", "A " * 10_000 + "b", "a", "aa" * 5000])
 def test_looking_takes_linear_time(words: str) -> None:
     begun = time.process_time()
-    assert Passage("a" * 40_000).find(words) is None
+    assert PassageText("a" * 40_000).find(words) is None
     assert time.process_time() - begun < 1
