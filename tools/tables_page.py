@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import duckdb
 import pyarrow as pa
 
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_SORT_KEYS, PASS_TABLES
 from lightrag_dagster.schemas import MERGED_TABLES, SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
 from lightrag_dagster.spending.entries import COSTS, ENTRIES
 from lightrag_dagster.view_schemas import CHANGES, DERIVED_VIEWS, DESCRIPTIONS, SNAPSHOTS
@@ -39,7 +40,13 @@ _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (
         "One immutable version a source, as it was accepted. Rows are sorted within a source.",
         SOURCE_TABLES,
     ),
+    (
+        "Of each source and pass",
+        "What passes read beside the entities, see [Facts](facts.md); without a pass they have no rows.",
+        PASS_TABLES,
+    ),
     ("Of the merge", "Made from all accepted sources together.", MERGED_TABLES),
+    ("Of the merge of passes", "Made beside them where there is a pass.", MERGED_PASS_TABLES),
     ("Views", "Other forms of these tables.", DERIVED_VIEWS),
     (
         "Of the home",
@@ -75,7 +82,7 @@ def _table(name: str, schema: pa.Schema) -> str:
 
 
 def _description(name: str) -> str:
-    keys = ", ".join(f"`{key}`" for key in SORT_KEYS.get(name, ()))
+    keys = ", ".join(f"`{key}`" for key in (SORT_KEYS | PASS_SORT_KEYS).get(name, ()))
     return (DESCRIPTIONS | _OTHERS)[name] + (f" Sorted by {keys}." if keys else "")
 
 

@@ -1,8 +1,9 @@
 """States of passes: what is to be said of those of a source, and which of them may be accepted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.pipeline.again import failed_for_now
@@ -40,6 +41,15 @@ def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Acc
         if readings and (cut := readings.count("status", "truncated")):
             others.append(f"pass {name}: the answers about {counted(cut, 'chunk', 'chunks')} of {source} were cut off")
     return PassStates(rejected, others, accept, passing)
+
+
+def pass_warnings(recipes: Recipes, sources: Collection[str]) -> Iterator[str]:
+    """Yield a line for passes that read nothing: without a model, or of sources that are not there."""
+    if recipes.passes and recipes.settings.llm.of("extract").provider == "offline":
+        yield f"pass {', '.join(recipes.passes)} reads nothing: `llm.provider` is offline, and a pass needs a model"
+    for one in recipes.passes.values():
+        if gone := sorted(set(one.sources) - {composed(name) for name in sources}):
+            yield f"pass {one.name} names {', '.join(gone)} in `sources`, and there is no such source"
 
 
 def passes_to_accept(situation: Situation) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ from lightrag_dagster.pipeline.losses import (
 )
 from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
-from lightrag_dagster.pipeline.passes import PassStates, pass_states, passes_to_accept
+from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
@@ -186,6 +186,7 @@ def pending(situation: Situation) -> Pending:
     warnings += [state.warning for state in sources.values() if state.warning and not (said and state.documents)]
     warnings += [state.unread for state in sources.values() if state.unread]
     warnings += [line for state in sources.values() for line in (*state.passes.rejected, *state.passes.others)]
+    warnings += pass_warnings(situation.recipes, situation.sources)
     if loose := loose_files(settings):
         warnings.append(
             f"files beside the folders of {settings.sources} are in no source: {len(loose):,}, first {loose[0]}; "

@@ -23,7 +23,7 @@ from lightrag_dagster.storage.duckdb import open_duckdb
 _EVIDENCE = 5
 """Facts that a number names."""
 
-_NO_FACTS = "the snapshot has no facts: no pass reads them, see docs/facts.md"
+_NO_FACTS = "the snapshot has no facts: no pass has read any; `lightrag-dagster status` says why, see docs/facts.md"
 
 
 class Selection(NamedTuple):

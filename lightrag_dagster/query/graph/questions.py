@@ -104,8 +104,12 @@ class GraphQuestions:
             return ask(seen)
 
 
+_MOST = 2**31
+"""Numbers from here on count nothing that a snapshot has."""
+
+
 def number_from_1(value: object, name: str) -> int:
     """Return a whole number from 1; raises QueryError."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) < _MOST:
         raise wrong(name, "a whole number from 1", value)
     return int(value)

@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
 
-_THREE_DECIMALS = re.compile(r"^([-+]?\d{1,3}\.\d{3})$")
+_NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+")
+_OPEN = re.compile(r"9999\b|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)
+"""Ends that tables write for none."""
+_LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
 _LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
 
 
@@ -19,16 +22,19 @@ def fact_lines(facts: Sequence[FactColumns], fill: Callable[[str], str]) -> str:
     return "\n".join(filter(None, (_line(one, fill) for one in facts)))
 
 
+def defused(text: str) -> str:
+    """Return a text of other columns without lines that look like those of facts."""
+    return _LIKE_FACT.sub(r"\1 –", text)
+
+
 def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
     def said(template: str | None) -> str:
         return " ".join(fill(template).replace("|", "/").split()) if template else ""
 
     subject, end = said(fact.subject), said(fact.object or fact.value)
-    if fact.value and fact.kind == "number":
-        end = _THREE_DECIMALS.sub(r"\g<1>0", end)  # prose may mean 1234 by 1.234, a column never does
-    first, last = said(fact.valid_from), said(fact.valid_to)
+    first, last = (said(one) if not _OPEN.match(said(one)) else "" for one in (fact.valid_from, fact.valid_to))
     when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
-    unit = f" {fact.unit}" if fact.unit and fact.value else ""
+    unit = f" {fact.unit}" if fact.unit and fact.value and _NUMBER_ALONE.fullmatch(end) else ""
     return f"Fact: {subject} | {fact.relation} | {end}{unit} | {when}" if subject and end else ""
 
 

@@ -1,5 +1,6 @@
 """Passes: files of `readings`, each a schema by which chunks are read for facts, beside the reading for entities."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -11,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, one_line
 from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
 
 OF_COLUMNS = "columns"
@@ -21,6 +22,7 @@ ValueKind = Literal["number", "date", "text", "yes/no"]
 
 PASS_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _SUFFIXES = (".yaml", ".yml")
+_MOST_BYTES = 1_000_000
 _MARKS = re.compile(r"[\W_]+")
 
 
@@ -104,7 +106,7 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
     """Return the passes of a folder by name, in order; none without a folder.
 
     Raises:
-        SettingsError: the folder or a file cannot be read, or a file is no schema; with file and line.
+        SettingsError: the folder or a file cannot be read, or a file has a mistake; with file and line.
     """
     if folder is None:
         return {}
@@ -128,18 +130,27 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
 def _read(file: Path) -> Pass:
     if not PASS_NAME.fullmatch(file.stem):
         raise SettingsError(f"{file} names a pass; begin it with a letter, then a-z, 0-9, - and _, at most 64 in all")
+    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        raise SettingsError(f"{file} cannot be used: a schema is a file of at most {_MOST_BYTES:,} bytes")
     try:
         text = file.read_text(encoding="utf-8-sig")
         values = load_yaml(text)
-    except (OSError, UnicodeDecodeError) as error:
+        json.dumps(values, ensure_ascii=False, default=str).encode()  # an escape may be half a character
+    except (OSError, UnicodeError) as error:
         raise SettingsError(f"{file} cannot be read: {error}; save it as UTF-8") from error
     except yaml.YAMLError as error:
         mistake = yaml_mistake(error).replace("<unicode string>", str(file))
         raise SettingsError(f"{file} is not valid YAML: {mistake}") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(
+            f"{file} is not valid YAML: {one_line(error)}; write dates and the like in quotes"
+        ) from error
     if not isinstance(values, Mapping):
         raise SettingsError(f"{file} is not a mapping with `types` and `relations`")
+    if "name" in values:
+        raise SettingsError(f"{file}, line {_line_of(text, ['name'])}: a pass has the name of its file; remove `name`")
     try:
-        one = Pass.model_validate({"name": file.stem} | {str(key): value for key, value in values.items()})
+        one = Pass.model_validate({str(key): value for key, value in values.items()} | {"name": file.stem})
     except ValidationError as error:
         first = error.errors()[0]
         place = [str(part) for part in first["loc"]]

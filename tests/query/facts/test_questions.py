@@ -156,7 +156,9 @@ def test_what_cannot_be_asked_is_said(knowledge: KnowledgeBase, given: dict[str,
 
 def test_a_snapshot_without_facts_says_so(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as knowledge:
-        nothing = ("the snapshot has no facts: no pass reads them, see docs/facts.md",)
+        nothing = (
+            "the snapshot has no facts: no pass has read any; `lightrag-dagster status` says why, see docs/facts.md",
+        )
         assert (len(knowledge.facts()), knowledge.facts().notes) == (0, nothing)
         assert (knowledge.count(by="relation").total, knowledge.count().notes) == (0, nothing)
 

@@ -57,18 +57,26 @@ def test_when_it_holds(first: str, last: str, when: tuple[date | None, date | No
 
 
 @pytest.mark.parametrize(
-    ("amount", "number"),
+    ("amount", "unit", "number", "found"),
     [
-        ("1234", 1234), ("1234.5", 1234.5), ("-7.25", -7.25), ("0.125", 0.125), ("1e+22", 1e22), ("0", 0),
-        ("1.234", 1.234), ("50.000", 50), ("-12.340", -12.34), ("1234.567", 1234.567), ("1,234.50", 1234.5),
-        ("€ 12", 12),
+        ("1234.5", "EUR", 1234.5, "EUR"), ("-7.25", "EUR", -7.25, "EUR"), ("50.0000", "EUR", 50, "EUR"),
+        ("1.2340", None, 1.234, None), ("1,234.50", "EUR", 1234.5, "EUR"), ("€ 12", "EUR", 12, "EUR"),
+        ("70000 USD", "EUR", 70000, "USD"), ("$70000", "EUR", 70000, "USD"), ("90000 EUR", "EUR", 90000, "EUR"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("unit", ["EUR", "Einwohner", None])
-def test_numbers_of_columns_have_a_decimal_dot(amount: str, number: float, unit: str | None) -> None:
+def test_the_unit_of_a_column_is_that_of_numbers_without_one(
+    amount: str, unit: str | None, number: float, found: str | None
+) -> None:
     column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit)
     (fact,) = read([column], stated([column], customer="Acme", amount=amount)).facts
-    assert fact.number == number
+    assert (fact.number, fact.unit) == (number, found)
+
+
+@pytest.mark.parametrize("open_end", ["9999-12-31", "NaT", "None", "infinity", ""])
+def test_an_end_that_stands_for_none_leaves_the_beginning(open_end: str) -> None:
+    column = FactColumns(subject="customer", relation="rate", value="rate", valid_from="first", valid_to="last")
+    (fact,) = read([column], stated([column], customer="Acme", rate="5", first="2020-01-01", last=open_end)).facts
+    assert (fact.valid_from, fact.valid_to) == (date(2020, 1, 1), None)
 
 
 @pytest.mark.parametrize("missing", ["customer", "city"])

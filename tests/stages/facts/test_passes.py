@@ -72,7 +72,7 @@ def test_no_folder_is_no_pass(tmp_path: Path) -> None:
         ("a.yaml", "types: [a]\nrelations: {}", "a.yaml, line 2: relations: "),
         ("a.yaml", "types: [a]\nrelations: [b]", "a.yaml, line 2: relations: "),
         ("a.yaml", "types: [a, {b: c}]\nrelations: {}", "a.yaml, line 1: types: "),
-        ("a.yaml", "types: [a]\nrelations:\n  '_': {from: a, to: a}", "a.yaml, line 3: relations: '_' is no name"),
+        ("a.yaml", "types: [a]\nrelations:\n  '_': {from: a, to: a}", "a.yaml, line 3: relations: '_' has no letter"),
         ("a.yaml", TWICE, "a.yaml, line 4: relations.a-b: it is A b in other letters; give it another name"),
         ("a.yaml", "types:\n  A:\n  a:\nrelations:\n  b: {from: a, to: a}", "a.yaml, line 3: types.a: it is A in"),
         ("a.yaml", "types: [a]\nrelations:\n  7: {from: a, to: a}", "a.yaml, line 3: "),
@@ -90,6 +90,25 @@ def test_a_mistake_is_named_with_file_and_line(tmp_path: Path, name: str, text: 
         load_passes(tmp_path)
     assert mistake in str(refused.value)
     assert str(tmp_path / name) in str(refused.value) or name == "columns.yaml"
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        (f"name: ../../chunks\n{GOOD}", "line 1: a pass has the name of its file; remove `name`"),
+        (f"{GOOD}\ntypes2: 2024-13-45\n", "write dates and the like in quotes"),
+        ("{a: " * 3000, "is not valid YAML"),
+        ('types: {"a\\ud800b": x}\n', "cannot be read"),
+        ("#" * 1_000_001, "a schema is a file of at most 1,000,000 bytes"),
+    ],
+    ids=["name", "date", "deep", "half a character", "large"],
+)
+def test_a_hostile_schema_is_one_line(tmp_path: Path, text: str, mistake: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(SettingsError) as refused:
+        load_passes(tmp_path)
+    assert mistake in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

@@ -242,7 +242,7 @@ def test_names_are_joined_by_equality_alone() -> None:
             ("relation_mention", schemas.RELATION_MENTIONS),
         ):
             connection.register(view, schema.empty_table())
-        for view, schema in parts.SPLIT.items():
+        for view, schema in (parts.SPLIT | {"fact_keyword": parts.FACT_KEYWORD}).items():
             connection.register(view, schema.empty_table())
         chosen = ("chunk_id", "source", "path", "chunk_index", "doc_id", "extraction_source", "extraction_key")
         connection.register("chosen", pa.table({name: pa.array([], pa.string()) for name in chosen}))

@@ -1,6 +1,7 @@
 """Rows of a table: each is a document, a Markdown or HTML text made from its columns."""
 
 import datetime
+import decimal
 import errno
 import html
 import json
@@ -15,9 +16,11 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import RowsSettings
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
-from lightrag_dagster.stages.facts.columns import fact_lines
+from lightrag_dagster.stages.facts.columns import defused, fact_lines
 
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
+_GROUP = 3
+"""Digits of a group of thousands."""
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
@@ -74,10 +77,12 @@ class RowDocuments:
             if (template := getattr(self.columns, name)) is not None
         }
         said = {name: value for name, value in said.items() if value}
-        stated = fact_lines(self.columns.facts, lambda template: _filled(template, row))
+        numbers = {name: _with_decimal_dot(value) for name, value in row.items()} if self.columns.facts else {}
+        stated = fact_lines(self.columns.facts, lambda template: _filled(template, numbers))
         if self.columns.format == "html":  # which makes one line of all
             stated = "".join(f"<p>{html.escape(line)}</p>" for line in stated.splitlines())
-        text = "\n\n".join(filter(None, (_filled(self.columns.text, row), stated)))
+        text = _filled(self.columns.text, row)
+        text = "\n\n".join(filter(None, (defused(text) if self.columns.facts else text, stated)))
         return f"---\n{yaml.safe_dump(said, allow_unicode=True, sort_keys=False)}---\n\n{text}" if said else text
 
 
@@ -87,6 +92,12 @@ def _filled(template: str, row: Row) -> str:
     if not any(column is not None for _, column, _, _ in parts):
         return _text(row[template])
     return "".join(text + (_text(row[column]) if column is not None else "") for text, column, _, _ in parts)
+
+
+def _with_decimal_dot(value: Any) -> Any:
+    """Return a number with three decimals with a fourth: in prose 1.234 may be 1234, which a number never is."""
+    is_number = isinstance(value, float | decimal.Decimal)
+    return f"{value}0" if is_number and len(str(value).partition(".")[2]) == _GROUP else value
 
 
 def _text(value: Any) -> str:
