@@ -23,6 +23,7 @@ MOST_FACTS = 400
 """Facts that one answer may have."""
 
 _DECODER = json.JSONDecoder(strict=False)
+_BEGINS = re.compile(r"[{\[]")
 _FLAT = re.compile(r"\{[^{}]*\}")
 _MOST_CHARACTERS = 4_000_000
 _MOST_REPAIRED = 4096
@@ -154,8 +155,8 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
 
 
 def _first(text: str, at: int) -> int | None:
-    places = [place for mark in "{[" if (place := text.find(mark, at)) >= 0]
-    return min(places, default=None)
+    found = _BEGINS.search(text, at)
+    return found.start() if found else None
 
 
 def _items(value: object) -> Iterator[Mapping[str, object]]:
