@@ -156,7 +156,8 @@ class Pending:
     @property
     def unpublished(self) -> list[str]:
         """Sources of whose tables the newest snapshot has other versions than the current ones, or none."""
-        return [name for name, state in self.sources.items() if state.withheld or not state.merged]
+        states = self.sources.items()
+        return [name for name, one in states if one.withheld or not one.merged or one.passes.rejected]
 
     @property
     def rejected(self) -> dict[str, str]:

@@ -91,7 +91,8 @@ class Airflow:
 
     def night(self, answer: str | None = None, **environment: str) -> dict[str, str]:
         """Run the DAG of a night by `dag.test()`, and answer when it asks for approval; return task → state."""
-        command, out = [AIRFLOW, "dags", "test", "knowledge_base"], subprocess.DEVNULL
+        command: list[str | Path] = [AIRFLOW, "dags", "test", "knowledge_base"]
+        out = subprocess.DEVNULL
         with subprocess.Popen(command, env=self._environment | environment, stdout=out, stderr=out) as night:
             try:
                 while answer and night.poll() is None:

@@ -85,7 +85,10 @@ def compared(value: object) -> ValueCondition:
         return ValueCondition()
     if isinstance(value, bool):
         value = "yes" if value else "no"
-    asked = str(float(value)) if isinstance(value, Real) else text(value, "value").strip()
+    try:
+        asked = str(float(value)) if isinstance(value, Real) else text(value, "value").strip()
+    except OverflowError:
+        raise wrong("value", "a number below 1e308", value) from None
     sign = _COMPARED.fullmatch(asked)
     operator, operand = (sign[1], sign[2].strip()) if sign else ("=", asked)
     found = ValueCondition(operand if operator == "=" else "", _SIGNS[operator])

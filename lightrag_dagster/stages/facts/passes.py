@@ -69,6 +69,11 @@ class Pass(_Strict):
     types: dict[str, str] = Field(min_length=1)
     relations: dict[str, RelationSchema] = Field(min_length=1)
 
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _may_be_one(cls, sources: object) -> object:
+        return [sources] if isinstance(sources, str) else sources or ()
+
     @field_validator("types", mode="before")
     @classmethod
     def _may_be_list(cls, types: object) -> object:
@@ -161,6 +166,8 @@ def _read(file: Path) -> Pass:
     for key, names in (("types", one.types), ("relations", one.relations)):
         known = {"": ""}
         for name in names:
+            if not name.isprintable():
+                raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {name!r} is more than a line of text")
             if (other := known.setdefault(folded(name), name)) != name:
                 what = f"{key}.{name}: it is {other} in other letters" if other else f"{key}: {name!r} has no letter"
                 raise SettingsError(f"{file}, line {_line_of(text, [key, name])}: {what}; give it another name")

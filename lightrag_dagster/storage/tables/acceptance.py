@@ -166,10 +166,14 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
     elif share > bounds.max_rejected_share:
         reasons = made["read_facts"].counts.get("reason", {})
         most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
+        columns = name == "columns"
+        mend = (
+            "mend the cells or raise the bound" if columns else "mend the schema, raise the bound or take another model"
+        )
         reason = (
             f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} rows of the answers about source "
             f"{source!r} yield no fact ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
-            f"extraction.max_rejected_share allows{most}; mend the schema, raise the bound, or use another model"
+            f"extraction.max_rejected_share allows{most}; {mend}"
         )
     else:
         return Acceptance(True, versions, None, True, 0.0, failed, share)

@@ -96,7 +96,7 @@ def test_values_are_compared(knowledge: KnowledgeBase, value: Any, number: int) 
 def test_each_number_has_evidence_and_they_add_up(knowledge: KnowledgeBase) -> None:
     total = len(knowledge.facts(limit=1_000))
     for by in (None, "relation", "subject", "object", "type", "value", "year"):
-        found = knowledge.count(by=by)  # type: ignore[arg-type]
+        found = knowledge.count(by=by)
         assert found.total == sum(one.count for one in found.counts) == total
         for one in found.counts:
             assert len(one.fact_ids) == len(one.citations) == one.count - one.left_out
