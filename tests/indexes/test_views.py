@@ -11,6 +11,7 @@ from lightrag_dagster.readers.elements import find_elements
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.view_schemas import VIEWS
 from tests.storage.corpus import OFFICE, RIVER, home_of, merge
 
 
@@ -37,7 +38,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
             ("office", 2),
             ("river", 3),
         ]
-    assert set(counts) == {*SOURCE_TABLES, *MERGED_TABLES, "document_elements", "entity_neighbours", "grounding"}
+    assert set(counts) == {*VIEWS}
     assert counts["raw_documents"] == 3
     assert counts["entities"] == 5
 

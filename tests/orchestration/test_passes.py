@@ -68,6 +68,7 @@ def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
     assert published(reading).rows["entities"] >= without.rows["entities"]
 
 
+@pytest.mark.long
 def test_a_pass_whose_rows_are_no_facts_keeps_its_accepted_facts(reading: Settings, loopback: Loopback) -> None:
     run(reading)
     before = rows(reading)
@@ -101,6 +102,7 @@ def test_assets_of_passes_are_there_with_passes_alone(reading: Settings) -> None
     assert jobs(reading, "publish") - jobs(without, "publish") == {"merged_facts", "fact_evidence"}
 
 
+@pytest.mark.long
 def test_each_asset_of_passes_has_one_event_a_source_with_the_numbers_of_all(reading: Settings) -> None:
     run(reading)
 

@@ -85,6 +85,7 @@ def test_a_changed_schema_outdates_its_rows_alone_and_a_backfill_asks_for_these_
     assert facts(reading) == {"works maintains": 1, "works leads": 1, "events closed": 1, "events opened": 1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changed",
     [
@@ -126,6 +127,7 @@ def test_a_removed_pass_leaves_the_next_snapshot_and_its_files_go_by_gc(
     assert facts(reading)["works maintains"] == 1
 
 
+@pytest.mark.long
 def test_a_pass_that_leaves_a_source_out_is_removed_from_it_alone(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_pass_that_leaves_a_source_out_is_removed_from_it_alone(
     assert (asked(loopback), facts(reading)["works leads"]) == (Counter(), 1)
 
 
+@pytest.mark.long
 def test_without_a_pass_again_all_is_as_it_was_before_one(reading: Settings) -> None:
     bare = reading.changed(readings=None)
     build(bare)
@@ -176,6 +179,7 @@ def test_a_backfill_whose_answers_are_rejected_keeps_the_accepted_facts_and_goes
     assert pending(Situation.looking(raised)).sources["notes"].outdated == {}
 
 
+@pytest.mark.long
 def test_a_backfill_that_ended_early_goes_on_where_it_was(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -197,6 +201,7 @@ def test_a_backfill_that_ended_early_goes_on_where_it_was(
     assert not SourceTables(Home.of(reading)).has_candidate("notes")
 
 
+@pytest.mark.long
 def test_a_pass_that_was_rejected_is_accepted_when_the_bound_is_raised(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -209,6 +214,7 @@ def test_a_pass_that_was_rejected_is_accepted_when_the_bound_is_raised(
     assert (asked(loopback), facts(reading)["more maintains"]) == (Counter(), 1)
 
 
+@pytest.mark.long
 def test_chunks_that_failed_for_good_stay_until_they_are_asked_about_again(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -226,6 +232,7 @@ def test_chunks_that_failed_for_good_stay_until_they_are_asked_about_again(
     assert (asked(loopback), why(again)) == (Counter(maintains=1), None)
 
 
+@pytest.mark.long
 def test_a_lost_file_of_a_pass_is_made_again_from_stored_answers(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -237,6 +244,7 @@ def test_a_lost_file_of_a_pass_is_made_again_from_stored_answers(
     assert (asked(loopback), facts(reading), lost.exists()) == (Counter(), before, True)
 
 
+@pytest.mark.long
 def test_chunks_of_a_pass_that_follow_another_source_are_told(reading: Settings, tmp_path: Path) -> None:
     write_source(reading, "archive", {"river.txt": RIVER})
     build(reading)

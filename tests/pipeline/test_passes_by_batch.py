@@ -82,6 +82,7 @@ def test_the_first_reading_is_published_while_passes_wait_and_each_request_is_bo
     }
 
 
+@pytest.mark.long
 def test_a_pass_waits_while_a_new_document_is_extracted(batched: Settings, loopback: Loopback) -> None:
     for step in ("extractions", "readings"):
         assert ingest(batched) == step
@@ -99,6 +100,7 @@ def test_a_pass_waits_while_a_new_document_is_extracted(batched: Settings, loopb
     assert submitted(loopback) == {"extract": 4, "maintains": 4, "closed": 4}
 
 
+@pytest.mark.long
 def test_facts_of_a_pass_that_is_read_do_not_wait_for_another_pass(batched: Settings, loopback: Loopback) -> None:
     assert ingest(batched) == "extractions"
 
@@ -113,6 +115,7 @@ def test_facts_of_a_pass_that_is_read_do_not_wait_for_another_pass(batched: Sett
     assert [*record.passes] == ["events"]
 
 
+@pytest.mark.long
 def test_requests_that_a_batch_refuses_for_good_are_not_asked_again_by_the_next_extraction(
     batched: Settings, loopback: Loopback
 ) -> None:

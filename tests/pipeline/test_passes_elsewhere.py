@@ -49,6 +49,7 @@ def test_a_backup_has_what_passes_read(reading: Settings, tmp_path: Path, loopba
     assert find_damage(Home.of(restored), published(restored).snapshot_id, verify=True) == []
 
 
+@pytest.mark.long
 def test_a_home_of_another_layout_keeps_what_passes_read(reading: Settings, loopback: Loopback) -> None:
     build(reading)
     home = Home.of(reading)
@@ -60,6 +61,7 @@ def test_a_home_of_another_layout_keeps_what_passes_read(reading: Settings, loop
     assert (asked(loopback), facts(reading)) == (Counter(), FACTS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["readings@works", "facts@works", "read_facts@events"])
 def test_a_damaged_file_of_a_pass_is_found_and_made_again(reading: Settings, loopback: Loopback, table: str) -> None:
     build(reading)
@@ -74,6 +76,7 @@ def test_a_damaged_file_of_a_pass_is_found_and_made_again(reading: Settings, loo
     assert (asked(loopback), facts(reading), published(reading).snapshot_id) == (Counter(), FACTS, snapshot)
 
 
+@pytest.mark.long
 def test_another_machine_goes_on_with_passes_in_a_bucket(
     reading: Settings, buckets: S3Server, postgres: SecretStr, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -43,6 +43,7 @@ MAY_ASK = {
         "cli.communities": "looks at the published snapshot alone",
         "cli.cypher": "looks at the published snapshot alone",
         "cli.export": "looks at the published snapshot alone",
+        "cli.readings": "drafts from the published snapshot",
         "cli.sql": "looks at tables alone",
     },
     "find_sources": HERE | {"stages.documents.sources": "below the situation; those of some names"},

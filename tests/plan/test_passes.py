@@ -74,6 +74,7 @@ def test_a_new_pass_over_an_unchanged_corpus_plans_exactly_its_own_calls(
     assert again.total.high == 0
 
 
+@pytest.mark.long
 def test_each_pass_is_a_line_and_its_price_follows_what_it_cost_before(
     paid: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -119,6 +120,7 @@ def test_outdated_readings_are_a_line_of_the_plan(
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_readings_of_a_changed_schema_are_counted_and_stay_until_a_backfill(
     paid: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:

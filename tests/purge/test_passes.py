@@ -75,6 +75,7 @@ def test_readings_facts_and_responses_of_a_purged_document_are_gone_and_others_s
     assert not [one for one in loopback.requests if "messages" in one.body]
 
 
+@pytest.mark.long
 def test_a_purge_waits_for_a_pass_whose_accepted_facts_are_of_documents_as_they_were(
     reading: Settings, loopback: Loopback
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_purge_waits_for_a_pass_whose_accepted_facts_are_of_documents_as_they_
     assert places(Home.of(reading), WORDS) == {}
 
 
+@pytest.mark.long
 def test_what_a_removed_pass_read_of_a_purged_document_goes_as_well(reading: Settings, tmp_path: Path) -> None:
     write_schemas(tmp_path / "readings", events=EVENTS)
     build(reading)
