@@ -7,6 +7,9 @@ import pyarrow as pa
 
 from lightrag_dagster.schemas import EXTRACTIONS, column
 
+OF_COLUMNS = "columns"
+"""The pass of sources whose settings map columns to facts."""
+
 _PASS = column("pass", pa.string(), "The pass: a file of `readings`, or `columns` where those of a table state facts.")
 
 READINGS = pa.schema([*[*EXTRACTIONS][:2], _PASS, *[*EXTRACTIONS][2:]])

@@ -71,7 +71,7 @@ class TemporaryHome:
     def ingest_all(self, source: str, documents: pa.Table) -> list[StageReport]:
         """Build a source as `ingest` does, and what passes read of it; return the reports of all readings."""
         reports = [self.ingest(source, documents)]
-        for one in self._recipes.passes_of(source):
+        for one in self._recipes.passes_to_read(source):
             reports.append(self._extract(source, Reading(one)))
             parse_pass(source, self.tables, self._recipes, one)
         return reports

@@ -139,11 +139,13 @@ def _passes(made: TemporaryHome, sample: Sample) -> dict[str, ReadByPass]:
     found = dict[str, ReadByPass]()
     for source in sample.tables:
         for name in made.passes_read(source):
-            before, rejected = found.get(name, ReadByPass()), Counter[str]()
+            before = found.get(name, ReadByPass())
             readings, read = (made.tables.require(of_pass(kind, name), source) for kind in ("readings", "read_facts"))
             rows = made.tables.read(read.table, source, read.version, ["rejected_rows", "reason"])
-            for row in rows.filter(pc.field("rejected_rows") > 0).to_pylist():
-                rejected[row["reason"]] += row["rejected_rows"]
+            sums = rows.filter(pc.field("rejected_rows") > 0).group_by("reason").aggregate([("rejected_rows", "sum")])
+            rejected = Counter(
+                dict(zip(*sums.select(["reason", "rejected_rows_sum"]).to_pydict().values(), strict=True))
+            )
             found[name] = ReadByPass(
                 before.facts + read.sums["facts"],
                 Counter(before.rejected) + rejected,

@@ -31,7 +31,7 @@ def why_again(source: str, listing: str, tables: SourceTables, recipes: Recipes)
 def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a pass that has to be made again, and the reason."""
     chunks = tables.require("chunks", source).version
-    for one in recipes.passes_of(source):
+    for one in recipes.passes_to_read(source):
         made_from = {"chunks": chunks}
         for kind in PASS_TABLES:
             table = of_pass(kind, one.name)

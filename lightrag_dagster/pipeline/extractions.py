@@ -18,7 +18,7 @@ from lightrag_dagster.core.aio import run_sync
 from lightrag_dagster.core.protocols import ChatModel, ExtractionModel, OpenModel, Usage
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.engines.factory import open_engine
-from lightrag_dagster.fact_schemas import READINGS, kind_of, of_pass
+from lightrag_dagster.fact_schemas import OF_COLUMNS, READINGS, kind_of, of_pass
 from lightrag_dagster.models.column_reader import ColumnReader
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -37,7 +37,7 @@ from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
 from lightrag_dagster.stages.extraction.extractions import Extractor, extract
 from lightrag_dagster.stages.extraction.mentions import unreadable_chunks
 from lightrag_dagster.stages.facts.facts import FactReader
-from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
+from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.shards import Shard, shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -104,7 +104,7 @@ EXTRACTION = Reading()
 
 def readings_of(recipes: Recipes, source: str) -> list[Reading]:
     """Return the readings of the chunks of a source: the extraction, then those of its passes."""
-    return [EXTRACTION, *map(Reading, recipes.passes_of(source))]
+    return [EXTRACTION, *map(Reading, recipes.passes_to_read(source))]
 
 
 def extract_source(

@@ -71,7 +71,7 @@ class SourceIngestion:
 
         While one waits for batches, the others are read and parsed.
         """
-        passes, reports, awaited = self.recipes.passes_of(self.source), dict[str, StageReport](), frozenset[str]()
+        passes, reports, awaited = self.recipes.passes_to_read(self.source), dict[str, StageReport](), frozenset[str]()
         for one in passes:
             model = self._model(replace(self.account, purpose=Reading(one).table))
             found = extract_source(self.source, self.tables, self.recipes, model, Reading(one))
@@ -86,7 +86,7 @@ class SourceIngestion:
 
     def parse_passes(self) -> list[StageReport]:
         """Parse the responses of each pass into facts, and accept those that may be merged; raises as `parse_pass`."""
-        passes = self.recipes.passes_of(self.source)
+        passes = self.recipes.passes_to_read(self.source)
         return [one for each in passes for one in parse_pass(self.source, self.tables, self.recipes, each)[0]]
 
     def _model(self, account: Account) -> OpenModel:
@@ -126,4 +126,4 @@ STEPS: dict[str, Step] = {
 
 def last_step(recipes: Recipes, source: str) -> str:
     """Return the last step of a source: the one that reads facts, where there is a pass."""
-    return "facts" if recipes.passes_of(source) else "mentions"
+    return "facts" if recipes.passes_to_read(source) else "mentions"

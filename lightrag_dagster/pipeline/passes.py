@@ -29,12 +29,13 @@ class PassStates(NamedTuple):
 def pass_states(tables: SourceTables, source: str, recipes: Recipes, record: Accepted | None) -> PassStates:
     """Return what is to be said of the passes of a source."""
     rejected, others, accept, passing = [], [], False, False
+    to_read = {one.name for one in recipes.passes_to_read(source)}
     for name in recipes.pass_names(source):
         judged, before = judge_pass(tables, source, name, Bounds.of(recipes.settings)), (record and record.passes) or {}
         accept |= judged.accepted and before.get(name) != judged.tables
         if judged.whole and judged.reason:
             rejected.append(f"{judged.reason}; its last accepted facts stay" if name in before else judged.reason)
-        elif not judged.accepted:
+        elif not judged.accepted and name in to_read:
             others.append(f"pass {name} is to read {source}")
         readings = tables.current(of_pass("readings", name), source)
         passing |= readings is not None and failed_for_now(readings) > 0

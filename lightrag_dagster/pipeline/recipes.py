@@ -16,7 +16,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISIO
 from lightrag_dagster.core.functions import function_version
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, OF_COLUMNS, PASS_TABLES
 from lightrag_dagster.indexes.communities import RECIPE as COMMUNITIES
 from lightrag_dagster.models.providers import chat_identity, embedder_identity
 from lightrag_dagster.readers import ReadingOptions, versions
@@ -27,8 +27,9 @@ from lightrag_dagster.stages.chunking.custom import SETTING
 from lightrag_dagster.stages.documents.masking import mask_setting
 from lightrag_dagster.stages.extraction.extractions import extraction_recipe
 from lightrag_dagster.stages.facts.columns import pass_of_columns
-from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass, load_passes
+from lightrag_dagster.stages.facts.passes import Pass, load_passes
 from lightrag_dagster.stages.prompts import Prompts, load_prompts
+from lightrag_dagster.stages.prompts.requests import by_schema
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, EmbedderRecord, GenerationInputs
 
 if TYPE_CHECKING:  # Slow to import, and not needed where a model is asked.
@@ -113,14 +114,18 @@ class Recipes:
         }
 
     def passes_of(self, source: str) -> list[Pass]:
-        """Return the passes that read the chunks of a source; without a model, only that of its columns."""
+        """Return the passes of a source: those of files, and that of its columns."""
         named = self.settings.named_sources.get(source)
         stated = [pass_of_columns(named.rows.facts)] if named and named.rows and named.rows.facts else []
+        return [*(one for one in self.passes.values() if one.reads(source)), *stated]
+
+    def passes_to_read(self, source: str) -> list[Pass]:
+        """Return those that can read now: without a model that of columns; what the others have read stays."""
         by_model = self.settings.llm.of("extract").provider != "offline"
-        return [*(one for one in self.passes.values() if by_model and one.reads(source)), *stated]
+        return [one for one in self.passes_of(source) if by_model or one.name == OF_COLUMNS]
 
     def pass_names(self, source: str) -> list[str]:
-        """Return the names of the passes that read the chunks of a source."""
+        """Return the names of the passes of a source."""
         return [one.name for one in self.passes_of(source)]
 
     def pass_of(self, name: str, source: str) -> Pass:
@@ -131,9 +136,9 @@ class Recipes:
         """Return the recipe of the readings of a pass: its schema, the instructions, the model and its parameters."""
         if of_pass.name == OF_COLUMNS:
             return digest(OF_COLUMNS)
-        identity, answers = chat_identity(self.settings.llm.of("extract")), self.settings.extraction
-        by_schema = answers.answer_format == "json_schema" or answers.profile == "small"
-        return digest(_REVISIONS["extractions"], self.prompts.digest("facts"), of_pass.asked, by_schema, identity)
+        identity, form = chat_identity(self.settings.llm.of("extract")), self.settings.extraction
+        by_form = by_schema(form.answer_format, form.profile)
+        return digest(_REVISIONS["extractions"], self.prompts.digest("facts"), of_pass.asked, by_form, identity)
 
     def facts(self, of_pass: Pass) -> str:
         """Return the recipe of the table of facts of a pass."""

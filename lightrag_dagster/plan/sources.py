@@ -133,7 +133,8 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
         for reading in readings_of(recipes, source.name) if not why else ():
             if answered := current.get(reading.table):
                 failed = answered.count("status", "failed")
-                _fill_in(plan, reading, chunks_failed=failed, chunks_stored=answered.rows - failed)
+                of = _plan_of(plan, reading)
+                of.chunks_failed, of.chunks_stored = failed, answered.rows - failed
         plan.warning = unread_warning(source.name, current)
         for table, rows in outdated_rows(current, recipes).items() if not planning.backfill else ():
             of = plan.passes.setdefault(table.partition("@")[2], PassPlan()) if "@" in table else plan
@@ -161,7 +162,7 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
         parse_and_accept(source.name, tables, recipes)
     plan.looked_at = len(sample.paths) if sample else None
     new, tokens = _fill_in_asked(plan, EXTRACTION, found, sample)
-    for one in recipes.passes_of(source.name):
+    for one in recipes.passes_to_read(source.name):
         read = first_questions(source.name, tables, recipes, model, planning.planned, Reading(one))
         if not read.left:
             extract_source(source.name, tables, recipes, model.open, Reading(one))
@@ -173,11 +174,9 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
     return Asked(new, tokens, *described)
 
 
-def _fill_in(plan: SourcePlan, reading: Reading, **numbers: int) -> None:
-    """Note the numbers of a reading in the plan of a source."""
-    of = plan.passes.setdefault(reading.of_pass.name, PassPlan()) if reading.of_pass else plan
-    for name, number in numbers.items():
-        setattr(of, name, number)
+def _plan_of(plan: SourcePlan, reading: Reading) -> SourcePlan | PassPlan:
+    """Return the part of a source's plan that has the numbers of a reading."""
+    return plan.passes.setdefault(reading.of_pass.name, PassPlan()) if reading.of_pass else plan
 
 
 def _fill_in_asked(
@@ -186,8 +185,9 @@ def _fill_in_asked(
     """Note the chunks that are to be asked about; return the questions and their tokens."""
     new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
     kept = found.chunks - found.failed - found.new.total() - found.free.total()
-    asked = {"chunks_new": round(new.expected), "question_tokens": round(tokens.expected)}
-    _fill_in(plan, reading, **asked, chunks_failed=found.failed, chunks_stored=kept + round(free.expected))
+    of = _plan_of(plan, reading)
+    of.chunks_new, of.question_tokens = round(new.expected), round(tokens.expected)
+    of.chunks_failed, of.chunks_stored = found.failed, kept + round(free.expected)
     return new, tokens
 
 

@@ -100,7 +100,7 @@ def ingest(source: Source, tables: SourceTables, recipes: Recipes, account: Acco
     chunk_source(name, tables, recipes)
     extract_source(name, tables, recipes, partial(open_chat_model, llm, tables.home, "extract", account))
     acceptance = parse_and_accept(name, tables, recipes)[1]
-    for one in recipes.passes_of(name):
+    for one in recipes.passes_to_read(name):
         billed = account and replace(account, purpose=Reading(one).table)
         open_model = partial(open_chat_model, llm, tables.home, "extract", billed)
         extract_source(name, tables, recipes, open_model, Reading(one))

@@ -133,24 +133,29 @@ def _kind_of_list(key: str) -> Kind | None:
 
 def _repaired(text: str, *, truncated: bool) -> tuple[list[dict[str, object]], int]:
     """Return the items that are valid or can be repaired, and the number of the others."""
-    import json_repair
-
     items: list[dict[str, object]] = []
     broken = 0
     starts = [found.start() for found in _ITEM.finditer(text)]
     for start, end in pairwise([*starts, len(text)]):
         item, _ = _decoded(text[start:end])
-        if item is None and not (truncated and end == len(text)) and end - start <= _MAX_REPAIRED:
+        if item is None and not (truncated and end == len(text)):
             closed = text.rfind("}", start, end)
-            try:
-                item = json_repair.loads(text[start : closed + 1 if closed > 0 else end])
-            except Exception:  # any error of the repair costs this item only
-                item = None
+            item = repaired(text[start : closed + 1 if closed > 0 else end])
         if isinstance(item, dict):
             items.append(item)
         elif not (truncated and end == len(text)):
             broken += 1
     return items, broken
+
+
+def repaired(item: str) -> object:
+    """Return the value of one item that is not valid JSON; None if it is too long, or cannot be repaired."""
+    import json_repair
+
+    try:
+        return json_repair.loads(item) if len(item) <= _MAX_REPAIRED else None
+    except Exception:  # any error of the repair costs this item only
+        return None
 
 
 def _record(kind: Kind, item: object) -> EntityRecord | RelationRecord | Rejected | None:

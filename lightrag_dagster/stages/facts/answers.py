@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.text.names import MAX_NAME_CHARACTERS, normalise_name, visible
+from lightrag_dagster.stages.extraction.json_answers import repaired
 from lightrag_dagster.stages.extraction.reasoning import without_thinking
 from lightrag_dagster.stages.facts.dates import When, read_date, read_when
 from lightrag_dagster.stages.facts.passes import Pass, RelationSchema, folded
@@ -26,7 +27,6 @@ _DECODER = json.JSONDecoder(strict=False)
 _BEGINS = re.compile(r"[{\[]")
 _FLAT = re.compile(r"\{[^{}]*\}")
 _MOST_CHARACTERS = 4_000_000
-_MOST_REPAIRED = 4096
 _KEYS = {
     "head": "subject", "source": "subject", "predicate": "relation", "relationship": "relation", "type": "relation",
     "tail": "object", "target": "object", "time": "when", "date": "when", "quote": "words", "evidence": "words",
@@ -177,8 +177,6 @@ def _fields(item: Mapping[str, object]) -> dict[str, object]:
 
 def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]], int]:
     """Return the flat objects in a text that are valid or can be repaired, and the number of the others."""
-    import json_repair
-
     items: list[Mapping[str, object]] = []
     broken = end = 0
     for found in _FLAT.finditer(text):
@@ -186,10 +184,7 @@ def _repaired(text: str, *, truncated: bool) -> tuple[list[Mapping[str, object]]
         try:
             value = _DECODER.decode(found[0])
         except ValueError:
-            try:
-                value = json_repair.loads(found[0]) if len(found[0]) <= _MOST_REPAIRED else None
-            except Exception:  # any error of the repair costs this item only
-                value = None
+            value = repaired(found[0])
         made = list(_items(value))
         items += made
         broken += not made

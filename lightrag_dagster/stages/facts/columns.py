@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
+from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.sources import FactColumns
-from lightrag_dagster.stages.facts.passes import OF_COLUMNS, Pass
+from lightrag_dagster.stages.facts.passes import Pass
 
 _NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+")
 _OPEN = re.compile(r"9999\b|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from lightrag_dagster.stages.extraction.conversation import Extractor
 from lightrag_dagster.stages.facts.answers import FactAnswer, FactRecord, merge_answers, read_answer
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.stages.facts.questions import facts_request
+from lightrag_dagster.stages.prompts.requests import by_schema
 
 _KEY = ["source", "chunk_id", "pass", "extraction_key"]
 _CHUNKS_AT_ONCE = 1024
@@ -32,19 +33,17 @@ class Facts(NamedTuple):
 class FactReader(Extractor):
     """A model that is asked for the facts of chunks by the schema of a pass."""
 
-    of_pass: Pass | None = None
+    of_pass: Pass = field(kw_only=True)
 
     def first_question(
         self, content: str, heading: str | None, context: str | None, language: str | None
     ) -> ChatRequest:
         """Return the question about a chunk."""
-        assert self.of_pass
-        by_schema = self.settings.answer_format == "json_schema" or self.settings.profile == "small"
-        return facts_request(self.prompts, self.of_pass, content, heading, context, by_schema=by_schema)
+        by_form = by_schema(self.settings.answer_format, self.settings.profile)
+        return facts_request(self.prompts, self.of_pass, content, heading, context, by_schema=by_form)
 
     def read(self, answer: str, passage: str, *, truncated: bool) -> FactAnswer:
         """Return the facts of an answer."""
-        assert self.of_pass
         return read_answer(answer, self.of_pass, passage, truncated=truncated)
 
 

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -13,10 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import SettingsError, one_line
+from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.yaml_files import load_yaml, yaml_mistake
-
-OF_COLUMNS = "columns"
-"""The pass of sources whose settings map columns to facts."""
 
 ValueKind = Literal["number", "date", "text", "yes/no"]
 
@@ -127,8 +126,8 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
             raise SettingsError(
                 f"{folder}: {OF_COLUMNS} is the pass of sources whose columns are facts; rename the file"
             )
-    if twice := {one.name for one in found if sum(one.name == other.name for other in found) > 1}:
-        raise SettingsError(f"{folder}: two files are the pass {min(twice)}; remove one of them")
+    if twice := [name for name, number in Counter(one.name for one in found).items() if number > 1]:
+        raise SettingsError(f"{folder}: two files are the pass {twice[0]}; remove one of them")
     return {one.name: one for one in found}
 
 
@@ -191,8 +190,3 @@ def _line_of(text: str, place: Iterable[str]) -> int:
         key, node = inside[part]
         line = key.start_mark.line + 1
     return line
-
-
-def passes_of(passes: Mapping[str, Pass], source: str) -> Iterator[Pass]:
-    """Yield the passes that read the chunks of a source."""
-    yield from (one for one in passes.values() if one.reads(source))

@@ -84,13 +84,17 @@ def extraction_request(
     parts = [] if small else [prompts.render("extraction_user")]
     parts += passage_parts(content, heading, context)
     schema = _small_schema(prompts) if small else _ANSWER_SCHEMA
-    by_schema = answer_format == "json_schema" or (small and answer_format == "rows")
     return ChatRequest(
         "extract",
         (Message("system", system, begins_others=True), Message("user", "\n\n".join(parts), begins_others=gleans)),
         json_answer=small or answer_format != "rows",
-        answer_schema=schema if by_schema else None,
+        answer_schema=schema if by_schema(answer_format, profile) else None,
     )
+
+
+def by_schema(answer_format: AnswerFormat, profile: ExtractionProfile) -> bool:
+    """Say whether a provider is given the JSON schema of an answer: small models are, unless a format is chosen."""
+    return answer_format == "json_schema" or (profile == "small" and answer_format == "rows")
 
 
 def passage_parts(content: str, heading: str | None, context: str | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from urllib.parse import unquote
 
 from lightrag_dagster.errors import BuilderLockedError
-from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
+from lightrag_dagster.fact_schemas import OF_COLUMNS, PASS_TABLES, of_pass
 from lightrag_dagster.schemas import NO_ROW, SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files import atomic
@@ -166,14 +166,13 @@ def judge_pass(tables: SourceTables, source: str, name: str, bounds: Bounds) -> 
     elif share > bounds.max_rejected_share:
         reasons = made["read_facts"].counts.get("reason", {})
         most = f"; most often: {max(reasons, key=reasons.__getitem__)}" if reasons else ""
-        columns = name == "columns"
         mend = (
-            "mend the cells or raise the bound" if columns else "mend the schema, raise the bound or take another model"
+            "the cells or raise the bound" if name == OF_COLUMNS else "the schema, raise the bound or ask another model"
         )
         reason = (
             f"pass {name}: {rejected:,} of {rejected + sums.get('facts', 0):,} rows of the answers about source "
             f"{source!r} yield no fact ({share:.1%}), more than the {bounds.max_rejected_share:.1%} that "
-            f"extraction.max_rejected_share allows{most}; {mend}"
+            f"extraction.max_rejected_share allows{most}; mend {mend}"
         )
     else:
         return Acceptance(True, versions, None, True, 0.0, failed, share)
