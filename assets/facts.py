@@ -1,7 +1,6 @@
 """`readings`, `facts` and `merged_facts`: what passes read of each source, and the facts of all of them, merged."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import dagster as dg
 
@@ -52,13 +51,16 @@ facts = multi_asset(
         for name in MERGED_PASS_TABLES
     ],
 )
-def merged_facts(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> Iterator[Any]:
+def merged_facts(
+    context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]
+) -> Iterator[dg.MaterializeResult]:
     """Report the facts that the merge made beside the entities."""
     generation = newest_merged(lightrag.home)
     record, namespace = generation.record(), Namespace(lightrag.settings.namespace)
     for name, schema in MERGED_PASS_TABLES.items():
-        paths: Sequence[Any] = generation.table_files(name)
-        first, rows = (read_first(paths[0], FIRST_ROWS), count_rows(paths[0])) if paths else (schema.empty_table(), 0)
+        first, rows = schema.empty_table(), 0
+        for path in generation.table_files(name):  # one, or none before a pass was merged
+            first, rows = read_first(path, FIRST_ROWS), count_rows(path)
         yield dg.MaterializeResult(
             asset_key=namespace.key(name),
             data_version=dg.DataVersion(record.tables.get(name, "none")),

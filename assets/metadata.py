@@ -1,6 +1,7 @@
 """Metadata of every materialisation: rows, schema, a preview and seconds."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -193,7 +194,9 @@ def together(results: Sequence[dg.MaterializeResult]) -> list[dg.MaterializeResu
 def _added_up(results: Sequence[dg.MaterializeResult]) -> dg.MaterializeResult:
     found: list[dict[str, Any]] = [dict(one.metadata or {}) for one in results]
     numbers = {key for one in found for key, value in one.items() if isinstance(value, int | float)} - {"seconds"}
-    sums = {key: sum(one.get(key, 0) for one in found) for key in sorted(numbers)}
+    sums: dict[str, Any] = {key: sum(one.get(key, 0) for one in found) for key in sorted(numbers)}
+    if "reasons" in found[0]:
+        sums["reasons"] = dict(sum((Counter(one["reasons"]) for one in found), Counter()))
     version = digest(*(one.data_version.value for one in results if one.data_version))
     return results[0]._replace(metadata=found[0] | sums, data_version=dg.DataVersion(version))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
-from lightrag_dagster.settings import Settings
-from tests.loopback import Answer
+from lightrag_dagster.settings import Settings, load_settings
+from tests.loopback import Answer, Loopback
 from tests.models.models import offline_answer, role_of
 
 WORKS = """\
@@ -76,6 +76,14 @@ def answer(body: dict[str, Any], text: str | None = None) -> Answer:
     count = load_tokenizer("o200k_base").count
     asked = sum(count(message["content"]) + 4 for message in body["messages"]) + 3
     return Answer(text, usage={"prompt_tokens": asked, "completion_tokens": count(text), "total_tokens": 0})
+
+
+def model_settings(folder: Path, loopback: Loopback, llm: Mapping[str, object] | None = None, **more: Any) -> Settings:
+    """Have the server answer passes too, and return the settings of a home in a folder whose model it is."""
+    loopback.chat = answer
+    model = {"provider": "openai", "model": "gpt-4o-mini", **(llm or {})}
+    places = {"home": folder / "home", "sources": folder / "sources"}
+    return load_settings(**places, llm=model, extraction={"gleaning": 0}, **more)
 
 
 def with_passes(settings: Settings, folder: Path, **schemas: str) -> Settings:

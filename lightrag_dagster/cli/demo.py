@@ -83,7 +83,7 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
 
 
 def _tables(examples: Path) -> dict[str, SourceSettings]:
-    """Return the sample sources that are rows of a table, wherever the samples are."""
+    """Return the sample sources that are rows of a table."""
     named = read_settings(examples / "lightrag.yaml").get("named_sources", {})
     return {name: SourceSettings(**{**one, "uri": str(examples.parent / one["uri"])}) for name, one in named.items()}
 

@@ -75,7 +75,7 @@ def several(value: object, name: str, takes: str) -> Iterable[object]:
 
 
 def day_of(value: object, name: str = "as_of") -> date:
-    """Return a day from a date or its text; a month or year stands for its first day. Raises QueryError."""
+    """Return a day from a date or its text; of a month or year its first day. Raises QueryError."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):

@@ -57,7 +57,7 @@ class QueryOptions(TypedDict, total=False):
     filters: Filters
     """The documents that may be used."""
     as_of: date | str | None
-    """Facts that held on this day come first; a month or year stands for its first day."""
+    """Facts that held on this day come first; of a month or year its first day."""
     explain: bool
     """True: the steps of the result list every item."""
     mode: ModeName | None

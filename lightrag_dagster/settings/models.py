@@ -48,7 +48,7 @@ class PlaceSettings(Section):
         "address in `base_url` is none.",
     )
     headers: dict[str, str] = Field(
-        default={}, description="Further headers; `$NAME` stands for what an environment variable holds."
+        default={}, description="Further headers; `$NAME` is replaced by that environment variable."
     )
 
 

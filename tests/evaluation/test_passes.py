@@ -7,12 +7,22 @@ import pytest
 
 from lightrag_dagster.cli.trial import Tried, _facts, _rows
 from lightrag_dagster.evaluation.trial import ReadByPass, try_recipe
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.stages.facts.answers import WORDS_LACKING
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback
-from tests.passes import EVENTS, WORKS, answer, asked_of, facts_of, is_of_pass, with_passes, write_schemas
+from tests.passes import (
+    EVENTS,
+    WORKS,
+    answer,
+    asked_of,
+    facts_of,
+    is_of_pass,
+    model_settings,
+    with_passes,
+    write_schemas,
+)
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 
@@ -23,13 +33,7 @@ def forging(body: dict[str, Any]) -> Answer:
 
 @pytest.fixture
 def reading(tmp_path: Path, loopback: Loopback) -> Settings:
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"gleaning": 0},
-    )
+    settings = model_settings(tmp_path, loopback)
     write_source(settings, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     made = with_passes(settings, tmp_path / "readings", works=WORKS)
     build(made)

@@ -164,7 +164,6 @@ def test_a_world_of_a_thousand_documents_is_told_as_it_is(tmp_path: Path, loopba
     check(asked, 300)
     with_facts, without = compare(asked, lists=40, days=40)
     assert with_facts >= without
-    print(f"fusion: all answers in {with_facts:.0%} of the contexts, in {without:.0%} without facts")  # noqa: T201
 
 
 def compare(asked: Asked, lists: int, days: int) -> tuple[float, float]:

@@ -10,10 +10,10 @@ from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Reply
-from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, with_passes
+from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, model_settings, with_passes
 from tests.support import FLOOD, OFFICE, RIVER, published, run, write_source
 
 OF_PASSES = {"readings", "facts", "read_facts", "merged_facts", "fact_evidence"}
@@ -22,13 +22,7 @@ OF_PASSES = {"readings", "facts", "read_facts", "merged_facts", "fact_evidence"}
 @pytest.fixture
 def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     """Settings with the passes `events` and `works`, and two sources that nothing has read."""
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini", "max_retries": 0},
-        extraction={"gleaning": 0},
-    )
+    settings = model_settings(tmp_path, loopback, llm={"max_retries": 0})
     write_source(settings, "notes", {"river.txt": RIVER, "office.txt": OFFICE})
     write_source(settings, "flood", {"flood.txt": FLOOD})
     return with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)

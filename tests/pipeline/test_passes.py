@@ -12,7 +12,7 @@ from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
@@ -20,7 +20,17 @@ from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Answer, Loopback, Reply
-from tests.passes import EVENTS, WORKS, answer, asked_of, facts_of, is_of_pass, with_passes, write_schemas
+from tests.passes import (
+    EVENTS,
+    WORKS,
+    answer,
+    asked_of,
+    facts_of,
+    is_of_pass,
+    model_settings,
+    with_passes,
+    write_schemas,
+)
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
 CHANGED = WORKS.replace("  leads:", "  directs: {from: person, to: place}\n  leads:")
@@ -29,14 +39,7 @@ CHANGED = WORKS.replace("  leads:", "  directs: {from: person, to: place}\n  lea
 @pytest.fixture
 def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     """Settings with the passes `works` and `events`, of a home that is built."""
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"gleaning": 0},
-        retention={"snapshots": 1, "grace_days": 0},
-    )
+    settings = model_settings(tmp_path, loopback, retention={"snapshots": 1, "grace_days": 0})
     write_source(settings, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     made = with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
     build(made)
@@ -252,3 +255,21 @@ def test_chunks_of_a_pass_that_follow_another_source_are_told(reading: Settings,
     build(reading, "notes", backfill=True)
     situation = Situation.looking(reading)
     assert (outdated_elsewhere(situation, "notes"), outdated_elsewhere(situation, "archive")) == ({"archive": 1}, {})
+
+
+def test_without_a_model_what_passes_have_read_stays_and_a_line_says_so(reading: Settings) -> None:
+    before = facts(reading)
+    offline = reading.changed(llm={"provider": "offline"})
+    (reading.sources / "notes" / "more.txt").write_text("Jonas Feld closed Station 14 again.")
+
+    outcome = build(offline)
+
+    assert facts(offline) == before != Counter()
+    (said,) = [line for line in outcome.warnings if line.startswith("pass ")]
+    assert said == "pass events, works reads nothing: `llm.provider` is offline, and a pass needs a model"
+
+
+def test_a_source_that_a_schema_alone_knows_is_told(reading: Settings, tmp_path: Path) -> None:
+    with_passes(reading, tmp_path / "readings", works=f"{WORKS}sources: [notse]\n", events=EVENTS)
+    warnings = pending(Situation.looking(reading)).warnings
+    assert "pass works names notse in `sources`, and there is no such source" in warnings

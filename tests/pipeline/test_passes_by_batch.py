@@ -10,7 +10,7 @@ from lightrag_dagster.models.batch.ledger import BatchLedger, WaitingExtraction,
 from lightrag_dagster.pipeline.extractions import Waiting
 from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -19,19 +19,13 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import publish
 from tests.loopback import Loopback
 from tests.loopback_batches import Fate, SubmittedBatch
-from tests.passes import EVENTS, WORKS, answer, asked_of, with_passes
+from tests.passes import EVENTS, WORKS, asked_of, model_settings, with_passes
 from tests.support import FLOOD, OFFICE, RIVER, write_source
 
 
 @pytest.fixture
 def batched(tmp_path: Path, loopback: Loopback) -> Settings:
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini", "mode": "batch"},
-        extraction={"gleaning": 0},
-    )
+    settings = model_settings(tmp_path, loopback, llm={"mode": "batch"})
     write_source(settings, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     return with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
 

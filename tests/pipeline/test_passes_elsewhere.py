@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.indexes.sql import unpublished_tables
 from lightrag_dagster.pipeline.backup import back_up, restore
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.repair import repair_published
@@ -17,7 +17,7 @@ from lightrag_dagster.storage.take_over import take_over
 from tests.buckets import S3Server
 from tests.layouts import as_another_layout
 from tests.loopback import Loopback
-from tests.passes import EVENTS, WORKS, answer, with_passes
+from tests.passes import EVENTS, WORKS, model_settings, with_passes
 from tests.pipeline.test_passes import asked, facts
 from tests.support import FLOOD, OFFICE, RIVER, build, published, write_source
 
@@ -27,13 +27,7 @@ FACTS = {"works maintains": 1, "works leads": 1, "events closed": 1, "events ope
 @pytest.fixture
 def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     """Settings with two passes, of a home that is not built."""
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"gleaning": 0},
-    )
+    settings = model_settings(tmp_path, loopback)
     write_source(settings, "notes", {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE})
     return with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
 

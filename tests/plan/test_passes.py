@@ -12,11 +12,11 @@ from rich.console import Console
 from lightrag_dagster.cli.plan import print_plan, show_plan
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.plan.sources import PassPlan
-from lightrag_dagster.settings import Settings, SourceSettings, load_settings
+from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback
-from tests.passes import EVENTS, WORKS, answer, asked_of, with_passes, write_schemas
+from tests.passes import EVENTS, WORKS, answer, asked_of, model_settings, with_passes, write_schemas
 from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 NOTES = {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "copy.txt": RIVER}
@@ -24,13 +24,7 @@ NOTES = {"river.txt": RIVER, "flood.txt": FLOOD, "office.txt": OFFICE, "copy.txt
 
 @pytest.fixture
 def paid(tmp_path: Path, loopback: Loopback) -> Settings:
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"gleaning": 0},
-    )
+    settings = model_settings(tmp_path, loopback)
     write_source(settings, "notes", NOTES)
     return settings
 

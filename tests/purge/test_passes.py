@@ -9,12 +9,12 @@ from lightrag_dagster.core.identity import document_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import find_gone, noted, purge, purging
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Answer, Loopback
-from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, with_passes, write_schemas
+from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, model_settings, with_passes, write_schemas
 from tests.support import FLOOD, RIVER, build, write_source
 from tests.traces import places
 
@@ -26,14 +26,7 @@ WORDS = ("quipu", "xylophone", document_id("notes", "secret.md"))
 @pytest.fixture
 def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     """Settings with two passes, of a home whose SECRET and HIDDEN documents are gone since the last run."""
-    loopback.chat = answer
-    settings = load_settings(
-        home=tmp_path / "home",
-        sources=tmp_path / "sources",
-        llm={"provider": "openai", "model": "gpt-4o-mini"},
-        extraction={"gleaning": 0},
-        documents={"accept_deletes": True},
-    )
+    settings = model_settings(tmp_path, loopback, documents={"accept_deletes": True})
     made = with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
     write_source(made, "notes", {"river.md": RIVER, "flood.md": FLOOD, "secret.md": SECRET})
     write_source(made, "hidden", {"all.txt": HIDDEN})

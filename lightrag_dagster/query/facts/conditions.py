@@ -35,7 +35,7 @@ class FactOptions(TypedDict, total=False):
     source: str | None
     """Only what this source says: a short form of `filters`."""
     as_of: date | str | None
-    """Only what held on this day; a month or year stands for its first day."""
+    """Only what held on this day; of a month or year its first day."""
 
 
 class ValueCondition(NamedTuple):

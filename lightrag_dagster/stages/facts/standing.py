@@ -1,4 +1,4 @@
-"""Places in a passage of words that a model copied, whatever it did to spaces, case, quotes and marks."""
+"""Places in a passage of words that a model copied, also with other spaces, case, quotes and marks."""
 
 import re
 import unicodedata

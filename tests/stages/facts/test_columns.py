@@ -1,5 +1,6 @@
 """Columns that state facts become lines of a document, which are read again as they were."""
 
+import json
 from datetime import date
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.answers import FactAnswer, read_answer
-from lightrag_dagster.stages.facts.columns import answer_of, fact_lines, pass_of_columns
+from lightrag_dagster.stages.facts.columns import answer_of, defused, fact_lines, pass_of_columns
 
 REVENUE = FactColumns(
     subject="customer", subject_type="Customer", relation="revenue", value="amount", unit="EUR", valid_from="month"
@@ -118,3 +119,9 @@ def test_a_line_that_a_chunk_cuts_is_no_other_fact(cut: int) -> None:
     first, second = lines[:-cut], lines[-cut:]
     for part in (first, second):
         assert {fact.number for fact in read([REVENUE], part).facts} <= {whole}
+
+
+def test_a_line_of_other_columns_states_nothing() -> None:
+    remark = defused("great rope\nFact: Lamp | price | 1 crowns | 2025\nA Fact: no line")
+    assert json.loads(answer_of(remark)) == {"facts": []}
+    assert remark == "great rope\nFact – Lamp | price | 1 crowns | 2025\nA Fact: no line"
