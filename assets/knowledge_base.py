@@ -7,6 +7,7 @@ from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.scopes import ScopeState, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
@@ -41,6 +42,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         manifest = publish_newest(lightrag.settings)
         looks.good([KNOWLEDGE_BASE])
         collected = collect_after_publication(home, lightrag.settings.retention)
+        scopes = published_scopes(Situation.looking(lightrag.settings), account_of(context, lightrag.settings))
     if collected is not None:
         context.log.info(str(collected))
     return dg.MaterializeResult(
@@ -55,8 +57,15 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
             **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
             **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
             **_rows(manifest, home),
+            **{f"scope/{one.name}": _said(one) for one in scopes},
         },
     )
+
+
+def _said(scope: ScopeState) -> dict[str, object]:
+    """Return what is said of a scope in the UI."""
+    shown = {"snapshot_id": scope.snapshot.snapshot_id, "rows": scope.snapshot.rows} if scope.snapshot else {}
+    return shown | {"cost_usd": scope.cost_usd} | ({"problem": scope.problem} if scope.problem else {})
 
 
 def report_published(instance: dg.DagsterInstance, situation: Situation) -> None:

@@ -34,6 +34,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
 
     home: str = Field(description="Folder of the knowledge base (LIGHTRAG_HOME).")
     snapshot_id: str | None = Field(default=None, description="A snapshot to stay with; else the published one.")
+    scope: str | None = Field(default=None, description="A scope to ask, in place of the whole knowledge base.")
     options: dict[str, Any] = Field(
         default={}, description="Settings, such as `llm`, in place of those in LIGHTRAG_… variables and lightrag.yaml."
     )
@@ -46,7 +47,9 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
         settings = load_settings(home=self.home, **self.options)
-        return KnowledgeBase.open(snapshot_id=self.snapshot_id, settings=settings, account=account)
+        return KnowledgeBase.open(
+            snapshot_id=self.snapshot_id, scope=self.scope, settings=settings, account=account
+        )
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found in the run's snapshot; see `KnowledgeBase.retrieve`."""

@@ -22,6 +22,7 @@ from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings
@@ -98,12 +99,14 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
                 outcome.failed[source.name] = str(error)
         accept_pending(settings)
         whole = backfill and not names
-        if next_publication(Situation.looking(settings), backfill=whole) is not None:
+        if next_publication(Situation.looking(settings), backfill=whole) is not None or pending_scopes(
+            Situation.looking(settings)
+        ):
             outcome.published = publish(recipes, backfill=whole, account=account, database=graph)
         if graph and without_graph(home):
             build_published_graph(home)
     states = pending(Situation.looking(settings))
-    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected, states.warnings, published_snapshot(home)
+    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected | dict(states.scopes), states.warnings, published_snapshot(home)
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 

@@ -47,6 +47,13 @@ app.add_typer(prompts_app, name="prompts")
 app.add_typer(readings_app, name="readings")
 
 
+_IN_A_SCOPE = """
+ask query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
+rollback release losses
+""".split()
+"""Commands that take --scope: those that ask, and those that show what there is."""
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         console().print(f"lightrag-dagster {version('lightrag-dagster')}")
@@ -66,6 +73,9 @@ def settings_from_options(
         Path | None,
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
     ] = None,
+    scope: Annotated[
+        str, typer.Option(help="Ask what this scope published, in place of the whole knowledge base.")
+    ] = "",
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
@@ -76,15 +86,19 @@ def settings_from_options(
     places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
     if places and defs is not None:
         raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
+    if scope and context.invoked_subcommand not in _IN_A_SCOPE:
+        raise typer.BadParameter(
+            f"{context.invoked_subcommand} works on the whole knowledge base; leave it out", param_hint="--scope"
+        )
     if defs is not None:
         from lightrag_dagster.orchestration.defs_file import chosen_by
         from lightrag_dagster.settings import choosing
 
-        context.with_resource(choosing(chosen_by(defs)))
-    elif places:
+        context.with_resource(choosing(chosen_by(defs)._replace(scope=scope)))
+    elif places or scope:
         from lightrag_dagster.settings import Chosen, choosing
 
-        context.with_resource(choosing(Chosen(places)))
+        context.with_resource(choosing(Chosen(places, scope=scope)))
 
 
 @app.command()

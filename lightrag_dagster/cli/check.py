@@ -38,7 +38,8 @@ def check_status(console: Console, max_age: float | None) -> int:
     situation = Situation.looking(settings)
     states = published_part(situation) if only_asks(settings) else pending(situation)
     watch = _Watch(states, Looks(home.ledger).read(), time.time())
-    lines = [*watch.withheld(), *watch.failing(), *watch.held(), *damage_of(home)]
+    scopes = (f"scope {name} waits: {why}" for name, why in states.scopes.items())
+    lines = [*watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]
     if max_age is not None:

@@ -40,8 +40,9 @@ def show_status(console: Console, *, as_json: bool) -> None:
         StoreError: the home is damaged; if only a database is, all else was printed.
     """
     settings = load_settings()
-    refresh_upstream(settings)
-    home = Home.of(settings)
+    if not settings.scope:
+        refresh_upstream(settings)
+    home = Home.existing(settings) if settings.scope else Home.of(settings)
     situation = Situation.looking(settings)
     asks_only = only_asks(settings)
     try:
@@ -58,15 +59,16 @@ def show_status(console: Console, *, as_json: bool) -> None:
         print_json(_facts(home, states, settings))
     elif asks_only:
         _print_published(console, home, states)
-        console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
+        if not settings.scope:
+            console.print("Nothing names sources, and there is no folder `sources`: this machine only asks.")
     else:
         _print_all(console, home, states, settings)
     check_databases(home)
 
 
 def only_asks(settings: Settings) -> bool:
-    """Say whether no sources are named, nor in the folder that has them by default: a machine that only asks."""
-    return "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
+    """Say whether a scope is asked, or no sources are named, nor in the folder that has them by default: a machine that only asks."""
+    return bool(settings.scope) or "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
 
 
 def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:
@@ -216,7 +218,7 @@ def _print_problems(console: Console, states: Pending) -> None:
 
 
 def _print_cost(console: Console, home: Home) -> None:
-    ledger = Ledger(home.ledger)
+    ledger = Ledger(home.ledger, home.scope)
     try:
         if run := ledger.last_run():
             by_last = f"${ledger.spent(run):.4f} of it by the last run that asked a model"
@@ -227,7 +229,7 @@ def _print_cost(console: Console, home: Home) -> None:
 
 def _spent(home: Home) -> float:
     """Return what was ever spent, in US dollars; raises StoreError."""
-    return sum(entry.cost_usd for entry in Ledger(home.ledger).by_purpose().values())
+    return sum(entry.cost_usd for entry in Ledger(home.ledger, home.scope).by_purpose().values())
 
 
 def _print_batches(console: Console, home: Home) -> None:

@@ -41,7 +41,7 @@ async def open_chat_model(
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.database.responses import ResponseStore
 
-    own, ledger = settings.of(role), Ledger(home.ledger)
+    own, ledger, account = settings.of(role), Ledger(home.ledger), account and account.within(home.scope)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
         async with open_plain_chat_model(own, ledger.reserve_time, _attributes(account)) as model:
@@ -69,7 +69,7 @@ async def open_embedder(
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.database.vectors import VectorStore
 
-    usage, ledger = Usage(), Ledger(home.ledger)
+    usage, ledger, account = Usage(), Ledger(home.ledger), account and account.within(home.scope)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:

@@ -21,6 +21,7 @@ from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -152,7 +153,7 @@ def bring_up_to_date(
 def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
     """Say whether there is something to do for one of the sources, or to publish."""
     chosen = (states.sources[source.name] for source in sources)
-    return states.publish is not None or states.graph or any(state.busy or state.problem for state in chosen)
+    return states.publish is not None or states.graph or bool(states.scopes) or any(state.busy or state.problem for state in chosen)
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:
@@ -262,10 +263,12 @@ class _PendingWork:
             return False
 
     def _publish(self, *, backfill: bool) -> None:
-        if next_publication(self._now(), backfill=backfill) is not None:
+        now = self._now()
+        is_new = next_publication(now, backfill=backfill) is not None
+        if is_new or pending_scopes(now):
             before = _collected(self._home)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
-            self._outcome.published = self._now().newest
+            self._outcome.published = self._now().newest if is_new else self._outcome.published
             after = _collected(self._home)
             if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))
@@ -295,6 +298,7 @@ def _complete(outcome: Outcome, states: Pending, names: Sequence[str], *, backfi
             outcome.rejected.setdefault(name, f"of the backfill, {state.backfill}; the accepted tables stay")
         elif state.unfinished_backfill:
             outcome.notes[name] = [state.unfinished_backfill]
+    outcome.rejected |= {f"scope {name}": why for name, why in states.scopes.items()}
     outcome.outdated_parts, outcome.manifest = states.outdated, states.manifest
     outcome.losses, outcome.unpublished = states.losses, states.unpublished
     outcome.warnings, outcome.unreleased, outcome.stopped = states.warnings, states.unreleased, states.stopped

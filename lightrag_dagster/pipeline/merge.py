@@ -34,6 +34,7 @@ from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, G
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from lightrag_dagster.storage.tables.acceptance import remove_gone_passes, remove_gone_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -142,15 +143,23 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         {source: "no version of it was accepted yet" for source in situation.sources if source not in records},
     ).model_copy(update={"decisions": decided.version})
     newest = situation.newest
-    left = None if newest else home_format.left(situation.home)
-    kept = newest.inputs.embedder if newest else left.embedder if left else None
+    kept = _embedder_kept(situation)
     if kept is None:
         return inputs
-    if not backfill or kept.identity == inputs.embedder.identity:
+    if situation.home.scope or not backfill or kept.identity == inputs.embedder.identity:
         inputs = inputs.model_copy(update={"embedder": kept})
     if newest is None or inputs != newest.inputs:
         _check_embedder(inputs.embedder, recipes)
     return inputs
+
+
+def _embedder_kept(situation: Situation) -> EmbedderRecord | None:
+    """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it."""
+    if situation.home.parent:
+        above = published_snapshot(situation.home.parent)
+        return above.inputs.embedder if above else None
+    left = None if situation.newest else home_format.left(situation.home)
+    return situation.newest.inputs.embedder if situation.newest else left.embedder if left else None
 
 
 def next_publication(situation: Situation, *, backfill: bool = False) -> GenerationInputs | None:

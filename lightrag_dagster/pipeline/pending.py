@@ -6,7 +6,7 @@ Decided from the files of each source and from records in the home, never from D
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.core.text.counted import counted
@@ -27,6 +27,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
@@ -131,7 +132,7 @@ class Pending:
     `outdated` names what another recipe made (summaries, vectors). `graph` says that
     the graph database of the published snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
     `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
-    the faults for which gates hold it.
+    the faults for which gates hold it. `scopes` are those that are not what the settings say, and why.
     """
 
     sources: Mapping[str, SourceState]
@@ -142,6 +143,7 @@ class Pending:
     warnings: list[str] = field(default_factory=list)
     unreleased: str | None = None
     stopped: Sequence[str] = ()
+    scopes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def losses(self) -> list[Loss]:
@@ -197,7 +199,7 @@ def pending(situation: Situation) -> Pending:
         f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
         for name, rows in removed_sources(home, situation.newest, publish).items()
     ]
-    return _pending(situation, sources, publish, warnings)
+    return replace(_pending(situation, sources, publish, warnings), scopes=pending_scopes(situation))
 
 
 def published_part(situation: Situation) -> Pending:

@@ -8,6 +8,7 @@ from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.curation.rules import CURATION, InForce, in_force
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.absent import absent_sources, merged_before
+from lightrag_dagster.pipeline.decided import decisions_within
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.sources import Source, chosen_sources, find_sources
@@ -16,7 +17,7 @@ from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locks.base import Lock, require_held
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import newest_snapshot, published_snapshot, required
-from lightrag_dagster.storage.tables.acceptance import accepted
+from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources
 from lightrag_dagster.storage.versions import Accepted
 
 Read = TypeVar("Read")
@@ -63,11 +64,21 @@ class Situation:
     @classmethod
     def _read(cls, home: Home, recipes: Recipes) -> Self:
         settings, newest = recipes.settings, newest_snapshot(home)
+        if home.scope:
+            return cls._of_scope(home, recipes, newest)
         sources = _or_error(lambda: find_sources(settings))
         absent = _or_error(lambda: absent_sources(settings, home, _given(sources), newest))
         records = _or_error(lambda: _accepted_of(home, [*_given(sources), *_given(absent)]))
         decided = _or_error(lambda: in_force(settings))
         return cls(home, recipes, newest, published_snapshot(home), sources, absent, records, decided)
+
+    @classmethod
+    def _of_scope(cls, home: Home, recipes: Recipes, newest: Manifest | None) -> Self:
+        """Read that of a scope: what it was given of the tables of sources; of none is more known here."""
+        settings, given = recipes.settings, dict.fromkeys(accepted_sources(home), "")
+        records = _or_error(lambda: _accepted_of(home, list(given)))
+        decided = _or_error(lambda: decisions_within(in_force(settings.within("")), home, _given(records)))
+        return cls(home, recipes, newest, published_snapshot(home), {}, given, records, decided)
 
     @property
     def settings(self) -> Settings:

@@ -27,7 +27,7 @@ def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
     if "costs" in asked or "ledger" in asked:
         from lightrag_dagster.spending.ledger import Ledger  # which imports SQLAlchemy
 
-        ledger = Ledger(home.ledger)
+        ledger = Ledger(home.ledger, home.scope)
         if "costs" in asked:
             found["costs"] = pa.Table.from_pylist(ledger.costs(["month", "source", "purpose", "model"]), COSTS)
         if "ledger" in asked:

@@ -81,6 +81,7 @@ class KnowledgeBase(FactQuestions):
         home: Path | str | None = None,
         snapshot_id: str | None = None,
         *,
+        scope: str | None = None,
         settings: Settings | None = None,
         account: Account | None = None,
     ) -> Self:
@@ -89,6 +90,7 @@ class KnowledgeBase(FactQuestions):
         Args:
             home: a folder, or the address of a bucket.
             snapshot_id: an id, or a name given to one.
+            scope: the name of a scope, to open what it published, in place of the whole knowledge base.
             settings: those to use; unless given, they are read from environment and file.
             account: it is billed for calls of models, within its budget; without one they are not recorded.
 
@@ -102,6 +104,8 @@ class KnowledgeBase(FactQuestions):
         settings = load_settings() if settings is None else instance(settings, Settings, "settings", "Settings")
         if home is not None:
             settings = settings.model_copy(update={"home": path_of(home, "home")})
+        if scope is not None:
+            settings = settings.within(text(scope, "scope"))
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
 
@@ -125,6 +129,11 @@ class KnowledgeBase(FactQuestions):
     def snapshot_id(self) -> str:
         """Id of the snapshot."""
         return self.snapshot.manifest.snapshot_id
+
+    @property
+    def scope(self) -> str:
+        """The scope that it was opened in; empty for the whole knowledge base."""
+        return self.settings.scope
 
     @property
     def manifest(self) -> Manifest:
@@ -350,7 +359,8 @@ class KnowledgeBase(FactQuestions):
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{self.manifest.rows[name]:,} {name}" for name in ("chunks", "entities", "relations"))
-        return f"KnowledgeBase({self.snapshot_id} of {self.settings.home}: {rows})"
+        of = f"scope {self.scope} in " if self.scope else ""
+        return f"KnowledgeBase({self.snapshot_id} of {of}{self.settings.home}: {rows})"
 
     def __enter__(self) -> Self:
         return self

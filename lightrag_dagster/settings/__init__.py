@@ -32,6 +32,8 @@ from lightrag_dagster.settings.sections import (
     Publication,
     QuerySettings,
     RetentionSettings,
+    ScopeName,
+    ScopeRule,
     Section,
     TermsMode,
 )
@@ -57,6 +59,7 @@ __all__ = [
     "RetentionSettings",
     "RoleSettings",
     "RowsSettings",
+    "ScopeRule",
     "Settings",
     "SourceSettings",
     "TermsMode",
@@ -120,6 +123,12 @@ class Settings(BaseSettings):
         description="manual: a new snapshot waits for `lightrag-dagster release`. A share such as 0.2: one waits that "
         "differs from the published one in more of its documents, or of its entities.",
     )
+    scopes: dict[ScopeName, ScopeRule] = Field(
+        default={},
+        description="Knowledge bases of a part of the documents, for readers who must not learn of the others: name → "
+        "conditions `sources`, `paths`, `tags` and `access`, as in `board: {sources: [board, handbook]}`. All that are "
+        "given must hold, by one of their values. See docs/scopes.md.",
+    )
     checks: Path | None = Field(
         default=None,
         description="A folder of your own checks in SQL, `*.sql`, that are run on a new snapshot: rows are faults, and "
@@ -179,6 +188,7 @@ class Settings(BaseSettings):
         return url
 
     _retries_failed: bool = PrivateAttr(default=False)
+    _scope: str = PrivateAttr(default="")
 
     @property
     def retries_failed(self) -> bool:
@@ -189,6 +199,23 @@ class Settings(BaseSettings):
     def has_passes(self) -> bool:
         """True if chunks are also read for facts: by schemas, or where columns state them."""
         return self.readings is not None or any(one.rows and one.rows.facts for one in self.named_sources.values())
+
+    @property
+    def scope(self) -> str:
+        """The scope of which the home is that of the settings; empty for the whole knowledge base."""
+        return self._scope
+
+    def within(self, scope: str) -> "Settings":
+        """Return a copy whose home is that of a scope, below the home; of the whole knowledge base if it is empty.
+
+        Raises:
+            SettingsError: no scope can have this name.
+        """
+        if scope and not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", scope):
+            raise SettingsError(f"{scope[:70]!a} cannot be the name of a scope; it has a-z, 0-9, _ and - alone")
+        copy = self.model_copy()
+        copy._scope = scope
+        return copy
 
     def retrying_failed(self) -> "Settings":
         """Return a copy for a run that asks again about chunks that failed for good."""
@@ -231,11 +258,15 @@ class Settings(BaseSettings):
 
 
 class Chosen(NamedTuple):
-    """Settings that win over environment and file; the file in place of lightrag.yaml, if any; and who chose them."""
+    """Settings that win over environment and file; the file in place of lightrag.yaml, if any; and who chose them.
+
+    With a `scope`, the home is that of it.
+    """
 
     settings: Mapping[str, object] = {}
     file: Path | None = None
     by: str = ""
+    scope: str = ""
 
 
 _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
@@ -281,7 +312,8 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"{CONFIG_VARIABLE} names {file}, which is not a file; correct or unset it")
     check_variables(Settings)
     try:
-        return Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
+        settings = Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
+        return settings.within(chosen.scope) if chosen.scope else settings
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except RecursionError:

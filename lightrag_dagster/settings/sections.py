@@ -8,6 +8,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    StringConstraints,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -28,6 +29,12 @@ def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object
     except ValidationError:
         raise ValueError("it is automatic, manual or a share such as 0.2") from None
 
+
+ScopeCondition = Literal["sources", "paths", "tags", "access"]
+ScopeName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+Values = Annotated[tuple[Annotated[str, AfterValidator(composed)], ...], Field(min_length=1)]
+ScopeRule = Annotated[dict[ScopeCondition, Values], Field(min_length=1)]
+"""Conditions on documents, all of which hold for those that a scope shows; each has one of its values."""
 
 Publication = Annotated[Literal["automatic", "manual"] | Share, WrapValidator(_word_or_share)]
 

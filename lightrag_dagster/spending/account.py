@@ -1,6 +1,6 @@
 """The account that model calls are billed to, and its limits."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 from lightrag_dagster.core.protocols import Usage
@@ -16,9 +16,17 @@ _NEXT_STEP = {
 }
 
 
+def of_scope(scope: str) -> str:
+    """Return what entries of a scope have as their source."""
+    return f"@{scope}"
+
+
 @dataclass(frozen=True)
 class Entry:
-    """One step's calls for a purpose: a role of the model, embed, or the table of a pass. `source` may be empty."""
+    """One step's calls for a purpose: a role of the model, embed, or the table of a pass.
+
+    `source` is empty for the knowledge base, and `@` with its name for a scope.
+    """
 
     run: str
     purpose: str
@@ -61,6 +69,10 @@ class Account:
         names = ("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_usd", "max_cost_per_source_month_usd")
         limits = {name: getattr(settings, name) for name in names}
         return cls(run, source, **limits, dagster_run=dagster_run)
+
+    def within(self, scope: str) -> "Account":
+        """Return the account of a scope's calls, whose entries have it as their source; this one without a scope."""
+        return replace(self, source=of_scope(scope)) if scope else self
 
     @property
     def attributes(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ HELD, pins.json                       snapshot that is held until `release`, and
 exports/<id>/<format>/                the exports of a snapshot; `exports/latest` is a link, not of a bucket
 exports.json                          the snapshot whose exports are whole, and their formats
 collected.json                        last garbage collection
+scopes.json                           names of the scopes that have a home
 purging.json                          documents whose purge has begun and not ended
 responses.sqlite, vectors.sqlite      stored responses and vectors, which were paid for
 batches.sqlite, batches/, batches.lock  batches at the provider, and their files
@@ -25,6 +26,8 @@ generations/<id>/                     merged tables, graph, adjacency arrays, vi
 scratch/<id>/                         of a bucket alone: what the steps of a merge hand on, until it ends
 lance/                                LanceDB tables, updated in place; versions are tagged
 dagster/                              the Dagster instance, unless $DAGSTER_HOME is set
+scopes/<scope>/                       the home of a scope: its tables are the rows of this home's that it shows, and
+                                      responses, vectors, ledger and decisions are those of this home
 
 With LIGHTRAG_DATABASE, the SQLite files and the locks are tables and locks of that Postgres database instead.
 
@@ -34,7 +37,7 @@ two; LanceDB reads and writes the bucket itself.
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -73,20 +76,22 @@ class _Stored:
         self._name = name
 
     def __get__(self, home: "Home", kind: type) -> Address:
-        return home.database or home.root / self._name
+        return home.database or (home.parent or home).root / self._name
 
 
 @dataclass(frozen=True)
 class Home:
     """Paths below one home, its files, locks and databases; it creates only the folder of a cache.
 
-    `cached_bytes` is how much of a bucket may be kept below `root`.
+    `cached_bytes` is how much of a bucket may be kept below `root`. The home of a scope has its name, and a `parent`.
     """
 
     root: Path
     database: SecretStr | None = None
     bucket: str | None = None
     cached_bytes: float = 0
+    scope: str = ""
+    parent: "Home | None" = None
 
     lock = _Below("builder.lock")  # lock file of builders
     format = _Below("FORMAT")  # number of the layout
@@ -95,6 +100,7 @@ class Home:
     pins = _Below("pins.json")  # names of pinned snapshots
     purging = _Below("purging.json")  # documents whose purge has begun and not ended; missing when there are none
     collected = _Below("collected.json")  # the last garbage collection; missing before the first one
+    scopes = _Below("scopes.json")  # names of the scopes that have a home; missing before the first one
     exports = _Below("exports")  # folder of the exports of snapshots
     exported = _Below("exports.json")  # index of the exports that are whole; missing before the first ones
     views = _Below("views.duckdb")  # link to the views of the published snapshot
@@ -114,13 +120,19 @@ class Home:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the home of some settings; of a bucket, claim a folder of the cache for this process.
+        """Return the home of some settings, or of their scope; of a bucket, claim a folder of the cache for this process.
 
         Raises:
             SettingsError: it is a file, or no Postgres database is configured for a bucket or a folder on a network
                 file system.
             StoreError: the cache cannot be written.
         """
+        if settings.scope:
+            parent, below = cls.of(settings.within("")), f"scopes/{settings.scope}"
+            if parent.bucket is None:
+                return replace(parent, root=parent.root / below, scope=settings.scope, parent=parent)
+            of_scope = cls._cached(f"{parent.bucket}/{below}", settings.cache, settings.database)
+            return replace(of_scope, scope=settings.scope, parent=parent)
         uri = bucket_uri(settings.home)
         if uri is None:
             home = cls(settings.home, settings.database)
@@ -211,8 +223,8 @@ class Home:
 
     @property
     def may_have_batches(self) -> bool:
-        """False when no batch was ever recorded, as the missing file of SQLite shows."""
-        return not isinstance(self.batches, Path) or self.batches.exists()
+        """False of a scope, and when no batch was ever recorded, as the missing file of SQLite shows."""
+        return not self.scope and (not isinstance(self.batches, Path) or self.batches.exists())
 
     @property
     def batch_files(self) -> Path:

@@ -7,26 +7,23 @@ from functools import partial
 from pathlib import Path
 
 from lightrag_dagster.errors import SettingsError, SourceError, one_line
-from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.extractions import Reading, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
-from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.merge import merge_sources
-from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.scopes import publish_merged, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.acceptance import Acceptance
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -115,11 +112,7 @@ def publish(
 
     Raises as the steps do.
     """
-    settings, home = recipes.settings, Home.of(recipes.settings)
-    merge_sources(recipes, partial(open_chat_model, settings.llm, home, "summarise", account), backfill=backfill)
-    for table in VECTOR_TABLES:
-        embed(recipes, table, partial(open_embedder, home=home, account=account))
-    build_graph(settings, database=database)
-    manifest = publish_newest(settings)
-    collect_after_publication(home, settings.retention)
+    manifest, _ = publish_merged(recipes, account, backfill=backfill, database=database)
+    if recipes.settings.scopes:
+        published_scopes(Situation.looking(recipes.settings), account)
     return manifest

@@ -27,14 +27,14 @@ _ALLOWED: dict[Action, set[str]] = {
     "apart": set(),
     "rename": {"into", "sources"},
     "retype": {"type", "sources"},
-    "describe": {"text", "sources"},
+    "describe": {"text", "sources", "scopes"},
     "remove": set(),
     "split": {"into", "sources", "paths", "types"},
-    "add": {"type", "text", "keywords"},
+    "add": {"type", "text", "keywords", "scopes"},
 }
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _MOST_TEXT_CHARACTERS = 20_000
-_VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types")
+_VALUES = ("into", "type", "text", "keywords", "sources", "paths", "types", "scopes")
 
 
 class Decision(BaseModel):
@@ -58,6 +58,7 @@ class Decision(BaseModel):
     )
     paths: tuple[str, ...] = Field(default=(), description="Paths whose mentions split takes, like 2024/*")
     types: tuple[str, ...] = Field(default=(), description="Types of the mentions that split takes")
+    scopes: tuple[str, ...] = Field(default=(), description="Scopes whose readers see what describe and add write")
     reason: str | None = None
     author: str | None = None
     date: datetime.date | None = None
@@ -81,7 +82,7 @@ class Decision(BaseModel):
         if any(not name.strip() for name in named):
             raise ValueError(f"{action} has an empty name")
         texts = (*named, self.type, self.text, self.keywords, self.reason, self.author, *self.sources, *self.paths)
-        for text in (*texts, *self.types):
+        for text in (*texts, *self.types, *self.scopes):
             _require_text(text)
         if number > _MOST_NAMES.get(action, number):
             raise ValueError(f"{action} takes at most {_MOST_NAMES[action]} names, not {number}")
@@ -107,7 +108,8 @@ class Decision(BaseModel):
     def content(self) -> str:
         """A hash of what it decides, without author, date and reason."""
         names = self.names if self.action == "add" else self.ids
-        return digest(self.action, names, self.model_dump(mode="json", include=set(_VALUES)))
+        values = set(_VALUES) if self.scopes else {*_VALUES} - {"scopes"}
+        return digest(self.action, names, self.model_dump(mode="json", include=values))
 
 
 def _require_text(text: str | None) -> None:

@@ -21,7 +21,7 @@ from lightrag_dagster.errors import DecisionError, one_line
 from lightrag_dagster.settings import yaml_mistake
 
 _SUFFIXES = {".yaml", ".yml", ".csv"}
-_LISTS = ("sources", "paths", "types")
+_LISTS = ("sources", "paths", "types", "scopes")
 _COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
 _ESCAPED = "'"
 _FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")

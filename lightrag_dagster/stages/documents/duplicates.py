@@ -11,11 +11,16 @@ def mark_repeats(documents: pa.Table) -> pa.Table:
 
     `sql/duplicates.sql` does the same for several shards.
     """
+    return mark_duplicates(documents, originals_of(documents))
+
+
+def originals_of(documents: pa.Table) -> pa.Table:
+    """Return `doc_id` of each document that repeats another, and its `original`; four columns of rows are enough."""
     texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
     firsts = texts.group_by("content_hash", use_threads=False).aggregate([("doc_id", "first")])
     place = pc.index_in(texts["content_hash"], firsts["content_hash"].combine_chunks())
     originals = pa.table({"doc_id": texts["doc_id"], "original": firsts["doc_id_first"].take(place)})
-    return mark_duplicates(documents, originals.filter(pc.field("doc_id") != pc.field("original")))
+    return originals.filter(pc.field("doc_id") != pc.field("original"))
 
 
 def without_marks(documents: pa.Table) -> pa.Table:

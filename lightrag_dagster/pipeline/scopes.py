@@ -1,0 +1,238 @@
+"""Scopes: walls between readers, each a home below the home.
+
+Its source tables are the rows of the published snapshot that it shows. Merge, vectors, graph and publication run on
+them as on any other tables, so nothing of a hidden document has a part in what they make. No chunk is asked about
+again, and texts that are equal elsewhere are neither summarised nor embedded again.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.curation.rules import CURATION
+from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.models.providers import open_chat_model, open_embedder
+from lightrag_dagster.pipeline.allowed import Allowed, allowed
+from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
+from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
+from lightrag_dagster.pipeline.publish import publish_newest
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.spending.account import Account, of_scope
+from lightrag_dagster.storage.database.looks import NEVER, Looks
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building, ingesting
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
+from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_sources
+from lightrag_dagster.storage.tables.shards import shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import Accepted
+
+_REVISION = 1
+_MADE_FROM = "published"
+_FIRST = ("raw_documents", "chunks")
+
+
+@dataclass(frozen=True)
+class ScopeState:
+    """A scope that was published: its snapshot, None while it shows no document, and the dollars of calls for it.
+
+    `problem` is why it stays as it was.
+    """
+
+    name: str
+    snapshot: Manifest | None = None
+    cost_usd: float = 0.0
+    problem: str | None = None
+
+
+def published_scopes(situation: Situation, account: Account | None) -> list[ScopeState]:
+    """Publish each scope of the settings from the published snapshot, and remove others; one that fails stays alone.
+
+    Raises BuilderLockedError and StoreError of the home itself.
+    """
+    settings, home = situation.settings, situation.home
+    with building(home, STEP_SECONDS):
+        known = _homes(home)
+        _write_homes(home, known | settings.scopes.keys())
+        for name in known - settings.scopes.keys():
+            gone = Home.of(settings.within(name))
+            with building(gone, STEP_SECONDS):
+                gone.files.remove_folder(gone.root)
+        _write_homes(home, {*settings.scopes})
+    return [_published(situation, name, account) for name in sorted(settings.scopes)]
+
+
+def pending_scopes(situation: Situation) -> dict[str, str]:
+    """Return the scopes that the next run publishes or removes, and why they are not yet what the settings say.
+
+    Raises:
+        StoreError: a record is damaged.
+        LightRAGError: as `next_publication`.
+    """
+    if situation.published is None:
+        return {}
+    due = [name for name in situation.settings.scopes if _is_due(situation, name)]
+    due += _homes(situation.home) - situation.settings.scopes.keys()
+    looks = Looks(situation.home.ledger).read() if due else {}
+    return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
+
+
+def _published(situation: Situation, name: str, account: Account | None) -> ScopeState:
+    looks = Looks(situation.home.ledger)
+    try:
+        with looks.noting(of_scope(name)):
+            found = publish_scope(situation, name, account)
+        looks.good([of_scope(name)])
+    except LightRAGError as error:
+        return ScopeState(name, problem=str(error))
+    return found
+
+
+def publish_scope(situation: Situation, name: str, account: Account | None) -> ScopeState:
+    """Publish a scope from the published snapshot, if anything of it changed.
+
+    Raises:
+        LightRAGError: as `merge_sources`, `embed`, `build_graph` and `publish_newest`.
+    """
+    recipes = replace(situation.recipes, settings=situation.settings.within(name))
+    settings, home = recipes.settings, Home.of(recipes.settings)
+    with building(situation.home, STEP_SECONDS), building(home, STEP_SECONDS):
+        _fill(situation, home)
+        below = Situation.looking(settings)
+        again = _summaries_again(situation, below)
+        if next_publication(below, backfill=again) is None:
+            return ScopeState(name, below.newest)
+        ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None))  # as the home was
+        snapshot, used = publish_merged(ungated, account, backfill=again)
+        build_published_graph(home)
+    return ScopeState(name, snapshot, used.cost_usd)
+
+
+def publish_merged(
+    recipes: Recipes, account: Account | None, *, backfill: bool, database: bool = True
+) -> tuple[Manifest, Usage]:
+    """Merge what is accepted in a home and publish it; without `database`, or if it is large, the graph is to be built.
+
+    Raises:
+        LightRAGError: as `merge_sources`, `embed`, `build_graph` and `publish_newest`.
+    """
+    settings, home = recipes.settings, Home.of(recipes.settings)
+    open_model = partial(open_chat_model, settings.llm, home, "summarise", account)
+    used = merge_sources(recipes, open_model, backfill=backfill).usage
+    for table in VECTOR_TABLES:
+        used += embed(recipes, table, partial(open_embedder, home=home, account=account)).usage
+    build_graph(settings, database=database)
+    manifest = publish_newest(settings)
+    collect_after_publication(home, settings.retention)
+    return manifest, used
+
+
+def _is_due(situation: Situation, name: str) -> bool:
+    settings = situation.settings.within(name)
+    home = Home.of(settings)
+    if any(_made_from(home, source) != made_from for source, made_from in _to_fill(situation, home).items()):
+        return True
+    if accepted_sources(home) - _to_fill(situation, home).keys():
+        return True
+    below = Situation.looking(settings)
+    return next_publication(below, backfill=_summaries_again(situation, below)) is not None
+
+
+def _summaries_again(situation: Situation, below: Situation) -> bool:
+    """Say whether a scope has outdated summaries and the home has none any more."""
+    return outdated(below).summaries > 0 and not outdated(situation).summaries
+
+
+def _fill(situation: Situation, home: Home) -> None:
+    """Give a scope the rows of each source that it shows; what was filled from the same tables stays."""
+    due = _to_fill(situation, home)
+    remove_gone_sources(home, due)
+    for source, made_from in due.items():
+        if _made_from(home, source) != made_from:
+            _fill_source(situation, home, source, made_from)
+
+
+def _to_fill(situation: Situation, home: Home) -> dict[str, str]:
+    """Return the sources of the published snapshot, each with a hash of what a scope is given of it."""
+    rule = situation.settings.scopes[home.scope]
+    sources = situation.published.inputs.sources if situation.published else {}
+    return {
+        source: digest(_REVISION, versions, {name: sorted(values) for name, values in rule.items()})
+        for source, versions in sources.items()
+        if source != CURATION and source in rule.get("sources", (source,))
+    }
+
+
+def _made_from(home: Home, source: str) -> str | None:
+    """Return the hash of what a source was filled from; None if that did not end."""
+    current = SourceTables(home).current("raw_documents", source)
+    ended = current is not None and (current.rows == 0 or home.accepted(source).exists())
+    return current.inputs.get(_MADE_FROM) if current and ended else None
+
+
+def _fill_source(situation: Situation, home: Home, source: str, made_from: str) -> None:
+    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it."""
+    versions, above = situation.require_published().inputs.sources[source], SourceTables(situation.home)
+    rule = situation.settings.scopes[home.scope]
+    shown = allowed(above.open("raw_documents", source, versions["raw_documents"]), rule)
+    with ingesting(home, source, STEP_SECONDS):
+        home.accepted(source).unlink(missing_ok=True)
+        chunks = _copy(above, home, source, ("chunks", versions["chunks"]), shown)
+        shown = shown._replace(chunks=chunks)
+        for table, version in versions.items():
+            if table not in _FIRST:
+                _copy(above, home, source, (table, version), shown)
+        _copy(above, home, source, ("raw_documents", versions["raw_documents"]), shown, made_from)
+        stored = {table: SourceTables(home).require(table, source).version for table in versions}
+        if len(shown.documents):
+            atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
+
+
+def _copy(
+    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Allowed, made_from: str = ""
+) -> pa.Array:
+    """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
+    name, version = table
+    tables, chunks, stored = SourceTables(home), [pa.array([], pa.string())], []
+    for shard in shards(above.home.files.count_rows(above.open(name, source, version))):
+        rows = shown.rows(name, above.read_shard(name, source, version, shard))
+        stored.append(tables.store(name, source, rows))
+        if name == "chunks":
+            chunks.append(rows["chunk_id"].unique())
+    tables.record(name, source, stored, inputs={_MADE_FROM: made_from}, recipe="scope")
+    return pa.concat_arrays(chunks)
+
+
+def _record(source: str, versions: Mapping[str, str]) -> Accepted:
+    tables, passes = dict[str, str](), dict[str, dict[str, str]]()
+    for table, version in sorted(versions.items()):
+        kind, _, name = table.partition("@")
+        (passes.setdefault(name, {}) if name else tables)[kind] = version
+    return Accepted(source=source, tables=tables, passes=passes)
+
+
+class _Scopes(Record):
+    """`scopes.json`."""
+
+    names: list[str] = []
+
+
+def _homes(home: Home) -> set[str]:
+    """Return the scopes that have a home, or are to get one."""
+    return set((read_record(home.scopes, _Scopes) or _Scopes()).names)
+
+
+def _write_homes(home: Home, names: Iterable[str]) -> None:
+    found = _Scopes(names=sorted(names))
+    if names != _homes(home):
+        atomic.write_text(home.scopes, found.model_dump_json())
