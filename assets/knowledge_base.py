@@ -64,8 +64,8 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
 
 def _said(scope: ScopeState) -> dict[str, object]:
     """Return what is said of a scope in the UI."""
-    shown = {"snapshot_id": scope.snapshot.snapshot_id, "rows": scope.snapshot.rows} if scope.snapshot else {}
-    return shown | {"cost_usd": scope.cost_usd} | ({"problem": scope.problem} if scope.problem else {})
+    shown = {"snapshot_id": scope.snapshot.snapshot_id, **scope.snapshot.rows} if scope.snapshot else {}
+    return {**shown, "cost_usd": scope.cost_usd, **({"problem": scope.problem} if scope.problem else {})}
 
 
 def report_published(instance: dg.DagsterInstance, situation: Situation) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import Usage
+from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
@@ -24,6 +25,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.settings import ScopeRule, Settings
 from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
@@ -40,6 +42,9 @@ from lightrag_dagster.storage.versions import Accepted
 _REVISION = 1
 _MADE_FROM = "published"
 _FIRST = ("raw_documents", "chunks")
+
+Versions = Mapping[str, Mapping[str, str]]
+"""Source → table → version."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,12 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
     return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
 
 
+def scopes_below(situation: Situation) -> list[Situation]:
+    """Return the situations of the scopes that have published a snapshot; raises StoreError."""
+    found = (Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes))
+    return [one for one in found if one.published]
+
+
 def _published(situation: Situation, name: str, account: Account | None) -> ScopeState:
     looks = Looks(situation.home.ledger)
     try:
@@ -107,7 +118,7 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
     recipes = replace(situation.recipes, settings=situation.settings.within(name))
     settings, home = recipes.settings, Home.of(recipes.settings)
     with building(situation.home, STEP_SECONDS), building(home, STEP_SECONDS):
-        _fill(situation, home)
+        fill(settings, situation.home, _sources(situation))
         below = Situation.looking(settings)
         again = _summaries_again(situation, below)
         if next_publication(below, backfill=again) is None:
@@ -139,10 +150,10 @@ def publish_merged(
 
 def _is_due(situation: Situation, name: str) -> bool:
     settings = situation.settings.within(name)
-    home = Home.of(settings)
-    if any(_made_from(home, source) != made_from for source, made_from in _to_fill(situation, home).items()):
+    home, sources = Home.of(settings), _to_fill(settings, _sources(situation))
+    if any(_made_from(home, source) != made_from for source, made_from in sources.items()):
         return True
-    if accepted_sources(home) - _to_fill(situation, home).keys():
+    if accepted_sources(home) - sources.keys():
         return True
     below = Situation.looking(settings)
     return next_publication(below, backfill=_summaries_again(situation, below)) is not None
@@ -153,23 +164,29 @@ def _summaries_again(situation: Situation, below: Situation) -> bool:
     return outdated(below).summaries > 0 and not outdated(situation).summaries
 
 
-def _fill(situation: Situation, home: Home) -> None:
-    """Give a scope the rows of each source that it shows; what was filled from the same tables stays."""
-    due = _to_fill(situation, home)
+def _sources(situation: Situation) -> Versions:
+    return situation.published.inputs.sources if situation.published else {}
+
+
+def fill(settings: Settings, above: Home, sources: Versions) -> None:
+    """Give the scope of some settings the rows of each source that it shows; what it was given before stays.
+
+    `sources` are versions of tables in the home `above` it. Raises StoreError.
+    """
+    home, due = Home.of(settings), _to_fill(settings, sources)
     remove_gone_sources(home, due)
     for source, made_from in due.items():
         if _made_from(home, source) != made_from:
-            _fill_source(situation, home, source, made_from)
+            _fill_source(SourceTables(above), home, source, sources[source], (settings.scopes[home.scope], made_from))
 
 
-def _to_fill(situation: Situation, home: Home) -> dict[str, str]:
-    """Return the sources of the published snapshot, each with a hash of what a scope is given of it."""
-    rule = situation.settings.scopes[home.scope]
-    sources = situation.published.inputs.sources if situation.published else {}
+def _to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
+    """Return the sources that a scope may show, each with a hash of what it is given of it."""
+    rule = settings.scopes[settings.scope]
     return {
         source: digest(_REVISION, versions, {name: sorted(values) for name, values in rule.items()})
         for source, versions in sources.items()
-        if source != CURATION and source in rule.get("sources", (source,))
+        if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }
 
 
@@ -180,15 +197,18 @@ def _made_from(home: Home, source: str) -> str | None:
     return current.inputs.get(_MADE_FROM) if current and ended else None
 
 
-def _fill_source(situation: Situation, home: Home, source: str, made_from: str) -> None:
-    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it."""
-    versions, above = situation.require_published().inputs.sources[source], SourceTables(situation.home)
-    rule = situation.settings.scopes[home.scope]
+def _fill_source(
+    above: SourceTables, home: Home, source: str, versions: Mapping[str, str], given: tuple[ScopeRule, str]
+) -> None:
+    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it.
+
+    `given` are the rule and the hash of what is given.
+    """
+    rule, made_from = given
     shown = allowed(above.open("raw_documents", source, versions["raw_documents"]), rule)
     with ingesting(home, source, STEP_SECONDS):
         home.accepted(source).unlink(missing_ok=True)
-        chunks = _copy(above, home, source, ("chunks", versions["chunks"]), shown)
-        shown = shown._replace(chunks=chunks)
+        shown = shown._replace(chunks=_copy(above, home, source, ("chunks", versions["chunks"]), shown))
         for table, version in versions.items():
             if table not in _FIRST:
                 _copy(above, home, source, (table, version), shown)

@@ -126,6 +126,10 @@ def make_plan(
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
+        merged = not unknown or "embeddings" in found
+        for name in sorted(settings.scopes) if merged else ():
+            if of_scope := steps.scope(now, trial, ratios, name, backfill=knowledge_base):
+                found[f"scope {name}"] = of_scope
     if unknown and "embeddings" not in found:
         found |= steps.after_extraction([*found.values()], ratios, settings)
     if asked.described.expected:

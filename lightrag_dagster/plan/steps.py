@@ -1,15 +1,16 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.embedding import texts_to_embed
 from lightrag_dagster.indexes.embedding_batches import batches
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
-from lightrag_dagster.pipeline.merge import merge_sources, next_publication
+from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
@@ -19,6 +20,7 @@ from lightrag_dagster.spending.prices import Price, price_of
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
 
@@ -97,6 +99,34 @@ def merge(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool)
         "summaries": _summaries(asked, length, settings, known=ratios.known),
         "embeddings": _embeddings(generation, published, settings, length),
     }
+
+
+def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, backfill: bool) -> PlannedStep | None:
+    """Fill a scope in the overlay and merge it, to count what it needs of its own; None if that is nothing.
+
+    Takes the same, and the name of the scope; raises as `merge`.
+    """
+    settings, above = trial.settings.within(name), Situation.looking(trial.settings)
+    with building(Home.of(settings)):
+        fill(settings, above.home, next_inputs(above, backfill=backfill).sources)
+        found = merge(now, replace(trial, settings=settings), ratios, backfill=backfill)
+    return together(found.values()) if found else None
+
+
+def together(steps: Iterable[PlannedStep]) -> PlannedStep:
+    """Return several steps as one."""
+    found = list(steps)
+
+    def total(values: Iterable[Estimate | None]) -> Estimate:
+        return Estimate.total(one for one in values if one)
+
+    return PlannedStep(
+        total(one.cost for one in found),
+        total(one.cost_by_batch for one in found),
+        total(one.calls for one in found),
+        total(one.input_tokens for one in found),
+        total(one.output_tokens for one in found),
+    )
 
 
 def _summaries(asked: Unanswered, length: Estimate, settings: Settings, *, known: bool) -> PlannedStep:

@@ -32,9 +32,8 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> se
     Counted are the chunks of all tables, those of an unfinished backfill too, but of no document that is gone; and the
     summaries of the published snapshot. Rows of older recipes hold their own responses, and need none.
     """
-    home, recipes, inputs = situation.home, situation.recipes, situation.require_published().inputs
+    home, recipes = situation.home, situation.recipes
     extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
-    summarising = StoredAnswers(chat_identity(recipes.settings.llm.of("summarise")), store)
     for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
         if gone.get(source) != set():
             chunks = _chunks(home, source, gone.get(source, set()))
@@ -43,9 +42,16 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> se
                 follows = own.follows_languages and reading.of_pass is None
                 for asked in _by_language(home, source, chunks) if follows else [chunks]:
                     run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
+    return extracting.used | used_summaries(situation, store) | _descriptions(home, gone, store)
+
+
+def used_summaries(situation: Situation, store: ResponseStore) -> set[str]:
+    """Return the keys of the responses that summaries of the published snapshot are made from."""
+    recipes, inputs = situation.recipes, situation.require_published().inputs
+    summarising = StoredAnswers(chat_identity(recipes.settings.llm.of("summarise")), store)
     curation = situation.decided.curation
     with merge_after(None, inputs, recipes, summarising.open, backfill=True, curation=curation):
-        return extracting.used | summarising.used | _descriptions(home, gone, store)
+        return summarising.used
 
 
 def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:

@@ -21,8 +21,9 @@ from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrit
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_vectors
+from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_summaries, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -39,7 +40,7 @@ from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
-from lightrag_dagster.storage.snapshots.gc import remove_unused
+from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import (
     held_snapshot,
@@ -212,7 +213,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
             raise StoreError(f"{held} is held; run `lightrag-dagster release` first")
         situation = Situation.building(recipes, lock)
         situation.require_published()
-        if next_publication(situation) is not None:
+        if next_publication(situation) is not None or pending_scopes(situation):
             raise StoreError("the published snapshot is not up to date; run `lightrag-dagster run` first")
         for source, paths in gone.items():
             _refuse_while_used(situation, source, paths)
@@ -266,14 +267,17 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
-    home, snapshot = situation.home, situation.require_published()
-    generations.fetched(home, snapshot.snapshot_id)
-    generations.remove_leftovers(home)
+    home, snapshot, scopes = situation.home, situation.require_published(), scopes_below(situation)
+    for one in (situation, *scopes):
+        generations.fetched(one.home, one.require_published().snapshot_id)
+        generations.remove_leftovers(one.home)
     with ResponseStore(home.responses) as responses, VectorStore(home.vectors) as vectors:
         stored = responses.keys(), vectors.keys()  # first, so that what others buy meanwhile stays
         unused = (
-            stored[0] - used_responses(situation, gone, responses),
-            stored[1] - used_vectors(home, snapshot),
+            stored[0].difference(
+                used_responses(situation, gone, responses), *(used_summaries(one, responses) for one in scopes)
+            ),
+            stored[1].difference(*(used_vectors(one.home, one.require_published()) for one in (situation, *scopes))),
         )
         responses.erase(unused[0])
         vectors.erase(unused[1])
@@ -281,18 +285,10 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     if CURATION not in snapshot.inputs.sources:  # all additions are undone
         for table in SOURCE_TABLES:
             home.files.remove_folder(home.source_table(table, CURATION))
-    _forget_records(home, gone, snapshot)
-    for entry in snapshot.vectors.tables.values():
-        rewrite_vectors(home, entry)
-    record_files(home, snapshot, None)
-    compared = forget_comparisons(home, {snapshot.snapshot_id})  # they name what is in it no more
-    home.files.push()
-    for folder in compared:
-        home.files.remove_folder(folder)
-    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
-    for entry in snapshot.vectors.tables.values():
-        remove_other_versions(home, entry)
-    home.files.empty_other_caches()
+    garbage = _forget(home, gone, snapshot)
+    for one in scopes:
+        with building(one.home):
+            _forget(one.home, gone, one.require_published())
     home.failures.unlink(missing_ok=True)
     Looks(home.ledger).forget_reasons()
     shutil.rmtree(home.batch_files, ignore_errors=True)
@@ -306,6 +302,23 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         )
     responses_gone, vectors_gone = map(len, unused)
     return Purged(len(garbage.generations), garbage.table_versions, responses_gone, vectors_gone, undone)
+
+
+def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
+    """Remove what a home has besides its published snapshot and today's tables; raises StoreError as `purge`."""
+    _forget_records(home, gone, snapshot)
+    for entry in snapshot.vectors.tables.values():
+        rewrite_vectors(home, entry)
+    record_files(home, snapshot, None)
+    compared = forget_comparisons(home, {snapshot.snapshot_id})  # they name what is in it no more
+    home.files.push()
+    for folder in compared:
+        home.files.remove_folder(folder)
+    garbage = remove_unused(home, {snapshot.snapshot_id: "published"}, dry_run=False)
+    for entry in snapshot.vectors.tables.values():
+        remove_other_versions(home, entry)
+    home.files.empty_other_caches()
+    return garbage
 
 
 def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> None:
