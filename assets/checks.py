@@ -9,7 +9,7 @@ from typing import NamedTuple
 import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
-from lightrag_dagster.assets.knowledge_base import gates, integrity
+from lightrag_dagster.assets.knowledge_base import gates, integrity, scope_published
 from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
@@ -31,8 +31,10 @@ MIN_GROUNDED_SHARE = 0.5
 """Smallest share of the names that a recipe gave that is in the text without a warning."""
 
 
-def build_checks(namespace: Namespace, passes: bool = False) -> list[dg.AssetChecksDefinition]:
-    """Return the checks of each source, `source_checks`, and those of the whole knowledge base."""
+def build_checks(
+    namespace: Namespace, passes: bool = False, scopes: Sequence[str] = ()
+) -> list[dg.AssetChecksDefinition]:
+    """Return the checks of each source, `source_checks`, those of the whole knowledge base, and one of each scope."""
     integrity_check = dg.asset_check(
         asset=namespace.key("knowledge_base"),
         description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; "
@@ -62,8 +64,16 @@ def build_checks(namespace: Namespace, passes: bool = False) -> list[dg.AssetChe
         asset=namespace.key("status_report"),
         description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
     )(namespace.bound(all_published))
+    scope_checks = [
+        dg.asset_check(
+            asset=namespace.key("knowledge_base"),
+            name=f"scope_{name}",
+            description=f"The scope {name} is published from the published snapshot, and is sound.",
+        )(namespace.bound(scope_published(name)))
+        for name in scopes
+    ]
     whole = [conflict_check, integrity_check, gates_check, graph_check, match_check, report_check]
-    return [*source_checks(namespace, passes=passes), *whole]
+    return [*source_checks(namespace, passes=passes), *scope_checks, *whole]
 
 
 def source_checks(namespace: Namespace, *, passes: bool = False) -> list[dg.AssetChecksDefinition]:

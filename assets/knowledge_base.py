@@ -1,20 +1,23 @@
 """`knowledge_base`: the published snapshot, and its check."""
 
+from collections.abc import Callable
+
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_by, stopwatch, warned
 from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
-from lightrag_dagster.pipeline.scopes import ScopeState, published_scopes
+from lightrag_dagster.pipeline.scopes import ScopeState, pending_scopes, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
@@ -97,6 +100,23 @@ def gates(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     waits = f"{newest.snapshot_id} waits for `lightrag-dagster release`: {newest.gates}".removesuffix(": ")
     found = warned([waits, *newest.gates.warnings], {REASON: waits})
     return found._replace(severity=dg.AssetCheckSeverity.ERROR) if newest.gates.faults else found
+
+
+def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
+    """Return the check of a scope."""
+
+    def judged(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+        situation = Situation.looking(lightrag.settings)
+        why, home = pending_scopes(situation).get(name), Home.of(lightrag.settings.within(name))
+        problems = [why] if why else check_published(home) if home.published.exists() else []
+        snapshot = published_snapshot(home)
+        return dg.AssetCheckResult(
+            passed=not problems,
+            description=escaped("; ".join(problems)) or None,
+            metadata={"snapshot_id": snapshot.snapshot_id, **snapshot.rows} if snapshot else {},
+        )
+
+    return judged
 
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:

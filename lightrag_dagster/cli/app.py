@@ -48,8 +48,8 @@ app.add_typer(readings_app, name="readings")
 
 
 _IN_A_SCOPE = """
-ask query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
-rollback release losses
+query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
+rollback release gc
 """.split()
 """Commands that take --scope: those that ask, and those that show what there is."""
 

@@ -124,6 +124,9 @@ curate_app = typer.Typer(help="Decide about names, for good: merge, split, renam
 _Name = Annotated[str, typer.Argument(help="A name, as documents have it or as it is displayed.")]
 _Names = Annotated[list[str], typer.Argument(help="Names, as documents have them or as they are displayed.")]
 _With = Annotated[str | None, typer.Option("--with", help="The other end, where a relation is meant.")]
+_InScope = Annotated[
+    list[str] | None, typer.Option(help="A scope whose readers see it too; without one, none does (repeatable).")
+]
 _TakenFrom = Annotated[
     list[str] | None,
     typer.Option("--source", help="A source that the text is taken from (repeatable); else filters hide it."),
@@ -187,11 +190,13 @@ def curate_describe(
     text: Annotated[str, typer.Argument(help="The description, in place of those of documents.")],
     other: _With = None,
     source: _TakenFrom = None,
+    in_scope: _InScope = None,
     reason: _Reason = None,
     author: _Author = None,
 ) -> None:
     """Write the description of an entity or relation."""
-    _decide(action="describe", names=[name, other], text=text, sources=source, reason=reason, author=author)
+    values = {"text": text, "sources": source, "scopes": in_scope, "reason": reason, "author": author}
+    _decide(action="describe", names=[name, other], **values)
 
 
 @curate_app.command("remove")
@@ -222,11 +227,13 @@ def curate_add(
     kind: Annotated[str | None, typer.Option("--type", help="Its type, such as person.")] = None,
     text: Annotated[str | None, typer.Option(help="A description of it.")] = None,
     keywords: Annotated[str | None, typer.Option(help="Keywords of a relation, with commas.")] = None,
+    in_scope: _InScope = None,
     reason: _Reason = None,
     author: _Author = None,
 ) -> None:
     """Add an entity or relation that no document has, as a document of the source `curation`."""
-    _decide(action="add", names=[name, other], type=kind, text=text, keywords=keywords, reason=reason, author=author)
+    said = {"type": kind, "text": text, "keywords": keywords}
+    _decide(action="add", names=[name, other], **said, scopes=in_scope, reason=reason, author=author)
 
 
 @curate_app.command("review")

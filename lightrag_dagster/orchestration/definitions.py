@@ -59,7 +59,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     assets = _assets(namespace, pools)
     return dg.Definitions(
         assets=[assets[name].map_asset_specs(complete) for name in assets if is_wanted(name, settings)],
-        asset_checks=_checks(namespace, settings.has_passes),
+        asset_checks=_checks(namespace, settings.has_passes, tuple(sorted(settings.scopes))),
         jobs=list(jobs.values()),
         schedules=build_schedules(settings, jobs),
         sensors=build_sensors(settings, jobs),

@@ -21,7 +21,7 @@ from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
-from lightrag_dagster.pipeline.scopes import pending_scopes
+from lightrag_dagster.pipeline.scopes import pending_scopes, remove_damaged
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -128,7 +128,7 @@ def bring_up_to_date(
     home = Home.of(settings)
     account, outcome = account or str(uuid4()), Outcome(tidied=take_over(home))
     refresh_upstream(settings)
-    outcome.damaged = _repair(home, verify=verify)
+    outcome.damaged = _repair(home, verify=verify) + remove_damaged(settings, verify=verify)
     refresh_views(home, verify=verify)
     situation = Situation.looking(settings, refreshed=True)  # by the look for damage
     sources, absent = situation.chosen(names) if names is not None else ([], [])

@@ -34,6 +34,7 @@ from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
@@ -90,6 +91,21 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
     due += _homes(situation.home) - situation.settings.scopes.keys()
     looks = Looks(situation.home.ledger).read() if due else {}
     return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
+
+
+def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
+    """Remove the home of each scope whose published snapshot has missing or damaged files; say which they were.
+
+    With `verify` all files are read. The next publication makes it again, of what is stored. Raises StoreError.
+    """
+    found = list[str]()
+    for name in settings.scopes:
+        home = Home.of(settings.within(name))
+        if damage := [f"scope {name}: {one}" for one in find_published_damage(home, verify=verify)]:
+            with building(Home.of(settings)), building(home):
+                home.files.remove_folder(home.root)
+            found += damage
+    return found
 
 
 def scopes_below(situation: Situation) -> list[Situation]:

@@ -21,6 +21,7 @@ from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan import steps
 from lightrag_dagster.plan.estimates import CACHED_FROM, CallRatios, Estimate, default_ratios, own_ratios, system_tokens
@@ -126,12 +127,13 @@ def make_plan(
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
-        merged = not unknown or "embeddings" in found
-        for name in sorted(settings.scopes) if merged else ():
+        due = settings.scopes if "embeddings" in found else {} if unknown else pending_scopes(now)
+        for name in sorted(due.keys() & settings.scopes.keys()):
             if of_scope := steps.scope(now, trial, ratios, name, backfill=knowledge_base):
                 found[f"scope {name}"] = of_scope
     if unknown and "embeddings" not in found:
-        found |= steps.after_extraction([*found.values()], ratios, settings)
+        others = steps.after_extraction([*found.values()], ratios, settings)
+        found |= others | {f"scope {name}": steps.of_scope(now, others.values(), name) for name in settings.scopes}
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)

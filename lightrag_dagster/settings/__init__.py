@@ -211,8 +211,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: no scope can have this name.
         """
-        if scope and not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", scope):
-            raise SettingsError(f"{scope[:70]!a} cannot be the name of a scope; it has a-z, 0-9, _ and - alone")
+        if scope and not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", scope):
+            raise SettingsError(f"{scope[:70]!a} cannot be the name of a scope; it has a-z, 0-9 and _ alone")
         copy = self.model_copy()
         copy._scope = scope
         return copy

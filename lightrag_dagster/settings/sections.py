@@ -31,7 +31,7 @@ def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object
 
 
 ScopeCondition = Literal["sources", "paths", "tags", "access"]
-ScopeName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+ScopeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Values = Annotated[tuple[Annotated[str, AfterValidator(composed)], ...], Field(min_length=1)]
 ScopeRule = Annotated[dict[ScopeCondition, Values], Field(min_length=1)]
 """Conditions on documents, all of which hold for those that a scope shows; each has one of its values."""

@@ -113,6 +113,6 @@ def publish(
     Raises as the steps do.
     """
     manifest, _ = publish_merged(recipes, account, backfill=backfill, database=database)
-    if recipes.settings.scopes:
+    if recipes.settings.scopes or Home.of(recipes.settings).scopes.exists():
         published_scopes(Situation.looking(recipes.settings), account)
     return manifest

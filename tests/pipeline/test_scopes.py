@@ -1,0 +1,212 @@
+"""A scope is a knowledge base of its documents alone: nothing of the others has a part in it."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.errors import NoSnapshotError, SettingsError
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.scopes import pending_scopes
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.plan.plan import make_plan
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, rollback
+from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+
+BOARD = {"sources": ("board", "handbook")}
+SHOWN = {
+    "board": {"river.md": RIVER, "office.md": OFFICE, "copy.md": f"{RIVER} "},
+    "handbook": {"flood.md": FLOOD},
+}
+HIDDEN = {"secret": {"a.md": f"{RIVER} Marta Lindqvist leads Project Nightjar in Oslo.", "same.md": FLOOD}}
+
+
+def with_scopes(settings: Settings, **scopes: Mapping[str, tuple[str, ...]]) -> Settings:
+    return settings.changed(scopes=scopes)
+
+
+def write_all(settings: Settings, sources: Mapping[str, Mapping[str, str]]) -> None:
+    for source, files in sources.items():
+        folder = write_source(settings, source, files)
+        for path in folder.rglob("*.*"):
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def home_of(settings: Settings, scope: str) -> Home:
+    return Home.of(settings.within(scope))
+
+
+def in_home_of_scope(home: Home) -> dict[str, object]:
+    """Return every file of a scope's home, without times and what it was filled from."""
+    found: dict[str, object] = {}
+    for path in sorted(home.root.rglob("*")):
+        name = str(path.relative_to(home.root))
+        if path.is_file() and not name.startswith(("lance/", "builder.", "ingesting/")) and path.suffix != ".duckdb":
+            found[name] = _plain(path)
+    return found
+
+
+def _plain(path: Path) -> object:
+    if path.suffix != ".json" or path.name in ("views.json", "graph.json"):  # with places, or a hash of the database
+        return None if path.name == "FORMAT" or ".kuzu" in path.name or path.suffix == ".json" else path.read_bytes()
+    record = json.loads(path.read_bytes())
+    if path.name == "files.json":
+        return sorted(one for one in record["files"] if not any(part in one for part in ("kuzu", "manifest", "lance/")))
+    for name in ("published_at", "inputs" if path.parent.parent.parent.name == "tables" else "at"):
+        record.pop(name, None)
+    return record
+
+
+@pytest.mark.parametrize("rule", [BOARD, {"paths": ("open/*",)}])
+def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
+    tmp_path: Path, settings: Settings, rule: Mapping[str, tuple[str, ...]]
+) -> None:
+    homes = []
+    for name, hidden in (("some", HIDDEN), ("none", {}), ("others", {"secret": {"b.md": OFFICE}})):
+        one = with_scopes(
+            settings.changed(home=tmp_path / name / "home", sources=tmp_path / name / "sources"), board=rule
+        )
+        shown = {source: {f"open/{path}": text for path, text in files.items()} for source, files in SHOWN.items()}
+        if "paths" in rule:  # hidden are documents of the same sources
+            shown["board"] |= {path: text for files in hidden.values() for path, text in files.items()}
+            write_all(one, shown)
+        else:
+            write_all(one, shown | hidden)
+        build(one)
+        homes.append(one)
+    whole = {published(one).snapshot_id for one in homes}
+    assert len(whole) == 3
+    of_scopes = [published(one.within("board")) for one in homes]
+    assert {one.snapshot_id for one in of_scopes} == {of_scopes[0].snapshot_id}
+    first, *others = [in_home_of_scope(home_of(one, "board")) for one in homes]
+    for other in others:
+        assert other == first
+    assert any(name.startswith("generations/") for name in first)
+    contents = [snapshot_contents(one.within("board")) for one in homes]
+    assert contents[0] == contents[1] == contents[2]
+
+
+def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    build(scoped)
+    before = published(scoped.within("board"))
+    write_source(scoped, "secret", {"a.md": "Priya Nair buys Halden Weir.", "same.md": FLOOD})
+    assert build(scoped).published is not None
+    assert published(scoped.within("board")) == before
+    write_source(scoped, "handbook", {"flood.md": f"{FLOOD} Priya Nair lives in Oslo."})
+    build(scoped)
+    after = published(scoped.within("board"))
+    assert (before.sequence, after.sequence) == (1, 2)
+    assert pending_scopes(Situation.looking(scoped)) == {}
+
+
+@pytest.mark.parametrize(
+    ("rule", "paths"),
+    [
+        ({"paths": ("open/*",)}, ["board/open/river.md", "handbook/open/b.md"]),
+        ({"paths": ("open/*",), "sources": ("handbook",)}, ["handbook/open/b.md"]),
+        ({"tags": ("Public",)}, ["board/tagged.md"]),
+        ({"sources": ("none",)}, []),
+    ],
+)
+def test_all_conditions_of_a_rule_hold(settings: Settings, rule: dict[str, tuple[str, ...]], paths: list[str]) -> None:
+    scoped = with_scopes(settings, some=rule)
+    tagged = f"---\ntags: [public, other]\n---\n\n{OFFICE}"
+    write_source(scoped, "board", {"a.md": RIVER, "open/river.md": RIVER, "tagged.md": tagged})
+    write_source(scoped, "handbook", {"open/b.md": FLOOD, "c.md": OFFICE})
+    build(scoped)
+    if not paths:
+        with pytest.raises(NoSnapshotError):
+            KnowledgeBase.open(scoped.home, scope="some", settings=scoped)
+        return
+    with KnowledgeBase.open(scoped.home, scope="some", settings=scoped) as knowledge:
+        rows = knowledge.sql("SELECT source || '/' || path AS path, status, duplicate_of FROM raw_documents").to_pylist()
+    assert [one["path"] for one in rows] == paths
+    # What it repeats is hidden, so that it repeats nothing.
+    assert {(one["status"], one["duplicate_of"]) for one in rows} == {("processed", None)}
+
+
+def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD, handbook={"sources": ("handbook",)})
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    decisions = [
+        Decision(action="retype", names=("Halden Weir",), type="dam"),
+        Decision(action="merge", names=("Orrin Instruments", "Project Nightjar")),
+        Decision(action="describe", names=("Bergen",), text="A town qqhidden."),
+        Decision(action="describe", names=("Jonas Feld",), text="A person qqshown.", scopes=("board",)),
+        Decision(action="add", names=("Helena Vik",), type="person", text="qqadded", scopes=("handbook",)),
+        Decision(action="rename", names=("Priya Nair",), into="Codename qqnew"),
+    ]
+    for one in decisions:
+        take(scoped, [one])
+    build(scoped)
+    found = {}
+    for scope in ("board", "handbook"):
+        with KnowledgeBase.open(scoped.home, scope=scope, settings=scoped) as knowledge:
+            rows = knowledge.sql("SELECT name, type, description FROM entities").to_pylist()
+            found[scope] = {row["name"]: row for row in rows}
+    board, handbook = found["board"], found["handbook"]
+    assert board["Halden Weir"]["type"] == handbook["Halden Weir"]["type"] == "dam"
+    assert "Orrin Instruments" in board
+    assert board["Jonas Feld"]["description"] == "A person qqshown."
+    assert "Helena Vik" in handbook
+    said = json.dumps(found)
+    for word in ("qqhidden", "qqnew", "Nightjar"):
+        assert word not in said
+    assert "qqshown" not in json.dumps(handbook)
+    assert "Helena Vik" not in board
+    with KnowledgeBase.open(scoped.home, settings=scoped) as knowledge:
+        assert "qqhidden" in json.dumps(knowledge.sql("FROM entities").to_pylist(), default=str)
+
+
+def test_a_scope_of_no_setting_is_removed(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped)
+    assert home_of(scoped, "board").published.exists()
+    assert list(pending(Situation.looking(settings)).scopes) == ["board"]
+    build(settings)
+    assert not home_of(scoped, "board").root.exists()
+    assert pending(Situation.looking(settings)).scopes == {}
+
+
+def test_a_scope_follows_the_snapshot_that_readers_open(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped)
+    first, of_scope = published(scoped), published(scoped.within("board"))
+    write_source(scoped, "handbook", {"flood.md": OFFICE})
+    build(scoped)
+    assert published(scoped.within("board")).snapshot_id != of_scope.snapshot_id
+    with building(Home.of(scoped)) as lock:
+        rollback(Home.of(scoped), first.snapshot_id, lock)
+    assert list(pending(Situation.looking(scoped)).scopes) == ["board"]
+    build(scoped)
+    now = published_snapshot(home_of(scoped, "board"))
+    assert now is not None
+    assert now.inputs.sources == of_scope.inputs.sources
+
+
+def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    assert "scope board" in make_plan(scoped).steps
+    build(scoped)
+    assert "scope board" not in make_plan(scoped).steps
+
+
+def test_names_that_are_none(settings: Settings) -> None:
+    for name in ("../secret", "A", "a-b", "a" * 65):
+        with pytest.raises(SettingsError, match="cannot be the name of a scope"):
+            KnowledgeBase.open(settings.home, scope=name, settings=settings)
+    with pytest.raises(NoSnapshotError):
+        KnowledgeBase.open(settings.home, scope="unknown", settings=settings)

@@ -1,0 +1,135 @@
+"""Through every method and command, a scope says the same whatever documents are hidden."""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lightrag_dagster import Filters, KnowledgeBase
+from lightrag_dagster.cli.app import app
+from lightrag_dagster.curation.desk.taking import take
+from lightrag_dagster.errors import DecisionError, LightRAGError
+from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.settings import Settings
+from tests.pipeline.test_scopes import write_all
+from tests.query.filters.test_leaks import SOURCES, decided, documents
+from tests.support import build
+
+SHOWN = SOURCES[:2]
+QUESTION = "Who leads the office in Bergen, and who repaired the gauge?"
+COMMANDS = (
+    ["status"],
+    ["status", "--json"],
+    ["costs"],
+    ["snapshots"],
+    ["find", "Marta"],
+    ["find", "Qofficex"],
+    ["entity", "Qofficex Instruments"],
+    ["entity", "Bergen"],
+    ["neighbours", "Jonas Feld", "--hops", "3"],
+    ["path", "Bergen", "Jonas Feld"],
+    ["path", "Bergen", "Marta Qofficex"],
+    ["query", QUESTION, "--source", "offic"],
+    ["query", QUESTION, "--json"],
+    ["query", QUESTION, "--mode", "mix", "--only-prompt"],
+    ["sql", "FROM snapshots SELECT sequence, documents, chunks, entities"],
+    ["sql", "SELECT * FROM costs"],
+    ["sql", "SELECT * FROM ledger"],
+    ["sql", "SELECT count(*) FROM ofice"],
+    ["changes"],
+    ["facts"],
+    ["count"],
+)
+
+
+def two_homes(folder: Path, settings: Settings, chance: random.Random) -> Iterator[Settings]:
+    """Build homes with the same shown documents and decisions, and with other hidden documents."""
+    found = documents(chance)
+    decisions = [one for one, _ in decided(chance)]
+    others = documents(random.Random(chance.random()))
+    for name in ("one", "other"):
+        home = settings.changed(
+            home=folder / name / "home",
+            sources=folder / name / "sources",
+            scopes={"shown": {"sources": SHOWN}},
+        )
+        hidden = {} if name == "other" else {"office": found["office"], "more": others["archive"]}
+        write_all(home, {**{source: found[source] for source in SHOWN}, **hidden})
+        for one in decisions:
+            with suppress(DecisionError):
+                take(home, [one])
+        build(home, graph=True)
+        yield home
+
+
+def said(knowledge: KnowledgeBase) -> dict[str, Any]:
+    """Return the answers of every method, or the error."""
+    asked: dict[str, Callable[[], Any]] = {}
+    for mode in MODES:
+        for filters in (None, Filters(sources="notes"), Filters(sources="office"), Filters(paths="q*")):
+            key = f"{mode} {filters}"
+            asked[key] = lambda mode=mode, filters=filters: timeless(
+                knowledge.retrieve(QUESTION, mode=mode, filters=filters).to_dict()
+            )
+        asked[f"query {mode}"] = lambda mode=mode: knowledge.query(QUESTION, mode=mode).text
+        asked[f"prompt {mode}"] = lambda mode=mode: knowledge.prompt(QUESTION, mode=mode)
+    for name in ("Marta", "Bergen", "Qofficex Instruments", "Marta Qnotesx", "Jonas Feld"):
+        asked[f"find {name}"] = lambda name=name: knowledge.find(name)
+        asked[f"entity {name}"] = lambda name=name: knowledge.entity(name)
+        asked[f"neighbours {name}"] = lambda name=name: knowledge.neighbours(name, hops=2)
+        asked[f"path {name}"] = lambda name=name: knowledge.path("Bergen", name)
+    tables = [row["name"] for row in knowledge.sql("SHOW TABLES").to_pylist()]
+    for table in tables:
+        asked[f"sql {table}"] = lambda table=table: knowledge.sql(f"FROM {table}").to_pylist()
+    asked["cypher"] = lambda: knowledge.cypher("MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY a.id, b.id", limit=10_000)
+    return {name: outcome(ask) for name, ask in asked.items()} | {"tables": tables, "rows": knowledge.manifest.rows}
+
+
+def outcome(ask: Callable[[], Any]) -> str:
+    try:
+        return repr(ask())
+    except LightRAGError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def timeless(value: Any) -> Any:
+    """Return the dictionary of a retrieval without the milliseconds of its steps."""
+    return json.loads(json.dumps(value), object_hook=lambda one: {k: v for k, v in one.items() if k != "milliseconds"})
+
+
+def _plain(text: str, home: Settings) -> str:
+    """Return what is printed without the place of the home, times, and the bytes of stores, which vary by themselves."""
+    text = re.sub(r"\s+", " ", text.replace(str(home.home.parent), ""))
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+(\.\d+)? ?ms|_bytes\": \d+", "", text)
+
+
+def compare(folder: Path, settings: Settings, seed: int) -> None:
+    one, other = two_homes(folder, settings, random.Random(seed))
+    found = []
+    for home in (one, other):
+        with KnowledgeBase.open(home.home, scope="shown", settings=home) as knowledge:
+            found.append(said(knowledge) | {"id": knowledge.snapshot_id})
+    for name in found[0]:
+        assert found[0][name] == found[1][name], name
+    for command in COMMANDS:
+        printed = []
+        for home in (one, other):
+            result = CliRunner().invoke(app, ["--home", str(home.home), "--scope", "shown", *command])
+            printed.append((result.exit_code, _plain(result.output, home)))
+        assert printed[0] == printed[1], command
+
+
+def test_a_scope_says_the_same_whatever_is_hidden(tmp_path: Path, settings: Settings) -> None:
+    compare(tmp_path, settings, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 22))
+def test_many_scopes_say_the_same_whatever_is_hidden(tmp_path: Path, settings: Settings, seed: int) -> None:
+    compare(tmp_path, settings, seed)
