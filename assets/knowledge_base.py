@@ -17,7 +17,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, require_published
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
@@ -107,9 +107,9 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
 
     def judged(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
         situation = Situation.looking(lightrag.settings)
-        why, home = pending_scopes(situation).get(name), Home.of(lightrag.settings.within(name))
-        problems = [why] if why else check_published(home) if home.published.exists() else []
-        snapshot = published_snapshot(home)
+        why, below = pending_scopes(situation).get(name), Situation.looking(lightrag.settings.within(name))
+        snapshot = below.published
+        problems = [why] if why else check_published(below.home) if snapshot else []
         return dg.AssetCheckResult(
             passed=not problems,
             description=escaped("; ".join(problems)) or None,

@@ -16,7 +16,7 @@ from lightrag_dagster.storage.duckdb import in_memory, view_files
 _CONDITIONS = ("sources", "paths", "tags", "access")
 
 
-class Allowed(NamedTuple):
+class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
     `originals` has `doc_id` and `original` of each document whose text another one has too.
@@ -34,13 +34,13 @@ class Allowed(NamedTuple):
         return _among(rows, *key)
 
 
-def allowed(documents: Sequence[Path], rule: ScopeRule) -> Allowed:
+def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
     """Return what a rule shows of the documents in some files of RAW_DOCUMENTS; their chunks are to be added."""
     values = {name: list(rule[name]) if name in rule else None for name in _CONDITIONS}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(sql("allowed"), params=values).to_arrow_table()
-    return Allowed(found["doc_id"].combine_chunks(), originals_of(found))
+    return Shown(found["doc_id"].combine_chunks(), originals_of(found))
 
 
 def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:

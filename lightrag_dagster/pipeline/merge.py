@@ -34,7 +34,6 @@ from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, G
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
-from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from lightrag_dagster.storage.tables.acceptance import remove_gone_passes, remove_gone_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -155,9 +154,8 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
 
 def _embedder_kept(situation: Situation) -> EmbedderRecord | None:
     """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it."""
-    if situation.home.parent:
-        above = published_snapshot(situation.home.parent)
-        return above.inputs.embedder if above else None
+    if situation.above:
+        return situation.above.inputs.embedder
     left = None if situation.newest else home_format.left(situation.home)
     return situation.newest.inputs.embedder if situation.newest else left.embedder if left else None
 

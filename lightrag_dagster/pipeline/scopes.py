@@ -17,7 +17,7 @@ from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
-from lightrag_dagster.pipeline.allowed import Allowed, allowed
+from lightrag_dagster.pipeline.allowed import Shown, allowed
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
 from lightrag_dagster.pipeline.publish import publish_newest
@@ -235,7 +235,7 @@ def _fill_source(
 
 
 def _copy(
-    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Allowed, made_from: str = ""
+    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Shown, made_from: str = ""
 ) -> pa.Array:
     """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
     name, version = table

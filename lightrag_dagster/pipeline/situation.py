@@ -29,7 +29,7 @@ class Situation:
 
     It is read without a lock by what looks, and under the builder's by what builds; none is kept across the end of an
     ingestion or of a lock. `newest` is the snapshot that was built last, `published` the one that readers open, an
-    older one while a rollback holds it. Sources that cannot be listed and decisions that cannot all hold are an error
+    older one while a rollback holds it; a scope has the one `above` that it is made from. Sources that cannot be listed and decisions that cannot all hold are an error
     of those that ask for them.
     """
 
@@ -41,6 +41,7 @@ class Situation:
     _absent: Mapping[str, str] | LightRAGError
     _accepted: Mapping[str, Accepted] | LightRAGError
     _decided: InForce | LightRAGError
+    above: Manifest | None = None
 
     @classmethod
     def looking(cls, settings: Settings, *, refreshed: bool = False) -> Self:
@@ -78,7 +79,8 @@ class Situation:
         settings, given = recipes.settings, dict.fromkeys(accepted_sources(home), "")
         records = _or_error(lambda: _accepted_of(home, list(given)))
         decided = _or_error(lambda: decisions_within(in_force(settings.within("")), home, _given(records)))
-        return cls(home, recipes, newest, published_snapshot(home), {}, given, records, decided)
+        above = published_snapshot(home.parent) if home.parent else None
+        return cls(home, recipes, newest, published_snapshot(home), {}, given, records, decided, above)
 
     @property
     def settings(self) -> Settings:

@@ -23,7 +23,6 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 PLACEHOLDER = "(a summary that is not made yet)"
 """Beginning of a summary that is not made yet."""
@@ -117,7 +116,7 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
 
 def of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
     """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known."""
-    below, whole = published_snapshot(Home.of(now.settings.within(name))), now.published
+    below, whole = Situation.looking(now.settings.within(name)).published, now.published
     share = below.rows["chunks"] / max(1, whole.rows["chunks"]) if below and whole else 1.0
     found = together(others)
     cost = found.cost.times(Estimate(share / 2, 0, share))  # names whose evidence differs. Not measured

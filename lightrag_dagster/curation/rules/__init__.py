@@ -15,7 +15,7 @@ from lightrag_dagster.curation.rules.reading import (
     taken,
 )
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, WrittenText, resolve
-from lightrag_dagster.curation.rules.within import names_decided, within
+from lightrag_dagster.curation.rules.scoped import names_decided, within
 
 __all__ = [
     "CURATION",
