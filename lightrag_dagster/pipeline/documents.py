@@ -44,7 +44,7 @@ from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
 from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_signature, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
-from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
+from lightrag_dagster.stages.documents.reading import is_unfinished, read_listed
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.files.atomic import read_parquet
@@ -246,7 +246,7 @@ def _read_shard(
         tables["listed"] = to_replay(listed, read.stamps)
     with ThreadPoolExecutor(len(tables)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, tables, tables.values()))
-    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
+    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), is_unfinished(rows))).as_py()
     failed = failures(rows, "path")
     made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
     return made, _described(listed, rows)

@@ -16,6 +16,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.reading_schemas import LISTED
+from lightrag_dagster.stages.documents.connectors.access import with_access
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.kinds import with_kind
@@ -51,7 +52,8 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
     try:
         kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
-        yield from (with_kind(one, source.kinds, below=kind_at) for one in files())
+        found = with_access(source.name, source.access, files(), below=kind_at) if source.access else files()
+        yield from (with_kind(one, source.kinds, below=kind_at) for one in found)
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
@@ -132,11 +134,16 @@ def _kept(earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
 
 
 def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
-    """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was."""
+    """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was.
+
+    After a change of settings, nobody knows who may see it.
+    """
+    same = earlier.state.get("settings") == since.state["settings"]
     for path in earlier.documents:
-        for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE, columns=["path"]):
-            paths = rows["path"].filter(since.misses(rows["path"])).to_pylist()
-            yield rows_of(source, (ListedFile(one, "", 0, EPOCH, _MISSED, False) for one in paths))
+        for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE, columns=["path", "access"]):
+            missed = rows.filter(since.misses(rows["path"])).to_pylist()
+            known = ((one["path"], one.get("access") if same else None) for one in missed)
+            yield rows_of(source, (ListedFile(one, "", 0, EPOCH, _MISSED, False, access=who) for one, who in known))
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:
