@@ -20,7 +20,7 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
-from lightrag_dagster.pipeline.listings import earlier_listing
+from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -101,7 +101,8 @@ def read_source(
         known, judge = read_before(tables, name, recipes.of_table("raw_documents", name)), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
-            earlier = earlier._replace(documents=step.open("raw_documents", version_before))
+            access = access_listed(source, tables, version_before)
+            earlier = earlier._replace(documents=step.open("raw_documents", version_before), access=access)
         listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)

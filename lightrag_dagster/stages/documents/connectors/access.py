@@ -4,7 +4,7 @@ Nothing that a document says of itself gets here.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from string import Formatter
@@ -28,6 +28,12 @@ _log = logging.getLogger(__name__)
 def access_of(access: Mapping[str, str], path: str, text_of: Callable[[str], str]) -> tuple[str, ...]:
     """Return the values of the first template whose glob matches a path; `text_of` returns the text of a column."""
     return _filled(_template(access, path), text_of)
+
+
+def access_of_missed(access: Mapping[str, str], path: str, before: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the values of a document that cannot be listed: those of the settings, else those that it had `before`."""
+    template = _template(access, path)
+    return before if columns_in(template) else _filled(template, str)
 
 
 def with_access(
