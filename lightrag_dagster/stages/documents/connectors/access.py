@@ -50,10 +50,10 @@ def with_access(
     for one in files:
         template = _template(access, one.path.split("/", below)[-1])
         found = beside.pop(one.path + SIDECAR_SUFFIX, None) if SIDECAR in columns_in(template) else None
-        facts = (found.size, found.stamp, found.refused) if found else None
+        facts = (f"{found.size}", found.stamp, found.refused or "") if found else ()
         yield replace(
             one,
-            stamp=f"{one.stamp} {digest(template, facts)}" if template else one.stamp,
+            stamp=f"{one.stamp} {digest(template, *facts)}" if template else one.stamp,
             stamp_is_stable=one.stamp_is_stable and (found is None or found.stamp_is_stable),
             access=(template,) if found else _filled(template, lambda _: ""),
             sidecar=("" if found.refused else found.place) if found else None,

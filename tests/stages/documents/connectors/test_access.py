@@ -295,22 +295,31 @@ class Shelf:
     def __init__(self, uri: str) -> None: ...
 
     def files(self) -> Iterator[ListedFile]:
-        """Yield a document."""
-        yield ListedFile("a.md", "a", 1, EPOCH, "1", stamp_is_stable=True, access=("board",), sidecar="b")
+        """Yield documents, and a file beside one."""
+        for path in ("a.md", "b.md", "b.md.access"):
+            yield ListedFile(path, f"place {path}", 1, EPOCH, "1", True, access=("board",), sidecar="place a.md")
 
     def read(self, listed: ListedFile, most: int) -> bytes:
-        """Return a text."""
-        return RIVER.encode()
+        """Return the place as a text."""
+        assert listed.place == f"place {listed.path}"
+        return listed.place.encode()
 
 
-@pytest.mark.parametrize(("access", "found"), [(None, None), ({"*": "staff"}, ["staff"]), (BESIDE, None)])
+@pytest.mark.parametrize(
+    ("access", "found"),
+    [
+        (None, {"a.md": None, "b.md": None, "b.md.access": None}),
+        ({"a.md": "staff"}, {"a.md": ["staff"], "b.md": None, "b.md.access": None}),
+        (BESIDE, {"a.md": None, "b.md": ["place b.md.access"]}),
+    ],
+)
 def test_a_package_says_nothing_that_the_settings_do_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: dict[str, str] | None, found: list[str] | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: dict[str, str] | None, found: dict[str, list[str] | None]
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "shelves", "1.0", {"lightrag_dagster.sources": {"closed": f"{__name__}:Shelf"}})
     read_installed.cache_clear()
-    assert read(settings_of(tmp_path, access, uri="closed://x")) == {"a.md": found}
+    assert read(settings_of(tmp_path, access, uri="closed://x")) == found
     read_installed.cache_clear()
 
 
