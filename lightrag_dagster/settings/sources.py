@@ -35,8 +35,9 @@ def _template(text: str | None) -> str | None:
 
 
 def columns_in(template: str) -> list[str]:
-    """Return the columns in braces of a template."""
-    return [column for _, column, _, _ in Formatter().parse(template) if column is not None]
+    """Return the columns in braces of the values of a template, commas between them; raises ValueError."""
+    values = map(Formatter().parse, template.split(","))
+    return [column for value in values for _, column, _, _ in value if column is not None]
 
 
 def asks_beside(access: Mapping[str, str]) -> bool:
@@ -178,17 +179,9 @@ class SourceSettings(Section):
                 )
         return patterns
 
-    @field_validator("access")
-    @classmethod
-    def _have_values(cls, access: dict[str, str]) -> dict[str, str]:
-        for template in access.values():
-            for value in template.split(","):
-                _template(value)
-        return access
-
     @property
     def said(self) -> list[object]:
-        """What is set, with the globs of which the first that matches counts in their order."""
+        """All that is set, and the order of globs of which the first that matches counts."""
         ordered = [[*globs.items()] for globs in (self.types, self.access) if globs]
         return [self.model_dump(mode="json", exclude_defaults=True), *ordered]
 
@@ -218,8 +211,8 @@ class SourceSettings(Section):
             raise ValueError("give it a uri; $NAME, with rows, for a database whose URL a variable holds")
         if self.types and self.rows:
             raise ValueError("types are for files; rows have rows.format")
-        unknown = [one for template in self.access.values() for one in columns_in(template) if one != SIDECAR]
-        if unknown and not self.rows:
+        columns = {column for template in self.access.values() for column in columns_in(template)}
+        if (unknown := sorted(columns - {SIDECAR})) and not self.rows:
             raise ValueError(f"access: {{{unknown[0]}}} is a column of rows; files have {{{SIDECAR}}} alone")
         if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):
             raise ValueError("follow_hosts is for a uri on the web, such as https://docs.example/manuals")

@@ -137,7 +137,7 @@ def _kept(earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
 def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
     """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was.
 
-    Where the settings alone do not say who may see it, and are others now, nobody may.
+    If other settings than before say who may see it, and need more than the path for that, it is not known.
     """
     if not isinstance(source.origin, Partitioned):  # no other place misses any
         return

@@ -95,7 +95,7 @@ def is_unfinished(documents: pa.Table) -> pa.ChunkedArray:
 def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
     """Return rows of RAW_DOCUMENTS with the access values of these files; the others, which are as before, keep theirs.
 
-    Where the file beside a document cannot be read, it has no value, and its `error` says why.
+    A document has no value if the file beside it cannot be read, and its `error` says why.
     """
     asking = [one for one in files if one.sidecar is not None]
     read = _contents(source.origin, [sidecar_of(one) for one in asking], MOST + 1)
@@ -168,10 +168,10 @@ def _stamps(source: Source, listed: pa.Table, documents: pa.Table, digests: Mapp
     done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(is_unfinished(documents)))
     opened = pc.is_in(documents["doc_id"], pa.array(digests, pa.string()))
     done = pc.or_(done, pc.and_(pc.equal(documents["status"], "skipped"), opened))  # by its content, which stays
-    done = pc.and_(done, pc.invert(pc.fill_null(pc.match_substring(documents["error"], NO_ACCESS), False)))
     if source.mask:  # what it refuses is not kept to be read again, and so nowhere
         refused = pc.starts_with(documents["error"], f"{source.mask} ")
         done = pc.or_(done, pc.fill_null(pc.and_(pc.equal(documents["status"], "failed"), refused), False))
+    done = pc.and_(done, pc.invert(pc.fill_null(pc.match_substring(documents["error"], NO_ACCESS), False)))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")

@@ -22,6 +22,7 @@ NO_ACCESS = "no access value: the file beside it "
 UNREAD = f"{NO_ACCESS}cannot be read"
 """The beginning of the reason for missing values, and that of one that may pass."""
 
+_REFUSED = "is refused: it leads out of the source, or is not a regular file"
 _log = logging.getLogger(__name__)
 
 
@@ -59,21 +60,13 @@ def with_access(
             sidecar=("" if found.refused else found.place) if found else None,
         )
     if beside:
-        _log.warning(
-            "source %s: %d files such as %s are beside no document whose access they may say; they are not read",
-            source,
-            len(beside),
-            min(beside),
-        )
+        _log.warning("source %s: %d files, such as %s, are beside no document", source, len(beside), min(beside))
 
 
 def sidecar_of(listed: ListedFile) -> ListedFile:
     """Return the file beside a document that says who may see it."""
-    refused = None if listed.sidecar else "is refused: it leads out of the source, or is no regular file"
-    path = listed.path + SIDECAR_SUFFIX
-    return replace(
-        listed, path=path, place=listed.sidecar or "", size=MOST, refused=refused, kind="", content=None, sidecar=None
-    )
+    path, refused = listed.path + SIDECAR_SUFFIX, None if listed.sidecar else _REFUSED
+    return ListedFile(path, listed.sidecar or "", MOST, listed.modified_at, listed.stamp, False, refused)
 
 
 def read_access(template: str, sidecar: ListedFile, data: bytes | OSError) -> tuple[tuple[str, ...], str | None]:

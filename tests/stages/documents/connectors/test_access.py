@@ -155,7 +155,7 @@ def test_a_file_beside_a_document_says_it_and_is_none(tmp_path: Path, caplog: py
         "d.bin": ["all"],
         "e.md": None,
     }
-    assert "2 files such as gone.md.access are beside no document whose access they may say" in caplog.text
+    assert "2 files, such as gone.md.access, are beside no document" in caplog.text
     with_rest = settings_of(tmp_path, {"**": "staff, x-{sidecar}"}, "another")
     assert read(with_rest) == {
         "a.md": ["staff", "x-managers", "x-staff", "x-Größe"],
@@ -184,7 +184,7 @@ def test_patterns_of_documents_are_those_of_the_files_beside_them(tmp_path: Path
         (b"x" * MOST, None),
         (b"x" * (MOST + 1), "is longer than 10,000 bytes"),
         ("Größe".encode("utf-16"), "is not UTF-8"),
-        (None, "is refused: it leads out of the source, or is no regular file"),
+        (None, "is refused: it leads out of the source, or is not a regular file"),
     ],
 )
 def test_a_file_beside_a_document_that_is_none_gives_no_value_and_is_said(
@@ -273,6 +273,11 @@ def test_files_of_a_web_server_have_files_beside_them(tmp_path: Path) -> None:
         server.pages = {f"/docs/{path}": Page(text) for path, text in pages.items()}
         server.pages["/docs/c.md.access"] = Page(status=403)
         found = rows(settings_of(tmp_path, BESIDE, uri=f"{server.url}/docs", include=["a.md", "b.md", "c.md"]))
+        days = settings_of(
+            tmp_path, BESIDE, "days", uri=f"{server.url}/{{partition}}", include=["a.md", "b.md"], asset="a"
+        )
+        record_partitions(Home.of(days), "office", "a", {"docs": "1"}, 0)
+        assert read(days) == {"docs/a.md": ["staff"], "docs/b.md": None}
     assert {path: row["access"] for path, row in found.items()} == {"a.md": ["staff"], "b.md": None, "c.md": None}
     assert found["c.md"]["error"] == (
         "no access value: the file beside it cannot be read: the server answered 403 Forbidden"
