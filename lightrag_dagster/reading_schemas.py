@@ -29,6 +29,8 @@ LISTED = pa.schema(
         column("refused", pa.string(), "The reason not to read it.", nullable=True),
         column("kind", pa.string(), "The suffix of its format, if the path has none."),
         column("content", pa.binary(), "The whole document, if the listing has it.", nullable=True),
+        column("access", pa.list_(pa.string()), "Who may see it, or a template of that.", nullable=True),
+        column("sidecar", pa.string(), "The place of the file beside it that says so.", nullable=True),
     ]
 )
 """A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a

@@ -20,7 +20,7 @@ from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.captions import describing
 from lightrag_dagster.pipeline.cross_shard import RowsOf, open_sql, partition, sql
-from lightrag_dagster.pipeline.listings import earlier_listing
+from lightrag_dagster.pipeline.listings import access_listed, earlier_listing
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import (
     IngestionStep,
@@ -44,7 +44,7 @@ from lightrag_dagster.stages.documents.deletions import Losses, check_deletions
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates
 from lightrag_dagster.stages.documents.listing import Earlier, Listing, source_signature, to_replay
 from lightrag_dagster.stages.documents.raw_documents import MAX_REPORTED, Slow
-from lightrag_dagster.stages.documents.reading import read_listed, waits_for_descriptions
+from lightrag_dagster.stages.documents.reading import is_unfinished, read_listed
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.files.atomic import read_parquet
@@ -101,7 +101,8 @@ def read_source(
         known, judge = read_before(tables, name, recipes.of_table("raw_documents", name)), _judged_by(tables, name)
         earlier = earlier_listing(source, tables, recipes) if known.version("stamps") else Earlier()
         if (version_before := known.version("raw_documents")) and isinstance(source.origin, Incremental):
-            earlier = earlier._replace(documents=step.open("raw_documents", version_before))
+            access = access_listed(source, tables, version_before)
+            earlier = earlier._replace(documents=step.open("raw_documents", version_before), access=access)
         listing = _list(source, tables, scratch, earlier)
         parts = shards(listing.count, listing.size)
         tasks = _listed_by_shard(listing, parts, scratch)
@@ -246,7 +247,7 @@ def _read_shard(
         tables["listed"] = to_replay(listed, read.stamps)
     with ThreadPoolExecutor(len(tables)) as threads:  # of a bucket, each is a request
         stored = tuple(threads.map(step.store, tables, tables.values()))
-    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), waits_for_descriptions(rows))).as_py()
+    unfinished = pc.any(pc.or_(pc.equal(rows["status"], "stale"), is_unfinished(rows))).as_py()
     failed = failures(rows, "path")
     made = ShardResult(stored, (read.unopened, 0), failed, usage, bool(unfinished), read.slowest)
     return made, _described(listed, rows)

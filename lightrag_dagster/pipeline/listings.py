@@ -42,6 +42,12 @@ def earlier_listing(source: Source, tables: SourceTables, recipes: Recipes) -> E
     return Earlier(listed.inputs, tables.open("listed", source.name, listed.version))
 
 
+def access_listed(source: Source, tables: SourceTables, documents: str) -> str | None:
+    """Return a hash of what settings said of access when a version of documents was listed; None if that is unknown."""
+    listed = _listed(source, SourceTables(tables.home))
+    return listed.inputs.get("access") if listed and listed.inputs.get(_DOCUMENTS) == documents else None
+
+
 def signature_now(source: Source, tables: SourceTables, recipes: Recipes) -> str:
     """Return the signature of a source as it is now; raises SourceError when it cannot be listed, and StoreError."""
     is_read = not isinstance(source.origin, Partitioned)  # of which the versions say all

@@ -1,7 +1,7 @@
 """The settings of a source that is named in `lightrag.yaml`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from string import Formatter
 from typing import Literal, Self
@@ -16,6 +16,9 @@ _WEB = ("http://", "https://")
 PARTITION = re.compile(r"\{partition(?:\.(\w+))?\}")
 """The place of a partition's key in a URI or a query, or that of one of its dimensions."""
 
+SIDECAR, SIDECAR_SUFFIX = "sidecar", ".access"
+"""The place, in a template of access values, of the text of the file beside a document; the end of that file's path."""
+
 _PLACE = re.compile(r"\{+\s*(\w+)(?:[.\[][^{}]*)?\s*\}+")
 
 _WORD = re.compile(r"\{\s*\w+\s*\}")
@@ -29,6 +32,17 @@ _ALIKE = 0.75
 def _template(text: str | None) -> str | None:
     list(Formatter().parse(text or ""))  # raises ValueError
     return text
+
+
+def columns_in(template: str) -> list[str]:
+    """Return the columns in braces of the values of a template, commas between them; raises ValueError."""
+    values = map(Formatter().parse, template.split(","))
+    return [column for value in values for _, column, _, _ in value if column is not None]
+
+
+def asks_beside(access: Mapping[str, str]) -> bool:
+    """Say whether files beside documents say who may see some of them."""
+    return any(SIDECAR in columns_in(template) for template in access.values())
 
 
 class FactColumns(Section):
@@ -129,6 +143,11 @@ class SourceSettings(Section):
         description="Types of files by globs of their paths, the first that matches: a suffix without its dot, as in "
         "`cur/**: eml`, or `text` for plain text. Other files have the type that their suffix or content tells.",
     )
+    access: dict[str, str] = Field(
+        default={},
+        description="Who may see a document, by globs of paths, the first that matches: values with commas between "
+        "them. `{sidecar}` is the text of the file beside it, named `PATH.access`; of rows, `{team}` is a column.",
+    )
     mask: str | None = Field(
         default=None,
         description="Dotted path of a function, `package.module.function`, that gets each text of a document and "
@@ -149,7 +168,7 @@ class SourceSettings(Section):
         "depends on it. With `{partition}` in `uri` or `rows.query`, only its partitions that changed are read.",
     )
 
-    @field_validator("include", "exclude", "types")
+    @field_validator("include", "exclude", "types", "access")
     @classmethod
     def _are_of_every_partition(cls, patterns: tuple[str, ...] | dict[str, str]) -> tuple[str, ...] | dict[str, str]:
         for pattern in patterns:
@@ -159,6 +178,12 @@ class SourceSettings(Section):
                     "of the paths below it"
                 )
         return patterns
+
+    @property
+    def said(self) -> list[object]:
+        """All that is set, and the order of globs of which the first that matches counts."""
+        ordered = [[*globs.items()] for globs in (self.types, self.access) if globs]
+        return [self.model_dump(mode="json", exclude_defaults=True), *ordered]
 
     @property
     def dimensions(self) -> set[str]:
@@ -186,6 +211,9 @@ class SourceSettings(Section):
             raise ValueError("give it a uri; $NAME, with rows, for a database whose URL a variable holds")
         if self.types and self.rows:
             raise ValueError("types are for files; rows have rows.format")
+        columns = {column for template in self.access.values() for column in columns_in(template)}
+        if (unknown := sorted(columns - {SIDECAR})) and not self.rows:
+            raise ValueError(f"access: {{{unknown[0]}}} is a column of rows; files have {{{SIDECAR}}} alone")
         if self.follow_hosts and not any(part.lower().startswith(_WEB) for part in self.uri.split("::")):
             raise ValueError("follow_hosts is for a uri on the web, such as https://docs.example/manuals")
         return self

@@ -26,7 +26,7 @@ def originals_of(documents: pa.Table) -> pa.Table:
 def without_marks(documents: pa.Table) -> pa.Table:
     """Return documents as if each were an original."""
     status = documents["status"]
-    return _with_columns(
+    return with_columns(
         documents,
         status=pc.if_else(pc.equal(status, "duplicate"), "processed", status),
         duplicate_of=pa.nulls(documents.num_rows, pa.string()),
@@ -38,14 +38,15 @@ def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
     found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
     original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
     fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))
-    return _with_columns(
+    return with_columns(
         documents,
         status=pc.if_else(fresh, "duplicate", documents["status"]),
         duplicate_of=pc.coalesce(original, documents["duplicate_of"]),
     )
 
 
-def _with_columns(documents: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
+def with_columns(documents: pa.Table, **columns: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return documents with other values in some columns."""
     for name, column in columns.items():
         place = documents.schema.get_field_index(name)
         documents = documents.set_column(place, documents.schema.field(place), column)

@@ -16,6 +16,7 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.reading_schemas import LISTED
+from lightrag_dagster.stages.documents.connectors.access import access_of_missed, with_access
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, Incremental, ListedFile, Since
 from lightrag_dagster.stages.documents.connectors.partitions import Partitioned
 from lightrag_dagster.stages.documents.kinds import with_kind
@@ -31,12 +32,13 @@ _COLUMNS = [field.name for field in fields(ListedFile)]
 class Earlier(NamedTuple):
     """An earlier listing of a source that can tell what changed since: the state of its place, and files of LISTED.
 
-    `documents` are files of RAW_DOCUMENTS as they were read before.
+    `documents` are files of RAW_DOCUMENTS as they were read before, and `access` is of the state of their listing.
     """
 
     state: Mapping[str, str] = {}
     files: Sequence[Path] = ()
     documents: Sequence[Path] = ()
+    access: str | None = None
 
 
 def list_files(source: Source) -> Iterator[ListedFile]:
@@ -51,7 +53,8 @@ def list_files(source: Source) -> Iterator[ListedFile]:
 def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterator[ListedFile]:
     try:
         kind_at = 1 if isinstance(source.origin, Partitioned) else 0  # globs are of the path below a partition
-        yield from (with_kind(one, source.kinds, below=kind_at) for one in files())
+        found = with_access(source.name, source.access, files(), below=kind_at) if source.access else files()
+        yield from (with_kind(one, source.kinds, below=kind_at) for one in found)
     except SourceError:
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
@@ -132,11 +135,19 @@ def _kept(earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
 
 
 def _missed(source: Source, earlier: Earlier, since: Since) -> Iterator[pa.RecordBatch]:
-    """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was."""
-    for path in earlier.documents:
-        for rows in pq.ParquetFile(path).iter_batches(_FILES_AT_ONCE, columns=["path"]):
-            paths = rows["path"].filter(since.misses(rows["path"])).to_pylist()
-            yield rows_of(source, (ListedFile(one, "", 0, EPOCH, _MISSED, False) for one in paths))
+    """Yield the documents that cannot be listed now, without a place: reading one fails, so that it stays as it was.
+
+    If other settings than before say who may see it, and need more than the path for that, it is not known.
+    """
+    if not isinstance(source.origin, Partitioned):  # no other place misses any
+        return
+    access, same = source.origin.settings.access, earlier.access == since.state.get("access")
+    for file in earlier.documents:
+        for rows in pq.ParquetFile(file).iter_batches(_FILES_AT_ONCE, columns=["path", "access"]):
+            missed = rows.filter(since.misses(rows["path"])).to_pylist()
+            known = ((one["path"], one.get("access") if same else None) for one in missed)
+            who = ((path, access_of_missed(access, path.partition("/")[2], before)) for path, before in known)
+            yield rows_of(source, (ListedFile(path, "", 0, EPOCH, _MISSED, False, access=one) for path, one in who))
 
 
 def _batches(files: Iterable[ListedFile]) -> Iterator[list[ListedFile]]:

@@ -211,6 +211,7 @@ def _new_row(
         "author": said.author,
         "date": said.date or _day_in(name),
         "tags": list(said.tags) or None,
+        "access": None,  # which nothing in the document says
         "language": said.language,
         "status": status,
         "duplicate_of": None,

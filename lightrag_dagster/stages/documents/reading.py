@@ -17,8 +17,9 @@ from lightrag_dagster.reading_schemas import STAMPS
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
+from lightrag_dagster.stages.documents.connectors.access import MOST, NO_ACCESS, UNREAD, read_access, sidecar_of
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.duplicates import mark_repeats, without_marks
+from lightrag_dagster.stages.documents.duplicates import mark_repeats, with_columns, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.masking import load_mask
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
@@ -82,13 +83,29 @@ def read_listed(
     if kept:
         rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
-    documents = mark_repeats(made)
+    documents = mark_repeats(_with_access(source, files, made))
     return Read(documents, _stamps(source, listed, documents, digests), len(same), slowest)
 
 
-def waits_for_descriptions(documents: pa.Table) -> pa.ChunkedArray:
-    """Return for each row of RAW_DOCUMENTS True if some of its images are still to be described."""
-    return pc.fill_null(pc.match_substring(documents["error"], NOT_YET), False)
+def is_unfinished(documents: pa.Table) -> pa.ChunkedArray:
+    """Return for each row of RAW_DOCUMENTS True if images are to be described, or the file beside it to be read."""
+    return pc.fill_null(pc.match_substring_regex(documents["error"], f"{NOT_YET}|{UNREAD}"), False)
+
+
+def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Table) -> pa.Table:
+    """Return rows of RAW_DOCUMENTS with the access values of these files; the others, which are as before, keep theirs.
+
+    A document has no value if the file beside it cannot be read, and its `error` says why.
+    """
+    asking = [one for one in files if one.sidecar is not None]
+    read = _contents(source.origin, [sidecar_of(one) for one in asking], MOST + 1)
+    found = {one.path: read_access((one.access or ("",))[0], *of) for one, of in zip(asking, read, strict=True)}
+    now = {one.path: found.get(one.path, (one.access or (), None)) for one in files}
+    rows = documents.select(["path", "access", "error"]).to_pylist()
+    said = [now.get(row["path"], (row["access"], None)) for row in rows]
+    errors = ["; ".join(filter(None, (row["error"], why))) or None for row, (_, why) in zip(rows, said, strict=True)]
+    access = pa.array([list(values or ()) or None for values, _ in said], documents.schema.field("access").type)
+    return with_columns(documents, access=access, error=pa.array(errors, pa.string()))
 
 
 def _repeated(listed: pa.Table) -> str | None:
@@ -148,12 +165,13 @@ def _read(origin: Origin, listed: ListedFile, most: int) -> bytes | OSError:
 
 
 def _stamps(source: Source, listed: pa.Table, documents: pa.Table, digests: Mapping[str, str]) -> pa.Table:
-    done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(waits_for_descriptions(documents)))
+    done = pc.and_(pc.is_in(documents["status"], pa.array(READ)), pc.invert(is_unfinished(documents)))
     opened = pc.is_in(documents["doc_id"], pa.array(digests, pa.string()))
     done = pc.or_(done, pc.and_(pc.equal(documents["status"], "skipped"), opened))  # by its content, which stays
     if source.mask:  # what it refuses is not kept to be read again, and so nowhere
         refused = pc.starts_with(documents["error"], f"{source.mask} ")
         done = pc.or_(done, pc.fill_null(pc.and_(pc.equal(documents["status"], "failed"), refused), False))
+    done = pc.and_(done, pc.invert(pc.fill_null(pc.match_substring(documents["error"], NO_ACCESS), False)))
     read = documents.filter(done)["doc_id"]
     rows = listed.filter(pc.is_in(listed["doc_id"], read.combine_chunks()))
     stamp = pc.if_else(rows["stamp_is_stable"], rows["stamp"], "")

@@ -1,7 +1,7 @@
 """Sources: the sub-folders of one folder, and places named in `lightrag.yaml`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -34,6 +34,7 @@ class Source:
     origin: Origin
     kinds: Kinds = ()
     mask: str | None = None
+    access: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
         if name in found and not isinstance(found[name].origin, LinkOut):
             reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
             origin = Unusable(origin.name, reason)
-        found[name] = Source(name, origin, kinds, named.mask)
+        found[name] = Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
     return {name: found[name] for name in sorted(found)}
 
 

@@ -86,6 +86,7 @@ def test_a_document_becomes_a_row(tmp_path: Path) -> None:
         "author": None,
         "date": None,
         "tags": None,
+        "access": None,
         "language": None,
         "status": "processed",
         "duplicate_of": None,

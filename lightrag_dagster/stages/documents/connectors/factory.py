@@ -10,6 +10,7 @@ from urllib.request import url2pathname
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.readers import format_of
 from lightrag_dagster.settings import RowsSettings, SourceSettings
+from lightrag_dagster.settings.sources import SIDECAR_SUFFIX, asks_beside
 from lightrag_dagster.stages.documents.connectors.bucket import BUCKETS, Bucket
 from lightrag_dagster.stages.documents.connectors.filesystem import FileSystem
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
@@ -42,8 +43,9 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     """
     if settings.rows:
         rows, table = settings.rows, _table(name, settings, settings.rows, partition or {})
-        return Watermarked(table, rows, rows.watermark, settings) if rows.watermark else RowDocuments(table, rows)
-    uri, patterns, scheme = settings.uri, Patterns(settings.include, settings.exclude), _scheme(settings.uri)
+        of = table, rows, settings.access
+        return Watermarked(*of, rows.watermark, settings) if rows.watermark else RowDocuments(*of)
+    uri, patterns, scheme = settings.uri, _patterns(settings, settings.include), _scheme(settings.uri)
     if is_installed(scheme):
         return InstalledSource(uri, patterns)
     if scheme in WEB:
@@ -52,7 +54,7 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
     if glob and "include" in settings.model_fields_set:
         raise SourceError(f"source {name!r} has patterns in its uri and in include; give them in one of the two")
     if glob:
-        patterns = Patterns((glob,), settings.exclude)
+        patterns = _patterns(settings, (glob,))
     if scheme in ("", "file"):
         return LocalFolder(_local(name, folder), patterns)
     if scheme in BUCKETS:
@@ -60,6 +62,12 @@ def choose_origin(name: str, settings: SourceSettings, partition: Mapping[str, s
         is_file = not glob and (format_of(last) or splitext(last)[1].lower() in ROW_FILES)
         return Bucket(above, names=(last,), required=True) if is_file else Bucket(folder, patterns)
     return FileSystem(folder, patterns, settings.follow_hosts)
+
+
+def _patterns(settings: SourceSettings, include: tuple[str, ...]) -> Patterns:
+    """Return the choice of paths, and of the files beside them that say who may see them."""
+    ends = ("", SIDECAR_SUFFIX) if asks_beside(settings.access) else ("",)
+    return Patterns(*(tuple(glob + end for end in ends for glob in globs) for globs in (include, settings.exclude)))
 
 
 def _table(name: str, settings: SourceSettings, rows: RowsSettings, partition: Mapping[str, str]) -> RowSource:

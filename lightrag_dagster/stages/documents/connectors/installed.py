@@ -33,7 +33,8 @@ class InstalledSource(ByURI):
             if not one.stamp:
                 raise ValueError(f"{one.path!r} has no stamp, so that no change of it would be seen")
             if self.patterns.match(one.path):
-                yield replace(one, path=shown(one.path), refused=one.refused or unusable(one.path))
+                refused = one.refused or unusable(one.path)
+                yield replace(one, path=shown(one.path), refused=refused, access=None, sidecar=None)
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`; raises any error of the package."""

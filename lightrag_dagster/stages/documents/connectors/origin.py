@@ -1,8 +1,10 @@
 """The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
+import pickle
 import re
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -13,6 +15,8 @@ UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_IN_MEMORY = 16 << 20  # of a listing, in bytes
 
 STABLE_AFTER = 5.0
 """Age of a file's last change from which a later change shows in its stamp: file systems count time in ticks, of two
@@ -26,7 +30,9 @@ class ListedFile:
     `path` is relative to the source, with forward slashes; `place` is its place for the origin, unless it is refused;
     `size` is in bytes. `stamp` changes when the document is touched; `stamp_is_stable` is set if every later change
     would change it. `refused` is the reason not to read the document. `kind` is the suffix of its format if the path
-    does not end with it; `content` is the whole document if the listing has it already.
+    does not end with it; `content` is the whole document if the listing has it already. `access` are the values of who
+    may see it, from the settings of the source alone; with a `sidecar`, the place of the file beside it that says so,
+    empty if it is refused, a template that takes in the text of that.
     """
 
     path: str
@@ -38,6 +44,8 @@ class ListedFile:
     refused: str | None = None
     kind: str = ""
     content: bytes | None = None
+    access: Sequence[str] | None = None
+    sidecar: str | None = None
 
     @property
     def file_name(self) -> str:
@@ -106,6 +114,17 @@ class Incremental(ABC):
     @abstractmethod
     def since(self, before: Mapping[str, str]) -> Since:
         """Return a listing of what changed since one of a state; of everything if that is empty."""
+
+
+def at_last(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
+    """Yield documents once all are listed, out of a file if they are many."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as listed:
+        for one in files:
+            pickle.dump(one, listed)
+        end = listed.tell()
+        listed.seek(0)
+        while listed.tell() < end:
+            yield pickle.load(listed)
 
 
 def shown(path: str) -> str:

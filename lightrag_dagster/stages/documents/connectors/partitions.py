@@ -2,9 +2,7 @@
 
 import errno
 import logging
-import pickle
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -28,6 +26,7 @@ from lightrag_dagster.stages.documents.connectors.origin import (
     Incremental,
     ListedFile,
     Origin,
+    at_last,
 )
 from lightrag_dagster.stages.documents.connectors.rows import RowDocuments
 from lightrag_dagster.stages.documents.connectors.tables import DuckDBQuery, TableFiles
@@ -37,7 +36,6 @@ _log = logging.getLogger(__name__)
 _OF_PARTITION = "partition "
 _NOT_A_DOCUMENT = ".partition"  # a suffix of no format, so that the row of an unreadable partition is `skipped`
 _MOST_BROKEN = 10  # partitions that are there and cannot be read; after so many the fault is of their place
-_IN_MEMORY = 16 << 20  # of a listing, in bytes
 _UNFIT_IN_PATHS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[/%]")
 _UNFIT_IN_URIS = re.compile(rf"{UNFIT_CHARACTERS.pattern}|[*?\[\]%#\\]|::|^~|(^|/)(\.|/|$)")
 """Parts by which a key would lead elsewhere: wildcards, escapes, further file systems, folders above, hidden ones."""
@@ -88,9 +86,12 @@ class Partitioned(Incremental):
     @cached_property
     def state(self) -> dict[str, str]:
         """The settings and every partition's version, of which a listing is made; raises SourceError."""
-        types = [[*self.settings.types.items()]] if self.settings.types else []  # in order: the first match counts
-        settings = digest(self.settings.model_dump(mode="json", exclude_defaults=True), *types)
-        return {"settings": settings} | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
+        access = {"access": digest([*self.settings.access.items()])} if self.settings.access else {}
+        return (
+            {"settings": digest(*self.settings.said)}
+            | access
+            | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
+        )
 
     def of_partitions(self, partitions: Iterable[str], unread: dict[str, str]) -> Iterator[ListedFile]:
         """Yield the documents of some partitions, and a refused one in place of each that cannot be read.
@@ -106,7 +107,8 @@ class Partitioned(Incremental):
                         connection = origin.table.open()
                         kept.close()  # after the next is open, so that the file of several stays open
                         kept.enter_context(connection)
-                    yield from _all_or_none(origin, folder_of(partition))
+                    folder = folder_of(partition)  # all of it or nothing
+                    yield from at_last(replace(one, path=f"{folder}/{one.path}") for one in origin.files())
                 except SourceError:
                     raise
                 except Exception as error:  # libraries raise many kinds, and a partition costs itself alone
@@ -182,17 +184,6 @@ def _refuse_links(root: Path, above: Path) -> None:
         raise OSError(errno.EPERM, "symbolic link that leads out of the source")
     if real.is_dir():
         raise OSError(errno.EPERM, "symbolic link to a folder of the source, whose documents are listed there")
-
-
-def _all_or_none(origin: Origin, folder: str) -> Iterator[ListedFile]:
-    """Yield the documents of a partition once all are listed, so that none is taken from a part of them."""
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as listed:
-        for one in origin.files():
-            pickle.dump(replace(one, path=f"{folder}/{one.path}"), listed)
-        end = listed.tell()
-        listed.seek(0)
-        while listed.tell() < end:
-            yield pickle.load(listed)
 
 
 def _unreadable(partition: str, reason: str) -> ListedFile:

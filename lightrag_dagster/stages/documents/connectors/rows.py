@@ -6,7 +6,7 @@ import errno
 import html
 import json
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ import yaml
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.settings import RowsSettings
+from lightrag_dagster.stages.documents.connectors.access import access_of
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 from lightrag_dagster.stages.facts.columns import defused, fact_lines
@@ -30,6 +31,7 @@ class RowDocuments:
 
     table: RowSource
     columns: RowsSettings
+    access: Mapping[str, str]
     at_once: ClassVar[int] = 1
 
     @property
@@ -58,16 +60,18 @@ class RowDocuments:
         if not path:
             raise OSError(errno.EINVAL, f"a row has no {columns.id}, which names its document")
         kind, data = _SUFFIXES[columns.format], self._document(row).encode("utf-8", "replace")
+        access = access_of(self.access, shown(path), lambda column: _text(row[column]))
         return ListedFile(
             path=shown(path),
             place="",
             size=len(data),
             modified_at=_time(row[columns.modified]) if columns.modified else EPOCH,
-            stamp=digest(kind, data.decode()),
+            stamp=digest(kind, data.decode(), *access),
             stamp_is_stable=True,
             refused=unusable(path),
             kind=kind,
             content=data,
+            access=access,
         )
 
     def _document(self, row: Row) -> str:

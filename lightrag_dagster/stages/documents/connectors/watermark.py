@@ -54,7 +54,7 @@ class NewerRows:
     """
 
     def __init__(self, origin: Watermarked, before: Mapping[str, str]) -> None:
-        settings = digest(origin.settings.model_dump(mode="json", exclude_defaults=True))
+        settings = digest(*origin.settings.said)
         self.state = {"settings": settings}
         self._origin = origin
         self._before = before.get("watermark") if before.get("settings") == settings else None

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
+from lightrag_dagster.settings.sources import SIDECAR_SUFFIX
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
@@ -60,7 +61,7 @@ class Web(ByURI):
         try:
             headers = self._repeated(lambda: self._headers(name))
         except FileNotFoundError as error:
-            if self.required:
+            if self.required and not name.endswith(SIDECAR_SUFFIX):
                 raise FileNotFoundError(errno.ENOENT, f"{self.uri}/{name} is not there") from error
             return None
         except OSError as error:  # the error of reading it will be the reason of its row
