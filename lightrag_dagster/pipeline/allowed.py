@@ -19,11 +19,13 @@ _CONDITIONS = ("sources", "paths", "tags", "access")
 class Shown(NamedTuple):
     """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
 
-    `originals` has `doc_id` and `original` of each document whose text another one has too.
+    `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
+    of documents with text that have no value of `access`, where that is asked for.
     """
 
     documents: pa.Array
     originals: pa.Table
+    unlabelled: int
     chunks: pa.Array = pa.array([], pa.string())
 
     def rows(self, table: str, rows: pa.Table) -> pa.Table:
@@ -40,7 +42,9 @@ def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(sql("allowed"), params=values).to_arrow_table()
-    return Shown(found["doc_id"].combine_chunks(), originals_of(found))
+    shown = found.filter(found["passes"])
+    unlabelled = pc.sum(found["without"], min_count=0).as_py() if "access" in rule else 0
+    return Shown(shown["doc_id"].combine_chunks(), originals_of(shown), unlabelled)
 
 
 def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:

@@ -27,7 +27,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import pending_scopes
+from lightrag_dagster.pipeline.scopes import pending_scopes, unlabelled
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
@@ -198,6 +198,10 @@ def pending(situation: Situation) -> Pending:
     warnings += [
         f"{name} is no longer a source: its {counted(rows, 'document leaves', 'documents leave')} with the next run"
         for name, rows in removed_sources(home, situation.newest, publish).items()
+    ]
+    warnings += [
+        f"scope {name} does not show {counted(rows, 'document', 'documents')} without a value of `access`"
+        for name, rows in unlabelled(situation).items()
     ]
     return replace(_pending(situation, sources, publish, warnings), scopes=pending_scopes(situation))
 

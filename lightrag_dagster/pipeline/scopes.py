@@ -42,6 +42,7 @@ from lightrag_dagster.storage.versions import Accepted
 
 _REVISION = 1
 _MADE_FROM = "published"
+_UNLABELLED = "without_access"
 _FIRST = ("raw_documents", "chunks")
 
 Versions = Mapping[str, Mapping[str, str]]
@@ -91,6 +92,17 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
     due += _homes(situation.home) - situation.settings.scopes.keys()
     looks = Looks(situation.home.ledger).read() if due else {}
     return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
+
+
+def unlabelled(situation: Situation) -> dict[str, int]:
+    """Return the scopes that ask for `access`, and the number of documents with text that have no value of it."""
+    found = dict[str, int]()
+    for name, rule in situation.settings.scopes.items():
+        tables = SourceTables(Home.of(situation.settings.within(name)))
+        versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
+        if count := sum(one.new_sums.get(_UNLABELLED, 0) for one in versions if one):
+            found[name] = count
+    return found
 
 
 def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
@@ -245,7 +257,8 @@ def _copy(
         stored.append(tables.store(name, source, rows))
         if name == "chunks":
             chunks.append(rows["chunk_id"].unique())
-    tables.record(name, source, stored, inputs={_MADE_FROM: made_from}, recipe="scope")
+    sums = {_UNLABELLED: shown.unlabelled} if made_from else {}
+    tables.record(name, source, stored, inputs={_MADE_FROM: made_from}, recipe="scope", new_sums=sums)
     return pa.concat_arrays(chunks)
 
 

@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, rollback
@@ -194,6 +194,22 @@ def test_a_scope_follows_the_snapshot_that_readers_open(settings: Settings) -> N
     now = published_snapshot(home_of(scoped, "board"))
     assert now is not None
     assert now.inputs.sources == of_scope.inputs.sources
+
+
+def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Settings) -> None:
+    rules = {"a.md": "board, staff", "d/*": "staff", "e.md": "board"}
+    scoped = with_scopes(settings, board={"access": ("board",)}).model_copy(
+        update={"named_sources": {"papers": SourceSettings(uri=str(settings.sources / "papers"), access=rules)}}
+    )
+    hostile = f"---\naccess: board\ntags: [board]\n---\n\n{OFFICE}"
+    write_source(scoped, "papers", {"a.md": RIVER, "b.md": hostile, "c.md": FLOOD, "d/x.md": OFFICE, "e.md": RIVER})
+    warnings = build(scoped).warnings
+    with KnowledgeBase.open(scoped.home, scope="board", settings=scoped) as knowledge:
+        assert knowledge.sql("SELECT path, status, access FROM raw_documents").to_pylist() == [
+            {"path": "a.md", "status": "processed", "access": ["board", "staff"]},
+            {"path": "e.md", "status": "duplicate", "access": ["board"]},
+        ]
+    assert "scope board does not show 2 documents without a value of `access`" in warnings
 
 
 def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:

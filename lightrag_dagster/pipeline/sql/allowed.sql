@@ -1,6 +1,10 @@
--- The documents of a view that a scope shows: doc_id, path, content_hash and status.
-SELECT doc_id, path, content_hash, status
-FROM (SELECT *, NULL::VARCHAR[] AS access FROM documents)
+-- The documents of a view that the other conditions of a scope let pass: doc_id, path, content_hash, status, whether
+-- they pass that of `access` too, and whether they have text and no value of it.
+SELECT
+    doc_id, path, content_hash, status,
+    $access IS NULL OR coalesce(list_has_any(access, $access::VARCHAR[]), false) AS passes,
+    coalesce(len(access), 0) = 0 AND has_text(status) AS without
+FROM documents
 WHERE ($sources IS NULL OR list_contains($sources::VARCHAR[], nfc_normalize(source)))
     AND ($paths IS NULL OR len(list_filter(
         $paths::VARCHAR[], lambda one: nfc_normalize(path) GLOB one OR nfc_normalize(path) = one
@@ -9,4 +13,3 @@ WHERE ($sources IS NULL OR list_contains($sources::VARCHAR[], nfc_normalize(sour
         list_transform(tags, lambda one: lower(nfc_normalize(one))),
         list_transform($tags::VARCHAR[], lambda one: lower(one))
     ))
-    AND ($access IS NULL OR list_has_any(access, $access::VARCHAR[]))

@@ -105,8 +105,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
             "a.yaml",
             "- remove: A\n  whith: B",
             "a.yaml:1: remove has no 'whith'; there are with, into, type, text, keywords, sources, paths, types, "
-            "scopes, "
-            "reason, author, date",
+            "scopes, reason, author, date",
         ),
         ("a.yaml", "- split: A\n  into: B", "a.yaml:1: split needs 'sources', 'paths' or 'types' of the mentions that"),
         ("a.yaml", "- add: A\n  with: B\n  type: x", "a.yaml:1: add does not take 'type' of a relation"),
