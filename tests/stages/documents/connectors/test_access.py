@@ -122,7 +122,8 @@ def test_access_that_cannot_be_meant_is_refused_in_one_line(named: dict[str, Any
 
 def test_settings_say_it_and_documents_do_not(tmp_path: Path) -> None:
     mail = "From: board@weir.example\nX-Access: board\nKeywords: board\nSubject: board\n\nThe gauge rose.\n"
-    files = {"minutes/a.md": HOSTILE + RIVER, "b.md": HOSTILE + FLOOD, "c.eml": mail, "d.bin": b"\0", "e.md": ""}
+    files: dict[str, str | bytes] = {"minutes/a.md": HOSTILE + RIVER, "b.md": HOSTILE + FLOOD, "c.eml": mail}
+    files |= {"d.bin": b"\0", "e.md": ""}
     write(tmp_path / "files", files)
     found = rows(settings_of(tmp_path, {"minutes/**": "managers"}))
     assert {path: row["access"] for path, row in found.items()} == dict.fromkeys(files) | {"minutes/a.md": ["managers"]}
