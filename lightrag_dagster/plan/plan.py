@@ -127,10 +127,7 @@ def make_plan(
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
             found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
-        due = settings.scopes if "embeddings" in found else {} if unknown else pending_scopes(now)
-        for name in sorted(due.keys() & settings.scopes.keys()):
-            if of_scope := steps.scope(now, trial, ratios, name, backfill=knowledge_base):
-                found[f"scope {name}"] = of_scope
+            found |= _of_scopes(now, trial, ratios, merges="embeddings" in found, backfill=knowledge_base)
     if unknown and "embeddings" not in found:
         others = steps.after_extraction([*found.values()], ratios, settings)
         found |= others | {f"scope {name}": steps.of_scope(now, others.values(), name) for name in settings.scopes}
@@ -139,6 +136,15 @@ def make_plan(
     sampled = any(plan.looked_at for plan in plans)
     warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
+
+
+def _of_scopes(
+    now: Situation, trial: Recipes, ratios: CallRatios, *, merges: bool, backfill: bool
+) -> dict[str, PlannedStep]:
+    """Return the step of each scope that needs something of its own, of all if the run `merges`."""
+    names = sorted(now.settings.scopes if merges else pending_scopes(now).keys() & now.settings.scopes.keys())
+    found = {f"scope {name}": steps.scope(now, trial, ratios, name, backfill=backfill) for name in names}
+    return {name: one for name, one in found.items() if one}
 
 
 def _of_passes(today: Recipes, sources: Sequence[Source], asked: Mapping[str, Asked]) -> dict[str, PlannedStep]:

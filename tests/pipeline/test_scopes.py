@@ -199,10 +199,12 @@ def test_a_scope_follows_the_snapshot_that_readers_open(settings: Settings) -> N
 def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Settings) -> None:
     rules = {"a.md": "board, staff", "d/*": "staff", "e.md": "board"}
     scoped = with_scopes(settings, board={"access": ("board",)}).model_copy(
-        update={"named_sources": {"papers": SourceSettings(uri=str(settings.sources / "papers"), access=rules)}}
+        update={"named_sources": {"papers": SourceSettings(uri=str(settings.home.parent / "papers"), access=rules)}}
     )
     hostile = f"---\naccess: board\ntags: [board]\n---\n\n{OFFICE}"
-    write_source(scoped, "papers", {"a.md": RIVER, "b.md": hostile, "c.md": FLOOD, "d/x.md": OFFICE, "e.md": RIVER})
+    papers = {"a.md": RIVER, "b.md": hostile, "c.md": FLOOD, "d/x.md": OFFICE, "e.md": RIVER}
+    write_source(scoped.changed(sources=settings.home.parent), "papers", papers)
+    scoped.sources.mkdir(exist_ok=True)
     warnings = build(scoped).warnings
     with KnowledgeBase.open(scoped.home, scope="board", settings=scoped) as knowledge:
         assert knowledge.sql("SELECT path, status, access FROM raw_documents").to_pylist() == [
