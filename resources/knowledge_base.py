@@ -47,9 +47,7 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
         from lightrag_dagster.query.knowledge_base import KnowledgeBase
 
         settings = load_settings(home=self.home, **self.options)
-        return KnowledgeBase.open(
-            snapshot_id=self.snapshot_id, scope=self.scope, settings=settings, account=account
-        )
+        return KnowledgeBase.open(snapshot_id=self.snapshot_id, scope=self.scope, settings=settings, account=account)
 
     def retrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Return everything found in the run's snapshot; see `KnowledgeBase.retrieve`."""

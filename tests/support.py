@@ -106,7 +106,11 @@ def build(settings: Settings, *names: str, backfill: bool = False, graph: bool =
         if graph and without_graph(home):
             build_published_graph(home)
     states = pending(Situation.looking(settings))
-    outcome.rejected, outcome.warnings, outcome.manifest = states.rejected | dict(states.scopes), states.warnings, published_snapshot(home)
+    outcome.rejected, outcome.warnings, outcome.manifest = (
+        states.rejected | dict(states.scopes),
+        states.warnings,
+        published_snapshot(home),
+    )
     outcome.cost_usd = Ledger(home.ledger).spent(account.run)
     return outcome
 

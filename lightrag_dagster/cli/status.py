@@ -68,7 +68,12 @@ def show_status(console: Console, *, as_json: bool) -> None:
 
 def only_asks(settings: Settings) -> bool:
     """Say whether a scope is asked, or no sources are named, nor in the folder that has them by default: a machine that only asks."""
-    return bool(settings.scope) or "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
+    return (
+        bool(settings.scope)
+        or "sources" not in settings.model_fields_set
+        and not settings.named_sources
+        and not settings.sources.exists()
+    )
 
 
 def _print_all(console: Console, home: Home, states: Pending, settings: Settings) -> None:

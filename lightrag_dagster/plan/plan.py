@@ -126,11 +126,9 @@ def make_plan(
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
         if not unknown or (knowledge_base and mostly_kept):
-            found |= steps.merge(now, trial, ratios, backfill=knowledge_base)
-            found |= _of_scopes(now, trial, ratios, merges="embeddings" in found, backfill=knowledge_base)
+            found |= _merged(now, trial, ratios, backfill=knowledge_base)
     if unknown and "embeddings" not in found:
-        others = steps.after_extraction([*found.values()], ratios, settings)
-        found |= others | {f"scope {name}": steps.of_scope(now, others.values(), name) for name in settings.scopes}
+        found |= steps.after_all(now, found, ratios)
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
@@ -138,13 +136,12 @@ def make_plan(
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 
-def _of_scopes(
-    now: Situation, trial: Recipes, ratios: CallRatios, *, merges: bool, backfill: bool
-) -> dict[str, PlannedStep]:
-    """Return the step of each scope that needs something of its own, of all if the run `merges`."""
-    names = sorted(now.settings.scopes if merges else pending_scopes(now).keys() & now.settings.scopes.keys())
-    found = {f"scope {name}": steps.scope(now, trial, ratios, name, backfill=backfill) for name in names}
-    return {name: one for name, one in found.items() if one}
+def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: bool) -> dict[str, PlannedStep]:
+    """Merge in the overlay, and return the steps of the whole, and of each scope that needs something of its own."""
+    found = steps.merge(now, trial, ratios, backfill=backfill)
+    names = now.settings.scopes if found else pending_scopes(now).keys() & now.settings.scopes.keys()
+    below = {name: steps.scope(now, trial, ratios, name, backfill=backfill) for name in sorted(names)}
+    return found | {f"scope {name}": one for name, one in below.items() if one}
 
 
 def _of_passes(today: Recipes, sources: Sequence[Source], asked: Mapping[str, Asked]) -> dict[str, PlannedStep]:

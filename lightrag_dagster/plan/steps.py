@@ -1,6 +1,6 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -114,7 +114,13 @@ def scope(now: Situation, trial: Recipes, ratios: CallRatios, name: str, *, back
     return together(found.values()) if found else None
 
 
-def of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
+def after_all(now: Situation, asked: Mapping[str, PlannedStep], ratios: CallRatios) -> dict[str, PlannedStep]:
+    """Estimate what follows from answers that are not known, in the whole and in each scope."""
+    found = after_extraction([*asked.values()], ratios, now.settings)
+    return found | {f"scope {name}": _of_scope(now, found.values(), name) for name in now.settings.scopes}
+
+
+def _of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
     """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known."""
     below, whole = Situation.looking(now.settings.within(name)).published, now.published
     share = below.rows["chunks"] / max(1, whole.rows["chunks"]) if below and whole else 1.0

@@ -104,9 +104,7 @@ class Ledger:
             if connection is None:
                 return []
             keys = [_month(connection) if name == "month" else LEDGER.c[name] for name in by]
-            found = connection.execute(
-                select(*keys, *totals).where(*self._shown).group_by(*keys).order_by(*keys)
-            )
+            found = connection.execute(select(*keys, *totals).where(*self._shown).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
 
     def entries(self) -> "pa.Table":

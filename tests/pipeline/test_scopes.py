@@ -129,7 +129,9 @@ def test_all_conditions_of_a_rule_hold(settings: Settings, rule: dict[str, tuple
             KnowledgeBase.open(scoped.home, scope="some", settings=scoped)
         return
     with KnowledgeBase.open(scoped.home, scope="some", settings=scoped) as knowledge:
-        rows = knowledge.sql("SELECT source || '/' || path AS path, status, duplicate_of FROM raw_documents").to_pylist()
+        rows = knowledge.sql(
+            "SELECT source || '/' || path AS path, status, duplicate_of FROM raw_documents"
+        ).to_pylist()
     assert [one["path"] for one in rows] == paths
     # What it repeats is hidden, so that it repeats nothing.
     assert {(one["status"], one["duplicate_of"]) for one in rows} == {("processed", None)}

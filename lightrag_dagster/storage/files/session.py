@@ -24,7 +24,17 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = ("scopes.json", "pins.json", "purging.json", "collected.json", "exports.json", "NEWEST", "HELD", "PUBLISHED", "FORMAT")
+POINTERS = (
+    "scopes.json",
+    "pins.json",
+    "purging.json",
+    "collected.json",
+    "exports.json",
+    "NEWEST",
+    "HELD",
+    "PUBLISHED",
+    "FORMAT",
+)
 """Records of the home itself, in the order in which they are written."""
 
 _RANKS = ("generations", "tables", "accepted", *POINTERS)
