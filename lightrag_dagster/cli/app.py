@@ -47,10 +47,27 @@ app.add_typer(prompts_app, name="prompts")
 app.add_typer(readings_app, name="readings")
 
 
-_IN_A_SCOPE = """
-query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
-rollback release gc
-""".split()
+_IN_A_SCOPE = [
+    "query",
+    "sql",
+    "cypher",
+    "find",
+    "entity",
+    "neighbours",
+    "path",
+    "facts",
+    "count",
+    "communities",
+    "changes",
+    "export",
+    "report",
+    "status",
+    "costs",
+    "snapshots",
+    "rollback",
+    "release",
+    "gc",
+]
 """Commands that take --scope: those that ask, and those that show what there is."""
 
 

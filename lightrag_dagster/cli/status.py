@@ -67,12 +67,9 @@ def show_status(console: Console, *, as_json: bool) -> None:
 
 
 def only_asks(settings: Settings) -> bool:
-    """Say whether a scope is asked, or no sources are named, nor in the folder that has them by default: a machine that only asks."""
-    return (
-        bool(settings.scope)
-        or "sources" not in settings.model_fields_set
-        and not settings.named_sources
-        and not settings.sources.exists()
+    """Say whether a machine only asks: a scope, or where no sources are named, nor in the folder that has them."""
+    return bool(settings.scope) or (
+        "sources" not in settings.model_fields_set and not settings.named_sources and not settings.sources.exists()
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
+from pydantic import Field
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import Usage
@@ -273,7 +274,7 @@ def _record(source: str, versions: Mapping[str, str]) -> Accepted:
 class _Scopes(Record):
     """`scopes.json`."""
 
-    names: list[str] = []
+    names: list[str] = Field(default=[])
 
 
 def _homes(home: Home) -> set[str]:

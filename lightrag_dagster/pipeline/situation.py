@@ -29,8 +29,8 @@ class Situation:
 
     It is read without a lock by what looks, and under the builder's by what builds; none is kept across the end of an
     ingestion or of a lock. `newest` is the snapshot that was built last, `published` the one that readers open, an
-    older one while a rollback holds it; a scope has the one `above` that it is made from. Sources that cannot be listed and decisions that cannot all hold are an error
-    of those that ask for them.
+    older one while a rollback holds it; a scope has the one `above` that it is made from. Sources that cannot be listed
+    and decisions that cannot all hold are an error of those that ask for them.
     """
 
     home: Home

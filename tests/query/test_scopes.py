@@ -5,8 +5,9 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +16,7 @@ from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.cli.app import app
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.errors import DecisionError, LightRAGError
-from lightrag_dagster.query.mode import MODES
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import Settings
 from tests.pipeline.test_scopes import write_all
 from tests.query.filters.test_leaks import SOURCES, decided, documents
@@ -71,23 +72,21 @@ def two_homes(folder: Path, settings: Settings, chance: random.Random) -> Iterat
 def said(knowledge: KnowledgeBase) -> dict[str, Any]:
     """Return the answers of every method, or the error."""
     asked: dict[str, Callable[[], Any]] = {}
-    for mode in MODES:
+    for mode in get_args(ModeName):
         for filters in (None, Filters(sources="notes"), Filters(sources="office"), Filters(paths="q*")):
-            key = f"{mode} {filters}"
-            asked[key] = lambda mode=mode, filters=filters: timeless(
-                knowledge.retrieve(QUESTION, mode=mode, filters=filters).to_dict()
-            )
-        asked[f"query {mode}"] = lambda mode=mode: knowledge.query(QUESTION, mode=mode).text
-        asked[f"prompt {mode}"] = lambda mode=mode: knowledge.prompt(QUESTION, mode=mode)
+            asked[f"{mode} {filters}"] = partial(retrieved, knowledge, mode=mode, filters=filters)
+        asked[f"query {mode}"] = partial(answered, knowledge, mode)
+        asked[f"prompt {mode}"] = partial(knowledge.prompt, QUESTION, mode=mode)
     for name in ("Marta", "Bergen", "Qofficex Instruments", "Marta Qnotesx", "Jonas Feld"):
-        asked[f"find {name}"] = lambda name=name: knowledge.find(name)
-        asked[f"entity {name}"] = lambda name=name: knowledge.entity(name)
-        asked[f"neighbours {name}"] = lambda name=name: knowledge.neighbours(name, hops=2)
-        asked[f"path {name}"] = lambda name=name: knowledge.path("Bergen", name)
+        asked[f"find {name}"] = partial(knowledge.find, name)
+        asked[f"entity {name}"] = partial(knowledge.entity, name)
+        asked[f"neighbours {name}"] = partial(knowledge.neighbours, name, hops=2)
+        asked[f"path {name}"] = partial(knowledge.path, "Bergen", name)
     tables = [row["name"] for row in knowledge.sql("SHOW TABLES").to_pylist()]
     for table in tables:
-        asked[f"sql {table}"] = lambda table=table: knowledge.sql(f"FROM {table} ORDER BY ALL").to_pylist()
-    asked["cypher"] = lambda: knowledge.cypher("MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY a.id, b.id", limit=10_000)
+        asked[f"sql {table}"] = partial(rows_of, knowledge, table)
+    pairs = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY a.id, b.id"
+    asked["cypher"] = partial(knowledge.cypher, pairs, limit=10_000)
     return {name: outcome(ask) for name, ask in asked.items()} | {"tables": tables, "rows": knowledge.manifest.rows}
 
 
@@ -98,13 +97,22 @@ def outcome(ask: Callable[[], Any]) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def timeless(value: Any) -> Any:
-    """Return the dictionary of a retrieval without the milliseconds of its steps."""
-    return json.loads(json.dumps(value), object_hook=lambda one: {k: v for k, v in one.items() if k != "milliseconds"})
+def retrieved(knowledge: KnowledgeBase, **options: Any) -> object:
+    """Return what is found, without the milliseconds of its steps."""
+    found = json.dumps(knowledge.retrieve(QUESTION, **options).to_dict())
+    return json.loads(found, object_hook=lambda one: {name: one[name] for name in one if name != "milliseconds"})
+
+
+def answered(knowledge: KnowledgeBase, mode: ModeName) -> str:
+    return knowledge.query(QUESTION, mode=mode).text
+
+
+def rows_of(knowledge: KnowledgeBase, table: str) -> object:
+    return knowledge.sql(f"FROM {table} ORDER BY ALL").to_pylist()
 
 
 def _plain(text: str, home: Settings) -> str:
-    """Return what is printed without the place of the home, times, and the bytes of stores, which vary by themselves."""
+    """Return what is printed without places, times, and the bytes of stores, which vary by themselves."""
     text = re.sub(r"\s+", " ", text.replace(str(home.home.parent), ""))
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+(\.\d+)? ?ms|(_bytes|milliseconds)\": [\d.e-]+", "", text)
 
