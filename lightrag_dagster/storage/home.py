@@ -120,7 +120,7 @@ class Home:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the home of some settings, or their scope's; of a bucket, claim a folder of the cache for this process.
+        """Return the home of settings, or of their scope; of a bucket, claim a folder of the cache for this process.
 
         Raises:
             SettingsError: it is a file, or no Postgres database is configured for a bucket or a folder on a network

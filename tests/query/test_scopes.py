@@ -114,7 +114,7 @@ def rows_of(knowledge: KnowledgeBase, table: str) -> object:
 def _plain(text: str, home: Settings) -> str:
     """Return what is printed without places, times, and the bytes of stores, which vary by themselves."""
     text = re.sub(r"\s+", " ", text.replace(str(home.home.parent), ""))
-    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+(\.\d+)? ?ms|(_bytes|milliseconds)\": [\d.e-]+", "", text)
+    return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.+]+|\d+(\.\d+)? ?ms|(_bytes|milliseconds)\": [\d.e-]+", "", text)
 
 
 def compare(folder: Path, settings: Settings, seed: int) -> None:

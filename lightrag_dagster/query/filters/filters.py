@@ -14,7 +14,7 @@ from lightrag_dagster.query.arguments import shown, texts
 class Filters:
     """Conditions on the documents that a question may see; all given ones must hold.
 
-    They hide texts, and are no wall: scores, orders and counts depend on hidden documents too. A scope depends on none.
+    They hide texts, but scores, orders and counts still depend on hidden documents; a scope is what depends on none.
 
     Lists may be any iterable, and a single text is a list of one; None means no condition.
 
