@@ -26,7 +26,7 @@ from tests.seaweed import serving_seaweed
 from tests.storage.years import History, Years
 
 # A busy machine makes a quick example slow; and the same tree passes or fails whenever it is tested.
-hypothesis.settings.register_profile("few", max_examples=25, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("few", max_examples=12, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("many", max_examples=200, deadline=None, derandomize=True)
 hypothesis.settings.load_profile("few")
 
