@@ -89,6 +89,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert not publishes(instance, settings)
 
 
+@pytest.mark.long
 def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings, graph=True)

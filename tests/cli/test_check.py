@@ -56,6 +56,7 @@ def test_a_snapshot_that_waits_for_release_is_a_line(
     assert check(capfd, monkeypatch) == (1, [line])
 
 
+@pytest.mark.long
 def test_what_failed_for_the_whole_is_said_while_there_is_work(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

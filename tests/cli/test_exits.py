@@ -265,7 +265,7 @@ def test_a_full_output_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["snapshots"], 0),
+        pytest.param(["snapshots"], 0, marks=pytest.mark.long),
         pytest.param(["sql", "select 1"], 0, marks=pytest.mark.long),
         (["sql", "from range(9)", "--format", "csv"], 128 + signal.SIGPIPE),
     ],

@@ -137,6 +137,7 @@ def test_readings_of_a_changed_schema_are_counted_and_stay_until_a_backfill(
     assert make_plan(reading).sources[0].passes["works"] == PassPlan(chunks_stored=3)
 
 
+@pytest.mark.long
 def test_facts_of_columns_are_read_and_cost_nothing(paid: Settings, tmp_path: Path, loopback: Loopback) -> None:
     file = tmp_path / "deals.jsonl"
     file.write_text('{"id": "1", "text": "A deal.", "customer": "Orrin Instruments", "amount": "12"}\n', "utf-8")

@@ -105,6 +105,7 @@ def test_of_many_changed_documents_the_number_is_estimated(free: Settings) -> No
     assert sampled.sources[0].chunks_new == pytest.approx(exact.sources[0].chunks_new, rel=0.3)
 
 
+@pytest.mark.long
 def test_outdated_chunks_are_counted_whole_however_many(free: Settings) -> None:
     build(free)
     settings = paid(free)

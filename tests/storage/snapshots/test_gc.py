@@ -83,6 +83,7 @@ def test_garbage_is_what_nobody_needs(years: Years) -> None:
     assert snapshot_contents(settings)["entities"] != before["entities"]
 
 
+@pytest.mark.long
 def test_a_version_of_vectors_between_two_kept_ones_goes_and_nothing_is_written_again(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
