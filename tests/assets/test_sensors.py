@@ -310,6 +310,7 @@ def test_a_snapshot_that_waits_is_told(
     assert len(versions(instance)) == 2
 
 
+@pytest.mark.long
 def test_a_repair_by_a_command_is_told_by_the_next_tick(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:

@@ -195,6 +195,7 @@ def test_nothing_is_printed_after_an_error(
     assert errors.count("\n") == 1
 
 
+@pytest.mark.long
 def test_an_error_of_a_step_ends_the_run_with_one_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -225,6 +225,7 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings) -> 
     assert outcome.ingested == ["office"]
 
 
+@pytest.mark.long
 def test_a_new_instance_gets_the_partitions_although_nothing_changed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_each_pass_is_a_line_and_its_price_follows_what_it_cost_before(
     assert then.expected < first.expected / 5  # by its own answers, which are short
 
 
+@pytest.mark.long
 def test_outdated_readings_are_a_line_of_the_plan(
     paid: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

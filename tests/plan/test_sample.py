@@ -78,7 +78,8 @@ def make_old(settings: Settings) -> None:
         os.utime(path, (1e9, 1e9))
 
 
-@pytest.mark.parametrize("old", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("old", [True, False])
 def test_documents_that_did_not_change_are_not_in_the_sample(free: Settings, *, old: bool) -> None:
     if old:
         make_old(free)
