@@ -5,11 +5,14 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import dagster as dg
 import hypothesis
 import pytest
+import typer.main
+import typer.testing
 from pydantic import SecretStr
 
 from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
@@ -26,7 +29,7 @@ from tests.seaweed import serving_seaweed
 from tests.storage.years import History, Years
 
 # A busy machine makes a quick example slow; and the same tree passes or fails whenever it is tested.
-hypothesis.settings.register_profile("few", max_examples=25, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("few", max_examples=12, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("many", max_examples=200, deadline=None, derandomize=True)
 hypothesis.settings.load_profile("few")
 
@@ -71,6 +74,16 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _quick_dagster() -> Iterator[None]:
     with kept_between_uses():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_commands() -> Iterator[None]:
+    """Make the command line once: Typer makes all fifty commands at each call, a third of a quick one."""
+    made = cache(typer.main.get_command)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(typer.main, "get_command", made)
+        monkeypatch.setattr(typer.testing, "_get_command", made)
         yield
 
 

@@ -50,6 +50,7 @@ def observed(instance: dg.DagsterInstance) -> dg.AssetObservation:
     return record.asset_observation
 
 
+@pytest.mark.long
 def test_its_version_is_the_hash_of_the_decisions_in_force_and_the_merge_says_which_it_read(
     settings: Settings, instance: dg.DagsterInstance
 ) -> None:

@@ -29,6 +29,7 @@ def materialised(name: str, settings: Settings, instance: dg.DagsterInstance) ->
     return (made.tags or {}).get("dagster/data_version"), {name: one.value for name, one in made.metadata.items()}
 
 
+@pytest.mark.long
 def test_the_counts_of_pairs_are_shown_and_the_rows_stored(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     write_source(settings, "notes", {"river.md": RIVER, "more.md": "Marta Lindquist maintains the gauge of the weir."})

@@ -249,6 +249,7 @@ def test_runs_submit_and_end_and_the_sensor_resumes_them(
     assert len(loopback.batches.asked()) == 2
 
 
+@pytest.mark.long
 def test_a_batch_of_answers_that_cannot_be_used_is_asked_once_more(
     instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
     assert second["previous_snapshot_id"] == first["snapshot_id"]
 
 
+@pytest.mark.long  # tests/pipeline/test_gates.py is quick
 def test_the_check_of_gates_says_why_a_snapshot_waits(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "own.sql").write_text("SELECT path FROM raw_documents WHERE contains(content, 'flood')")
     found = []

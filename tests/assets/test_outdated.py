@@ -53,6 +53,7 @@ def test_rows_of_another_prompt_are_counted_with_what_they_cost(settings: Settin
     assert (found["chunks"], found["partitions_to_copy"]) == (2, '"a \\"b\\", c", notes')
 
 
+@pytest.mark.long
 def test_the_morning_looks_at_every_partition(settings: Settings, instance: dg.DagsterInstance) -> None:
     for source in ("notes", "letters", "not yet a partition"):
         write_source(settings, source, {"river.md": RIVER + source})

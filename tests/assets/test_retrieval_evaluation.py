@@ -109,6 +109,7 @@ def test_a_drop_since_the_snapshot_before_fails_the_check(offline: Settings, ins
     assert set(history["sequence"].to_pylist()) == {1, 2}
 
 
+@pytest.mark.long
 def test_the_same_again_is_the_same_data_version(offline: Settings, instance: dg.DagsterInstance) -> None:
     for _ in range(2):
         evaluated(offline, instance)

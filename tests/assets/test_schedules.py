@@ -42,6 +42,7 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     assert sources_to_ingest(german, known) == (["office"], [])
 
 
+@pytest.mark.long
 def test_a_source_that_cannot_be_listed_fails_by_itself(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)

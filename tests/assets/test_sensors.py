@@ -89,6 +89,7 @@ def test_publication_follows_what_is_accepted(instance: dg.DagsterInstance, sett
     assert not publishes(instance, settings)
 
 
+@pytest.mark.long
 def test_the_graph_of_a_published_snapshot_is_asked_for_alone(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings, graph=True)
@@ -309,6 +310,7 @@ def test_a_snapshot_that_waits_is_told(
     assert len(versions(instance)) == 2
 
 
+@pytest.mark.long
 def test_a_repair_by_a_command_is_told_by_the_next_tick(
     settings: Settings, instance: dg.DagsterInstance, received: list[bytes]
 ) -> None:

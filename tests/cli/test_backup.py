@@ -33,9 +33,8 @@ def test_a_home_is_backed_up_restored_elsewhere_and_needs_no_run(
     assert errors.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "lost", ["tables/raw_documents/*/*.parquet", pytest.param("lance/*.lance/data/*.lance", marks=pytest.mark.long)]
-)
+@pytest.mark.long  # tests/pipeline/test_backup.py restores damaged ones
+@pytest.mark.parametrize("lost", ["tables/raw_documents/*/*.parquet", "lance/*.lance/data/*.lance"])
 def test_what_is_damaged_in_a_backup_is_named(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path, lost: str
 ) -> None:

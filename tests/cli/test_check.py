@@ -56,6 +56,7 @@ def test_a_snapshot_that_waits_for_release_is_a_line(
     assert check(capfd, monkeypatch) == (1, [line])
 
 
+@pytest.mark.long
 def test_what_failed_for_the_whole_is_said_while_there_is_work(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_what_failed_for_the_whole_is_said_while_there_is_work(
     assert check(capfd, monkeypatch) == (0, []), "nothing waits"
 
 
+@pytest.mark.long
 def test_with_an_age_what_nobody_looked_at_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

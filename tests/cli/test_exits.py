@@ -195,6 +195,7 @@ def test_nothing_is_printed_after_an_error(
     assert errors.count("\n") == 1
 
 
+@pytest.mark.long
 def test_an_error_of_a_step_ends_the_run_with_one_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -265,7 +266,7 @@ def test_a_full_output_is_one_line_and_exit_code_2(
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["snapshots"], 0),
+        pytest.param(["snapshots"], 0, marks=pytest.mark.long),
         pytest.param(["sql", "select 1"], 0, marks=pytest.mark.long),
         (["sql", "from range(9)", "--format", "csv"], 128 + signal.SIGPIPE),
     ],

@@ -95,12 +95,12 @@ VECTORS = {"LIGHTRAG_LLM__PROVIDER": "offline", "LIGHTRAG_EMBEDDING__PROVIDER": 
 @pytest.mark.parametrize(
     ("fault", "settings", "ends", "withheld", "passing"),
     [
-        (Reply.error(401), {}, 2, [], False),
-        (Reply.error(503), {}, 1, ["notes"], True),
+        pytest.param(Reply.error(401), {}, 2, [], False, marks=pytest.mark.long),
+        pytest.param(Reply.error(503), {}, 1, ["notes"], True, marks=pytest.mark.long),
         (Reply.error(400), {}, 1, ["notes"], False),
         (Reply.error(503), VECTORS, 2, [], True),
-        (None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, 2, [], True),
-        (None, {"LIGHTRAG_LLM__MAX_COST_USD": "0"}, 2, [], False),
+        pytest.param(None, {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, 2, [], True, marks=pytest.mark.long),
+        pytest.param(None, {"LIGHTRAG_LLM__MAX_COST_USD": "0"}, 2, [], False, marks=pytest.mark.long),
     ],
 )
 def test_a_run_without_answers_tells_why_and_whether_it_may_pass(

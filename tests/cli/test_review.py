@@ -94,6 +94,7 @@ def test_pairs_that_are_kept_apart_are_not_shown_again(twice: Ask, tmp_path: Pat
     assert {"Marta Lindqvist", "Marta Lindqvst"} not in shown
 
 
+@pytest.mark.long
 def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     assert len(loopback.requests) == 3
 
 
+@pytest.mark.long
 def test_the_next_pairs_are_asked_about_not_the_same_again(
     twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

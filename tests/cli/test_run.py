@@ -70,6 +70,7 @@ def test_with_nothing_to_do_one_line_is_printed(
     assert len(output.splitlines()) == 1
 
 
+@pytest.mark.long  # tests/pipeline/test_deletion_guard.py has the rule
 @pytest.mark.usefixtures("notes")
 def test_deletions_are_accepted_of_the_sources_that_are_named(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -109,6 +109,7 @@ def contents(home: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in home.rglob("*") if path.is_file() and ".sqlite" not in path.name}
 
 
+@pytest.mark.long
 def test_a_plan_says_what_the_run_that_takes_it_over_asks_and_removes(
     settings: Settings,
     loopback: Loopback,
@@ -138,6 +139,7 @@ def test_a_plan_says_what_the_run_that_takes_it_over_asks_and_removes(
     assert asked == plan["steps"]["extraction"]["calls"]["expected"] > 0
 
 
+@pytest.mark.long
 def test_outdated_rows_summaries_and_vectors_stay_until_a_backfill(
     scene: Scene, settings: Settings, loopback: Loopback
 ) -> None:
@@ -200,6 +202,7 @@ def test_killed_anywhere_it_is_taken_over_by_the_next_run(
     assert published(settings).sequence == 3
 
 
+@pytest.mark.long  # tests/cli/test_backup.py restores quickly
 def test_a_backup_is_restored_as_it_is_and_taken_over_by_the_next_run(
     scene: Scene, settings: Settings, loopback: Loopback, tmp_path: Path
 ) -> None:

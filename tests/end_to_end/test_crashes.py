@@ -74,13 +74,15 @@ def through_dagster(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> S
     return scene._replace(writes=_writes(undisturbed, "run"))
 
 
+@pytest.mark.long  # with the next one; test_another_layout.py has a quick kill
 def test_every_kind_of_write_is_watched(scene: Scene) -> None:
     kinds = {write.rpartition(".")[2] for write in scene.writes}
 
     assert set(KINDS) <= kinds
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(3))
 def test_a_killed_run_leaves_nothing_to_mend(scene: Scene, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     # The first is the last write, the pointer itself with what follows it; the others fall anywhere.

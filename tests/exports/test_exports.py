@@ -95,6 +95,7 @@ def test_a_changed_or_missing_file_and_another_recipe_are_written_again(years: Y
     assert files(home)[f"{first}/tables/knowledge_base.duckdb"] != kept
 
 
+@pytest.mark.long
 def test_after_a_rollback_they_are_of_the_snapshot_that_readers_see(years: Years) -> None:
     settings, (first, second) = years(2)
     home = Home.of(settings)

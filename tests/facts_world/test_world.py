@@ -138,6 +138,7 @@ def test_a_small_world_is_told_as_it_is(tmp_path: Path, loopback: Loopback) -> N
     assert asked.reader.passes == len(set(asked.chunks))
 
 
+@pytest.mark.long
 def test_what_is_lost_and_forged_is_counted(tmp_path: Path, loopback: Loopback) -> None:
     asked = publish(tmp_path, loopback, 60, lost=0.2, forged=0.15)
     assert asked.reader.rejected(asked.chunks).total() > 20

@@ -93,7 +93,7 @@ def states(settings: Settings) -> dict[str, set[str]]:
         }
 
 
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("known", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings, tmp_path: Path, *, known: bool) -> None:
     folder = tmp_path / "share"
     folder.mkdir()

@@ -99,7 +99,12 @@ def the_form(form: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(folder))
 
 
-@pytest.mark.parametrize("form", FORMS)
+_QUICK = ("nothing", "coordinator that blocks", "run_queue", "pools by step", "Postgres")
+
+
+@pytest.mark.parametrize(
+    "form", [form if form in _QUICK else pytest.param(form, marks=pytest.mark.long) for form in FORMS]
+)
 def test_a_command_works_in_an_instance_of_any_form(
     form: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -122,6 +127,7 @@ def test_a_command_works_in_an_instance_of_any_form(
         assert lacking(others, Namespace()) == advice[-1:], "limits in the database count"
 
 
+@pytest.mark.long
 def test_a_command_waits_for_no_pool_that_a_step_of_the_daemon_holds(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -39,6 +39,7 @@ def lines(settings: Settings) -> list[str]:
     return [line for state in states.sources.values() for line in (*state.passes.rejected, *state.passes.others)]
 
 
+@pytest.mark.long
 def test_a_provider_that_refuses_a_pass_costs_the_facts_and_not_the_snapshot(
     reading: Settings, loopback: Loopback
 ) -> None:

@@ -131,6 +131,7 @@ def test_checks_that_cannot_be_read_end_a_run_before_a_model_is_asked(
     assert loopback.requests == []
 
 
+@pytest.mark.long
 def test_only_what_failed_for_good_needs_an_option_to_be_asked_again(settings: Settings, loopback: Loopback) -> None:
     loopback.chat = offline_answer
     asking = load_settings(
@@ -224,6 +225,7 @@ def test_a_source_that_is_being_ingested_is_left_to_that(settings: Settings) -> 
     assert outcome.ingested == ["office"]
 
 
+@pytest.mark.long
 def test_a_new_instance_gets_the_partitions_although_nothing_changed(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

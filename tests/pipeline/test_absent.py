@@ -61,6 +61,7 @@ def test_a_partition_whose_source_is_gone_says_so(tickets_gone: Settings) -> Non
         source_to_read(tickets_gone, "letters")
 
 
+@pytest.mark.long  # the others name it too
 def test_a_source_that_is_gone_can_be_named(tickets_gone: Settings) -> None:
     withheld = run(tickets_gone, "tickets")
     assert (list(withheld.rejected), withheld.published) == (["tickets"], None)
@@ -85,6 +86,7 @@ def test_a_source_that_is_there_is_meant_before_one_that_is_gone(settings: Setti
     assert list(published(settings).inputs.sources) == [apart]
 
 
+@pytest.mark.long
 def test_a_run_that_lets_a_source_go_can_be_repeated(tickets_gone: Settings) -> None:
     Home.of(tickets_gone).accepted("tickets").unlink()  # killed after that, before the publication
     accepting = tickets_gone.changed(documents={"accept_deletes": ["tickets"]})
@@ -97,6 +99,7 @@ def damage(settings: Settings) -> None:
     Generation(Home.of(settings), published(settings).snapshot_id).path("entities.parquet").unlink()
 
 
+@pytest.mark.long
 def test_a_source_that_is_gone_is_withheld_although_its_only_snapshot_is_repaired(tickets_gone: Settings) -> None:
     damage(tickets_gone)
     outcome = run(tickets_gone)
@@ -112,6 +115,7 @@ def test_a_source_that_is_gone_is_withheld_although_the_record_of_its_documents_
     assert list(published(tickets_gone).inputs.sources) == ["notes", "tickets"]
 
 
+@pytest.mark.long
 def test_a_table_of_a_source_that_is_gone_cannot_be_made_again(tickets_gone: Settings) -> None:
     home = Home.of(tickets_gone)
     version = published(tickets_gone).inputs.sources["tickets"]["chunks"]

@@ -67,6 +67,7 @@ def test_by_hand_each_snapshot_after_the_first_waits(settings: Settings) -> None
     assert str(newest.gates).startswith("documents: 0 added, 1 removed, 0 changed of 2; entities: 0 added, ")
 
 
+@pytest.mark.long  # the next one has the share quickly
 def test_a_snapshot_that_differs_too_much_waits_until_one_differs_less(settings: Settings) -> None:
     limited, home = settings.changed(publish=0.3), Home(settings.home)
     first = built(limited, TEN)
@@ -131,6 +132,7 @@ def test_a_check_that_cannot_be_run_is_a_fault(
     assert reason in fault
 
 
+@pytest.mark.long  # the next one is its beginning
 def test_a_fault_stops_a_snapshot_until_one_has_none(settings: Settings, tmp_path: Path) -> None:
     first = built(settings, {"river.md": RIVER})
     checked = with_checks(

@@ -106,6 +106,7 @@ def test_what_no_question_says_is_parsed_again_and_nothing_is_asked(
     assert pending(Situation.looking(reading)).sources["notes"].outdated == {}
 
 
+@pytest.mark.long
 def test_a_removed_pass_leaves_the_next_snapshot_and_its_files_go_by_gc(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -162,6 +163,7 @@ def spoilt(body: dict[str, Any]) -> Answer:
     return answer(body)
 
 
+@pytest.mark.long
 def test_a_backfill_whose_answers_are_rejected_keeps_the_accepted_facts_and_goes_on_when_the_bound_is_raised(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -257,6 +259,7 @@ def test_chunks_of_a_pass_that_follow_another_source_are_told(reading: Settings,
     assert (outdated_elsewhere(situation, "notes"), outdated_elsewhere(situation, "archive")) == ({"archive": 1}, {})
 
 
+@pytest.mark.long
 def test_without_a_model_what_passes_have_read_stays_and_a_line_says_so(reading: Settings) -> None:
     before = facts(reading)
     offline = reading.changed(llm={"provider": "offline"})

@@ -134,6 +134,7 @@ def test_an_edit_costs_the_same_when_the_number_of_shards_changes(
     assert versions(settings) == versions(clean)
 
 
+@pytest.mark.long
 def test_what_failed_is_told_in_whichever_shard_it_is(settings: Settings, loopback: Loopback) -> None:
     shards.ROWS = 2
     loopback.fault = lambda received: Reply.error(400) if "Station 7 reports" in str(received.body) else None

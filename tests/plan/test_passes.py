@@ -102,6 +102,7 @@ def test_each_pass_is_a_line_and_its_price_follows_what_it_cost_before(
     assert then.expected < first.expected / 5  # by its own answers, which are short
 
 
+@pytest.mark.long
 def test_outdated_readings_are_a_line_of_the_plan(
     paid: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +138,7 @@ def test_readings_of_a_changed_schema_are_counted_and_stay_until_a_backfill(
     assert make_plan(reading).sources[0].passes["works"] == PassPlan(chunks_stored=3)
 
 
+@pytest.mark.long
 def test_facts_of_columns_are_read_and_cost_nothing(paid: Settings, tmp_path: Path, loopback: Loopback) -> None:
     file = tmp_path / "deals.jsonl"
     file.write_text('{"id": "1", "text": "A deal.", "customer": "Orrin Instruments", "amount": "12"}\n', "utf-8")

@@ -320,6 +320,7 @@ def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, 
     assert (notes.chunks_new, notes.chunks_stored, notes.chunks_failed) == (1, 2, 1)
 
 
+@pytest.mark.long
 def test_of_conversations_that_were_cut_short_what_is_left_is_counted(paid: Settings, loopback: Loopback) -> None:
     broken = True
 
@@ -393,6 +394,7 @@ def test_documents_are_compared_by_path_and_content() -> None:
     assert compare(None, after) == DocumentChanges(added=4, changed=0, removed=0)
 
 
+@pytest.mark.long
 def test_what_another_revision_reads_otherwise_is_told_and_all_that_is_paid_for(
     known: Settings, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,7 +78,8 @@ def make_old(settings: Settings) -> None:
         os.utime(path, (1e9, 1e9))
 
 
-@pytest.mark.parametrize("old", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("old", [True, False])
 def test_documents_that_did_not_change_are_not_in_the_sample(free: Settings, *, old: bool) -> None:
     if old:
         make_old(free)
@@ -105,6 +106,7 @@ def test_of_many_changed_documents_the_number_is_estimated(free: Settings) -> No
     assert sampled.sources[0].chunks_new == pytest.approx(exact.sources[0].chunks_new, rel=0.3)
 
 
+@pytest.mark.long
 def test_outdated_chunks_are_counted_whole_however_many(free: Settings) -> None:
     build(free)
     settings = paid(free)

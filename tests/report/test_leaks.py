@@ -29,6 +29,7 @@ def leaked(tmp_path: Path, seed: int, subsets: list[tuple[str, ...]]) -> list[tu
     return found
 
 
+@pytest.mark.long  # tests/query/filters/test_leaks.py asks all quickly
 def test_no_word_of_a_hidden_source_or_decision_is_in_the_file(tmp_path: Path) -> None:
     assert leaked(tmp_path, 0, [("archive",), ("notes", "office")]) == []
 

@@ -89,6 +89,7 @@ def test_changes_beyond_the_bound_are_counted(years: Years) -> None:
     assert [note for note in cut.notes if note.startswith("names of changes, cut: ")]
 
 
+@pytest.mark.long
 def test_a_file_of_ones_own_is_new_and_of_any_snapshot(years: Years, tmp_path: Path) -> None:
     settings, (first, second) = years(2)
     home = Home.of(settings)

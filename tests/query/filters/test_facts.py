@@ -32,6 +32,7 @@ def test_nothing_of_other_documents_is_in_facts(facts_home: Path, filters: Filte
         assert leak not in seen, leak
 
 
+@pytest.mark.long  # test_view.py has the graph's
 def test_a_source_alone_is_as_if_it_had_been_built_alone(facts_home: Path, tmp_path: Path) -> None:
     alone = build_home(tmp_path, ["crm"]).home
     with KnowledgeBase.open(facts_home) as together, KnowledgeBase.open(alone) as expected:

@@ -283,6 +283,7 @@ def test_an_archive_and_partitions_have_types_too(tmp_path: Path) -> None:
     assert len({one["settings"] for one in states}) == 3
 
 
+@pytest.mark.long  # one source is quick, above
 def test_a_run_after_a_change_of_types_publishes_what_a_clean_build_does(tmp_path: Path) -> None:
     write(tmp_path / "files", {"a.dat": RIVER, "same.md": FLOOD})
     build(settings_of(tmp_path))

@@ -289,41 +289,47 @@ def test_the_order_of_rows_and_sources_has_no_effect(tmp_path: Path) -> None:
     assert merged(tmp_path, MANY, NAMED, PAIRED, backwards=True) == one
 
 
-SHARED = [chunk("a", "x.txt", 0, "c1"), chunk("a", "w.txt", 3, "c1"), chunk("b", "y.txt", 0, "c1")]
+SHARED: list[tuple[list[tuple[str, str, str]], list[str]]] = [
+    ([("a", "offices", "ok"), ("b", "offices", "ok")], ["of a"]),
+    ([("a", "offices", "failed"), ("b", "offices", "ok")], ["of b"]),
+    ([("a", "offices", "truncated"), ("b", "offices", "ok")], ["of a"]),
+    ([("b", "offices", "ok")], ["of b"]),
+    ([("a", "offices", "failed"), ("b", "offices", "failed")], []),
+    ([("a", "offices", "failed"), ("b", "others", "ok")], ["of others"]),
+    ([("a", "offices", "ok"), ("b", "offices", "ok"), ("b", "others", "ok")], ["of a", "of others"]),
+]
+"""The readings of a chunk, as source, pass and status, and the facts that count."""
 
 
-@pytest.mark.parametrize(
-    ("readings", "expected"),
-    [
-        ([reading("a", "c1"), reading("b", "c1", key="s")], ["of a"]),
-        ([reading("a", "c1", status="failed"), reading("b", "c1", key="s")], ["of b"]),
-        ([reading("a", "c1", status="truncated"), reading("b", "c1", key="s")], ["of a"]),
-        ([reading("b", "c1", key="s")], ["of b"]),
-        ([reading("a", "c1", status="failed"), reading("b", "c1", key="s", status="failed")], []),
-        ([reading("a", "c1", status="failed"), reading("b", "c1", "others", key="s")], ["of others"]),
-        (
-            [reading("a", "c1"), reading("b", "c1", key="s"), reading("b", "c1", "others", key="s")],
-            ["of a", "of others"],
-        ),
-    ],
-)
 @pytest.mark.parametrize("extracted", ["ok", "failed"])
-def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(
-    tmp_path: Path, readings: list[Row], expected: list[str], extracted: str
-) -> None:
-    facts = [
-        fact("a", "c1", 0, "Ada", "leads", "of a"),
-        fact("b", "c1", 0, "Ada", "leads", "of b", extraction_key="s"),
-        fact("b", "c1", 0, "Ada", "leads", "of others", extraction_key="s") | {"pass": "others"},
-        fact("a", "c1", 0, "Ada", "leads", "of an older key", extraction_key="q"),
-    ]
-    first = [extraction("a", "c1", status=extracted), extraction("b", "c1", status=extracted)]
-    named = [entity("a", "c1", 0, "Ada", "person", "Named.")] if extracted == "ok" else []
-    tables = merged(tmp_path, facts, named, readings=readings, chunks=SHARED, extractions=first)
-    assert [row["object"] for row in tables.merged_facts.sort_by("object").to_pylist()] == expected
-    places = {(row["source"], row["path"], row["chunk_id"]) for row in tables.fact_evidence.to_pylist()}
-    assert places == ({("a", "w.txt", "c1")} if expected else set())
-    assert {name for (name,) in rows(tables.entities, "name")} == {*["Ada"][: len(named) + len(expected)], *expected}
+def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp_path: Path, extracted: str) -> None:
+    keys = {"a": "r", "b": "s"}
+    chunks, facts, first, named, readings = [list[Row]() for _ in range(5)]
+    for number, (said, _) in enumerate(SHARED):
+        one, who = f"c{number}", f"Ada {number}"
+        for source, path, place in (("a", "x.txt", 0), ("a", "w.txt", 9), ("b", "y.txt", 0)):
+            chunks.append(chunk(source, path, place + number, one))
+        facts += [
+            fact("a", one, 0, who, "leads", f"of a {number}"),
+            fact("b", one, 0, who, "leads", f"of b {number}", extraction_key="s"),
+            fact("b", one, 0, who, "leads", f"of others {number}", extraction_key="s") | {"pass": "others"},
+            fact("a", one, 0, who, "leads", f"of an older key {number}", extraction_key="q"),
+        ]
+        first += [extraction(source, one, status=extracted) for source in keys]
+        named += [entity("a", one, 0, who, "person", "Named.")] if extracted == "ok" else []
+        readings += [reading(source, one, of, keys[source], status) for source, of, status in said]
+    tables = merged(tmp_path, facts, named, readings=readings, chunks=chunks, extractions=first)
+    found, places = rows(tables.merged_facts, "subject", "object"), tables.fact_evidence.to_pylist()
+    names = {name for (name,) in rows(tables.entities, "name")}
+    for number, (_, expected) in enumerate(SHARED):
+        ends, who = [f"{one} {number}" for one in expected], f"Ada {number}"
+        assert [end for subject, end in found if subject == who] == ends
+        stated = {(row["source"], row["path"]) for row in places if row["chunk_id"] == f"c{number}"}
+        assert stated == ({("a", "w.txt")} if expected else set())
+        assert {name for name in names if name.endswith(str(number))} == {
+            *[who][: (extracted == "ok") + len(expected)],
+            *ends,
+        }
     assert {tuple(row) for row in tables.entities["file_paths"].to_pylist()} <= {("a/w.txt", "a/x.txt", "b/y.txt")}
 
 

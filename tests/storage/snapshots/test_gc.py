@@ -83,6 +83,7 @@ def test_garbage_is_what_nobody_needs(years: Years) -> None:
     assert snapshot_contents(settings)["entities"] != before["entities"]
 
 
+@pytest.mark.long
 def test_a_version_of_vectors_between_two_kept_ones_goes_and_nothing_is_written_again(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_version_of_vectors_between_two_kept_ones_goes_and_nothing_is_written_
     assert [find_damage(home, one.snapshot_id, verify=True) for one in list_snapshots(home)] == [[]] * 3
 
 
+@pytest.mark.long
 def test_a_table_with_many_deleted_rows_or_parts_is_written_again(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
