@@ -50,9 +50,7 @@ class FileChecks:
 
     def require_folder(self, folder: Path) -> None:
         """Check what is below a folder of a generation, without tables, or of LanceDB; else as `require`."""
-        below = f"{self._name(folder)}/"
-        names = (name for name, one in self._files.items() if name.startswith(below) and one.sha256)
-        self._require([name for name in names if not name.endswith((".parquet", MANIFEST))])
+        self._require(self._opened(f"{self._name(folder)}/"))
 
     def require(self, paths: Iterable[Path]) -> None:
         """Check files that are loaded for the first time: small ones now, more than AT_ONCE in a thread.
@@ -113,12 +111,17 @@ class FileChecks:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _look_again(self) -> None:
-        """Check every loaded file, unless that was done lately: an error of our own may come with each question."""
+        """Check all that was loaded or opened, but not often: an error of our own may come with each question."""
         with self._checking:
             if time.monotonic() - self._looked >= _SECONDS_BETWEEN_LOOKS:
-                for name in self._loaded:
+                for name in self._loaded.union(self._opened("")):
                     self._check(name)
                 self._looked = time.monotonic()
+
+    def _opened(self, below: str) -> list[str]:
+        """Return the files that opening a snapshot loads, or that LanceDB reads, below a name."""
+        names = (name for name, one in self._files.items() if name.startswith(below) and one.sha256)
+        return [name for name in names if not name.endswith((".parquet", MANIFEST))]
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self._home.root).as_posix()
