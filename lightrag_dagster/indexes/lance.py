@@ -46,8 +46,8 @@ class VectorReader:
     @property
     def _handle(self) -> Any:
         """The open table; what is to be done before it is read is done, or raises."""
-        if self._before:
-            self._before()
+        if before := self._before:
+            before()
             self._before = None
         return self._opened
 

@@ -1,10 +1,9 @@
-"""Checks of the files of a snapshot when they are loaded: from none with another hash than published is answered.
+"""Checks of the files of a snapshot when they are loaded: no answer comes from one with another hash than published.
 
-The manifest is not checked, since it is written anew when an old snapshot is published again.
+The manifest is not checked, since it is written again when an old snapshot is published again.
 """
 
 import hashlib
-import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -22,8 +21,6 @@ from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, PublishedFil
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.verify import FILES, OTHER_CONTENT, Damage, reason_of
-
-_log = logging.getLogger(__name__)
 
 AT_ONCE = 64 << 20
 """Most bytes that are read before the caller goes on, 0.05 s; larger files are read by a thread beside it."""
@@ -76,8 +73,8 @@ class FileChecks:
     def require_sound(self) -> None:
         """Raise StoreError if a damaged file was found."""
         if self._damage:
-            again = ", or open the knowledge base again, which fetches it anew" if self._home.bucket else ""
-            raise StoreError(f"{self._damage}; `lightrag-dagster run --verify` builds it again{again}")
+            again = "open the knowledge base again, which fetches it, or " if self._home.bucket else ""
+            raise StoreError(f"{self._damage}; {again}run `lightrag-dagster run --verify`")
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until every file that was loaded is checked; raises StoreError, and TimeoutError after some seconds."""
@@ -135,16 +132,16 @@ class FileChecks:
 
     def _check(self, name: str) -> None:
         """Note a file that is not as it was published; raises StoreError when the machine refuses."""
-        written = self._published(name)
+        written, reason = self._published(name), None
         try:
-            is_sound = written.sha256 in (None, self._hash(f"{self._home.root}/{name}", written.size))
-            reason = None if is_sound else OTHER_CONTENT
+            if self._hash(f"{self._home.root}/{name}", written.size) != written.sha256:
+                reason = OTHER_CONTENT
         except OSError as error:
-            reason = reason_of(self._home.root / name, error)
+            if self._home.bucket is None or not isinstance(error, FileNotFoundError):  # a cache may have removed it
+                reason = reason_of(self._home.root / name, error)
         if reason and not self._closed:
             path = self._home.root / name
             self._damage = Damage(path, reason)
-            _log.error("%s", self._damage)
             if self._home.bucket:  # where it is whole, perhaps
                 path.unlink(missing_ok=True)
 
