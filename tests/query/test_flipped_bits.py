@@ -12,6 +12,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.manifests import PublishedFiles
 from lightrag_dagster.storage.snapshots.verify import FILES
 
+TABLES = ("entities", "relations", "chunks", "entity_evidence", "relation_evidence", "raw_documents")
+
 ASK: dict[str, Callable[[KnowledgeBase], object]] = {
     "query": lambda base: base.query("Who repaired the sensor at Station 14?").text,
     "fusion": lambda base: base.retrieve("What did the flood damage?").to_dict(),
@@ -23,7 +25,6 @@ ASK: dict[str, Callable[[KnowledgeBase], object]] = {
     "sql": lambda base: [base.sql(f"from {table} order by all").to_pylist() for table in TABLES],
     "cypher": lambda base: base.cypher("MATCH (e:Entity) RETURN e.name, e.description ORDER BY e.name"),
 }
-TABLES = ("entities", "relations", "chunks", "entity_evidence", "relation_evidence", "raw_documents")
 
 QUICK = (
     "adjacency/chunks.arrow",
