@@ -9,7 +9,7 @@ from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.indexes.cypher import CypherReader, require_graph
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published
 
 
@@ -23,7 +23,10 @@ def run_cypher(console: Console, query: str, form: Form, limit: int) -> None:
     """
     home = Home.of(load_settings())
     refresh_snapshot(home)
-    with closing(CypherReader(require_graph(Generation(home, require_published(home).snapshot_id)))) as graph:
+    generation = CheckedGeneration.of(home, require_published(home).snapshot_id)
+    path = require_graph(generation)
+    generation.checks.require([path])
+    with closing(CypherReader(path)) as graph:
         found = graph.query(query, limit=limit)
     rows = [tuple(row.values()) for row in found.rows]
     texts = {name for name in found.columns if any(isinstance(row[name], (str, list, dict)) for row in found.rows)}

@@ -15,8 +15,8 @@ from lightrag_dagster.report import published_report, write_report_to
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.exported import place_of
-from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published, snapshot_named
 
 
@@ -30,7 +30,8 @@ def export(console: Console, form: ExportFormat, place: Path | None, snapshot: s
     home = Home.of(load_settings())
     _refuse_place_in_home(home, place)
     refresh(home)
-    generation = Generation(home, (snapshot_named(home, snapshot) if snapshot else require_published(home)).snapshot_id)
+    wanted = snapshot_named(home, snapshot) if snapshot else require_published(home)
+    generation = CheckedGeneration.of(home, wanted.snapshot_id)
     if place:
         made, name, kept = export_to(generation, form, place), generation.id, str(place)
     else:

@@ -25,7 +25,7 @@ from lightrag_dagster.query.home_tables import tables_of_home, tables_read
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.snapshots import (
     published_snapshot,
     refresh_snapshot,
@@ -120,7 +120,7 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     refresh_snapshot(home, snapshot)
     manifest = snapshot_named(home, snapshot) if snapshot else published_snapshot(home)
     if manifest is not None:
-        return published_tables(Generation(home, manifest.snapshot_id))
+        return published_tables(CheckedGeneration.of(home, manifest.snapshot_id))
     found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"

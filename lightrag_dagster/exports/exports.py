@@ -22,6 +22,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import Export, Exports
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.exported import LATEST, exported_snapshots, forget_exports, read_exports
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.readers import mark_read
@@ -102,7 +103,7 @@ def export_published(home: Home, formats: Sequence[str], writers: Writers = WRIT
         StoreError: as `export_to`, or the index is damaged.
     """
     with building(home, STEP_SECONDS):
-        generation = Generation(home, require_published(home).snapshot_id)
+        generation = CheckedGeneration.of(home, require_published(home).snapshot_id)
         index, folder = read_exports(home), home.exports / generation.id
         known = dict(index.formats) if index and index.snapshot_id == generation.id else {}
         _remove_leftovers(home, folder)

@@ -10,6 +10,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.duckdb import open_duckdb, unreadable
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Changed
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published, snapshot_named
 from lightrag_dagster.view_schemas import CHANGES
@@ -51,7 +52,7 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
     first = snapshot_named(home, before) if before else previous_snapshot(home, last.snapshot_id)
     if first is None:
         raise StoreError(f"there is no snapshot before {last.snapshot_id}; `lightrag-dagster snapshots` lists them")
-    return Generation(home, first.snapshot_id), Generation(home, last.snapshot_id)
+    return CheckedGeneration.of(home, first.snapshot_id), CheckedGeneration.of(home, last.snapshot_id)
 
 
 def changes_between(before: Generation, after: Generation) -> pa.Table:

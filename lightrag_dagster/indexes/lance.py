@@ -7,10 +7,11 @@ hangs, also in tables that are opened there, and again when the process ends. So
 import atexit
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import lancedb
@@ -33,12 +34,22 @@ INDEX_CACHE, METADATA_CACHE = 1 << 30, 128 << 20
 class VectorReader:
     """One tagged version of a vector table."""
 
-    def __init__(self, handle: Any, entry: VectorTable) -> None:
-        self._handle = handle
+    def __init__(self, handle: Any, entry: VectorTable, before: Callable[[], None] | None = None) -> None:
+        """Take an open table, and what to call before it is first read."""
+        self._opened = handle
         self._entry = entry
+        self._before = before
         self._reading = threading.RLock()
         self._compared: tuple[list[str], Vectors] | None = None
         self._found: tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]] | None = None
+
+    @property
+    def _handle(self) -> Any:
+        """The open table; what is to be done before it is read is done, or raises."""
+        if before := self._before:
+            before()
+            self._before = None
+        return self._opened
 
     def rows(self, columns: Sequence[str] = ("id", "embedding_key", "vector")) -> pa.Table:
         """Return some columns of every row, in no order."""
@@ -144,7 +155,7 @@ class VectorReader:
 
     def close(self) -> None:
         """Free the vectors in memory and the table; the reader cannot be used again."""
-        for name in ("_compared", "_found", "_handle"):
+        for name in ("_compared", "_found", "_opened", "_before"):
             self.__dict__.pop(name, None)
 
 
@@ -162,8 +173,11 @@ def compare_all(
     return [(ids[row], float(similarities[row])) for row in best.tolist()]
 
 
-def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
-    """Open the version that a manifest names; raises StoreError when it is missing or damaged."""
+def open_vectors(home: Home, entry: VectorTable, check: Callable[[Path], None] | None = None) -> VectorReader:
+    """Open the version that a manifest names; raises StoreError when it is missing or damaged.
+
+    If given, `check` gets its folder before it is read for the first time.
+    """
     with lance_errors(entry.table), ThreadPoolExecutor(1) as beside:
         version = beside.submit(tagged_version, home, entry)  # LanceDB asks a bucket three times for a tag
         handle = open_database(home).open_table(entry.table)
@@ -171,13 +185,15 @@ def open_vectors(home: Home, entry: VectorTable) -> VectorReader:
     size = handle.schema.field("vector").type.list_size
     if size != entry.dimensions:
         raise StoreError(f"vector table {entry.table} holds vectors of {size}, its manifest says {entry.dimensions}")
-    return VectorReader(handle, entry)
+    return VectorReader(handle, entry, partial(check, home.lance / f"{entry.table}.lance") if check else None)
 
 
-def open_all_vectors(home: Home, entries: Mapping[str, VectorTable]) -> dict[str, VectorReader]:
+def open_all_vectors(
+    home: Home, entries: Mapping[str, VectorTable], check: Callable[[Path], None] | None = None
+) -> dict[str, VectorReader]:
     """Open several tables at once, each as `open_vectors`: in a bucket, opening is a row of requests."""
     with ThreadPoolExecutor(max(1, len(entries))) as threads:
-        return dict(zip(entries, threads.map(partial(open_vectors, home), entries.values()), strict=True))
+        return dict(zip(entries, threads.map(partial(open_vectors, home, check=check), entries.values()), strict=True))
 
 
 _used_before_fork = False

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import require_published
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -29,6 +30,6 @@ def of_snapshot(
     known = tables.current(table, ALL_SOURCES)
     if known and (known.inputs, known.recipe) == (made_from, recipe):
         return tables.read(table, ALL_SOURCES, known.version)
-    rows = make(Generation(home, snapshot_id))
+    rows = make(CheckedGeneration.of(home, snapshot_id))
     tables.write(table, ALL_SOURCES, rows, inputs=made_from, recipe=recipe)
     return rows

@@ -288,7 +288,9 @@ class KnowledgeBase(FactQuestions):
             StoreError: the graph of this snapshot is not built yet, or damaged.
         """
         with self._opened.in_use(), self.snapshot.reading():
-            require_graph(self.snapshot.generation)
+            graph = require_graph(self.snapshot.generation)
+            if self.snapshot.checks:
+                self.snapshot.checks.require([graph])
             found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
         if found.more and limit is None:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)

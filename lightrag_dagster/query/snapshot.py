@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -18,6 +18,7 @@ from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.types import Chunk, Citation, Entity, Relation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration, FileChecks
 from lightrag_dagster.storage.snapshots.generations import ADJACENCY, CORPUS_STATE, MANIFEST, Generation
 from lightrag_dagster.storage.snapshots.readers import Mark, mark_read
 from lightrag_dagster.storage.snapshots.snapshots import refresh_snapshot, require_published, snapshot_named
@@ -59,6 +60,9 @@ class Snapshot:
     mark: Mark | None = None
     """The mark that keeps the snapshot from `gc`."""
 
+    checks: FileChecks | None = None
+    """The check of what is loaded."""
+
     block: ClassVar[int] = 64
     """Number of rows that are read at once."""
 
@@ -68,12 +72,26 @@ class Snapshot:
             self.statements.close()
         if self.mark is not None:
             self.mark.close()
+        if self.checks is not None:
+            self.checks.close()
         for table in self.vectors.values():
             table.close()
 
-    def reading(self) -> AbstractContextManager[None]:
-        """Report a removed snapshot instead of a missing file in the block; raises StoreError."""
-        return _noticing_removal(self.generation)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Report a removed snapshot or a damaged file, instead of what comes of it in the block; raises StoreError."""
+        with _noticing_removal(self.generation), self.checks.guard() if self.checks else nullcontext():
+            yield
+
+    def checked(self, timeout: float | None = None) -> None:
+        """Wait until all that was loaded is checked; large files are read beside the questions, which refuse on damage.
+
+        Raises:
+            StoreError: a file is damaged.
+            TimeoutError: it takes longer than some seconds.
+        """
+        if self.checks is not None:
+            self.checks.wait(timeout)
 
     @cached_property
     def transitions(self) -> "csr_array":
@@ -157,17 +175,19 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     manifest = find_snapshot(home, snapshot_id)
-    generation = Generation(home, manifest.snapshot_id)
-    with _noticing_removal(generation):
-        return _open(generation, manifest)
+    with _noticing_removal(Generation(home, manifest.snapshot_id)):
+        generation = CheckedGeneration.of(home, manifest.snapshot_id)
+        with generation.checks.guard():
+            return _open(generation, manifest)
 
 
-def _open(generation: Generation, manifest: Manifest) -> Snapshot:
+def _open(generation: CheckedGeneration, manifest: Manifest) -> Snapshot:
     home, mark = generation.home, mark_read(generation.home, generation.id)
     with ThreadPoolExecutor(2) as beside:  # of a bucket, all are requests that take their time
-        vectors = beside.submit(open_all_vectors, home, manifest.vectors.tables)
+        vectors = beside.submit(open_all_vectors, home, manifest.vectors.tables, generation.checks.require_folder)
         opened = beside.submit(generation.open, CORPUS_STATE)
         arrays, state = generation.open(ADJACENCY), opened.result()
+    generation.checks.require_folder(home.generation(generation.id))
     try:
         corpus_state = read_array(state) if state.exists() else None
     except (OSError, ValueError) as error:
@@ -179,6 +199,7 @@ def _open(generation: Generation, manifest: Manifest) -> Snapshot:
         vectors=vectors.result(),
         corpus_state=corpus_state,
         mark=mark,
+        checks=generation.checks,
     )
 
 

@@ -1,8 +1,15 @@
 """The report, for people who look at the Dagster UI rather than a terminal."""
 
+import shutil
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
 import dagster as dg
+import pytest
 
 from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.status_report import status_report
 from lightrag_dagster.resources import LightRAG
@@ -66,3 +73,34 @@ def test_it_shows_what_was_spent(settings: Settings, instance: dg.DagsterInstanc
     assert (metadata["cost_usd_this_month"], metadata["cost_usd"]) == (0.3, 0.3)
     costs = cells(str(metadata["costs"]))
     assert (costs[4:6], costs[7:]) == (["notes", "0.2000"], ["the knowledge base", "0.1000"])
+
+
+@pytest.mark.parametrize(
+    ("command", "day", "is_read"), [("morning", 0, True), ("morning", 1, False), ("report", 0, False)]
+)
+def test_published_files_are_read_once_a_week(
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    published_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    day: int,
+    is_read: bool,
+) -> None:
+    monkeypatch.setattr(
+        import_module("lightrag_dagster.assets.status_report"), "VERIFYING_DAY", (datetime.now(UTC).weekday() + day) % 7
+    )
+    home = Path(shutil.copytree(published_home, tmp_path / "published"))
+    (damaged,) = home.glob("generations/*/entities.parquet")
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
+    made = dg.materialize(
+        [status_report.within(Namespace())],
+        instance=instance,
+        resources={"lightrag": LightRAG(settings.model_copy(update={"home": home}))},
+        tags={COMMAND_TAG: command},
+        raise_on_error=False,
+    )
+    assert made.success is not is_read
+    said = [str(event) for event in made.get_step_failure_events()]
+    assert not is_read or f"{damaged} has other content" in said[0]

@@ -93,6 +93,15 @@ def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_buck
     with KnowledgeBase.open(settings=expected) as one, KnowledgeBase.open(settings=in_bucket) as other:
         assert other.query(QUESTION).text == one.query(QUESTION).text
         assert other.context(QUESTION) == one.context(QUESTION)
+        answer = one.query(QUESTION).text
+    (copy,) = Home.of(in_bucket).root.glob("generations/*/adjacency/chunks.arrow")
+    copy.write_bytes(copy.read_bytes().replace(b"gauge", b"gouge"))
+    with pytest.raises(
+        StoreError, match=f"{copy} has other content .*; open the knowledge base again, which fetches it"
+    ):
+        KnowledgeBase.open(settings=in_bucket)
+    with KnowledgeBase.open(settings=in_bucket) as knowledge:
+        assert knowledge.query(QUESTION).text == answer
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.indexes.facts import open_facts
 
 
 def test_what_holds_on_a_day_is_what_sql_says(facts_home: Path) -> None:
@@ -28,11 +29,11 @@ def test_a_damaged_file_is_named_with_the_next_step(facts_home: Path, tmp_path: 
     home = shutil.copytree(facts_home, tmp_path / "home")
     (file,) = home.glob(f"generations/*/adjacency/{name}")
     file.write_bytes(b"")
-    with (
-        KnowledgeBase.open(home) as knowledge,
-        pytest.raises(StoreError, match=r"; run `lightrag-dagster run --verify`$"),
-    ):
-        knowledge.facts()
+    with pytest.raises(StoreError, match=rf"{name} has other content .*; run `lightrag-dagster run --verify`$"):
+        KnowledgeBase.open(home)
+    file.unlink()
+    with pytest.raises(StoreError, match=r"; run `lightrag-dagster run --verify`$"):
+        open_facts(file.parent)
 
 
 def test_a_home_without_passes_has_no_file_of_facts(published_home: Path) -> None:

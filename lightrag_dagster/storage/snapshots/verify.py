@@ -27,6 +27,8 @@ from lightrag_dagster.storage.snapshots.lance_files import files_of_version
 _log = logging.getLogger(__name__)
 
 FILES = "files.json"
+OTHER_CONTENT = "has other content than when it was published"
+
 _OF_GRAPH = (generations.GRAPH, generations.GRAPH_RECORD)
 _OF_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _NAMED_AGAIN = (".manifest", ".json")
@@ -141,16 +143,21 @@ def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None,
             return f"has {size} bytes, and was published with {written.size}"
         read = verify and not (home.bucket and path.is_relative_to(home.lance))
         if read and written.sha256 and _hash_stored(home, path, written) != written.sha256:
-            return "has other content than when it was published"
-    except FileNotFoundError:
-        return "is missing"
+            return OTHER_CONTENT
     except OSError as error:
-        if error.errno in _OF_MACHINE:
-            raise StoreError(
-                f"{path} cannot be read: {error.strerror}; nothing was changed, run again later"
-            ) from error
-        return f"cannot be read ({error.strerror or one_line(error)})"
+        return reason_of(path, error)
     return None
+
+
+def reason_of(path: Path, error: OSError) -> str:
+    """Return the damage of a file that cannot be read; raises StoreError when the reason is the machine, not the file.
+
+    The machine has too little memory, or the process too many open files.
+    """
+    if error.errno in _OF_MACHINE:
+        raise StoreError(f"{path} cannot be read: {error.strerror}; nothing was changed, run again later") from error
+    missing = isinstance(error, FileNotFoundError)
+    return "is missing" if missing else f"cannot be read ({error.strerror or one_line(error)})"
 
 
 def _hash_stored(home: Home, path: Path, written: FileSum) -> str:
