@@ -1,26 +1,28 @@
 """The published knowledge base, opened to be asked."""
 
 import time
-import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
-from lightrag_dagster.query.facts.questions import FactQuestions
-from lightrag_dagster.query.opened import Opened
+from lightrag_dagster.query.asked import UnderWay, asking
+from lightrag_dagster.query.awaited import awaited
+from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.following import Follower
+from lightrag_dagster.query.opened import LAST_SECONDS, Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
+from lightrag_dagster.query.table_questions import TableQuestions
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -29,7 +31,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -41,6 +43,7 @@ class Prepared:
 
     retrieval: Retrieval
     request: ChatRequest | None
+    asked: UnderWay = field(default_factory=UnderWay, compare=False)
 
     def __repr__(self) -> str:
         messages = len(self.request.messages) if self.request else 0
@@ -48,7 +51,7 @@ class Prepared:
 
 
 @shows_options
-class KnowledgeBase(FactQuestions):
+class KnowledgeBase(TableQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
     Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the
@@ -73,7 +76,8 @@ class KnowledgeBase(FactQuestions):
         self.settings = settings
         self._account, self._named = account, named
         self._opened = Opened(snapshot, settings, account)
-        self._unclosed = weakref.finalize(self, self._opened.abandon, repr(self))
+        self._unclosed: weakref.finalize[..., KnowledgeBase] = weakref.finalize(self, self._opened.abandon, repr(self))
+        self._is_warm = False
 
     @classmethod
     def open(
@@ -108,6 +112,39 @@ class KnowledgeBase(FactQuestions):
             settings = settings.within(text(scope, "scope"))
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
+
+    @classmethod
+    def follow(cls, home: Path | str | None = None, **given: Any) -> Self:
+        """Open the published snapshot, and ask the newest one from then on; takes and raises as `open`.
+
+        The result has all methods of a knowledge base, but each question is asked of the snapshot that is published
+        when it begins; at most once a second it looks for another one. See `Follower`.
+
+        Args:
+            home: as `open`.
+            **given: further arguments of `open`.
+        """
+        return cast(Self, Follower(cls.open(home, **given)))
+
+    def warm(self, filters: Sequence[Filters] = ()) -> None:
+        """Load what a first question needs, of the whole snapshot and for each of `filters`; no model is asked.
+
+        Raises:
+            QueryError: a source of a filter does not exist.
+            ClosedError: the knowledge base is closed, or was opened in another process.
+            StoreError: a part of the snapshot is missing or damaged.
+        """
+        given = several(filters, "filters", "a list of Filters")
+        for one in (Filters(), *(instance(one, Filters, "each of filters", "Filters") for one in given)):
+            self.find("a", filters=one, limit=1)
+            with self._opened.in_use():
+                self._opened.retriever.warm(one)
+        self._is_warm = True
+
+    @property
+    def ready(self) -> bool:
+        """True when it was warmed, and is open."""
+        return self._is_warm and self._unclosed.alive
 
     def refresh(self) -> Self:
         """Return the knowledge base as it is published now: this one, if that is its snapshot, else another to ask.
@@ -155,17 +192,18 @@ class KnowledgeBase(FactQuestions):
         Raises:
             QueryError: the question is empty, too short or too long, a mode, option or source does not exist, or a
                 value is of another kind or out of bounds.
+            QueryTimeoutError: it takes longer than `timeout`.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
             SettingsError: `filter_relations` or `hops` asks a model, and none is configured.
         """
-        with self._opened.in_use():
-            return self._opened.retriever.retrieve(self._question(query, options))
+        with self._question(query, options) as (question, _):
+            return self._opened.retriever.retrieve(question)
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords of the search; takes and raises as `retrieve`."""
-        with self._opened.in_use():
-            return self._opened.retriever.keywords(self._question(query, options))
+        with self._question(query, options) as (question, _):
+            return self._opened.retriever.keywords(question)
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; takes and raises as `retrieve`."""
@@ -200,46 +238,44 @@ class KnowledgeBase(FactQuestions):
         """
         return self.pieces(self.prepare(query, **options))
 
-    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """Retrieve in a thread; takes and raises as `retrieve`."""
-        return await self._opened.in_thread(partial(self.retrieve, query, **options))
-
-    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """Query in a thread; takes and raises as `retrieve`."""
-        return await self._opened.in_thread(partial(self.query, query, **options))
+    aretrieve = awaited(retrieve)
+    aquery = awaited(query)
 
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
-        """Stream from a thread; takes and raises as `retrieve`."""
-        pieces = await self._opened.in_thread(partial(self.stream, query, **options))
-        while (piece := await self._opened.in_thread(partial(next, pieces, None))) is not None:
-            yield piece
+        """Stream in an event loop; takes and raises as `retrieve`. A caller that leaves ends the request."""
+        asked = self._opened.asked(options.get("timeout"))
+        try:
+            pieces = await self._opened.in_thread(partial(self.stream, query, **options), asked)
+            while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:
+                yield piece
+        finally:
+            asked.give_up()
 
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would send to the model, for `answer`; takes and raises as `retrieve`."""
-        with self._opened.in_use():
-            question = self._question(query, options)
+        with self._question(query, options) as (question, asked):
             retrieval = self._opened.retriever.retrieve(question)
-            return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval))
+            return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval), asked)
 
     def answer(self, prepared: Prepared) -> Answer:
         """Answer a question, `prepared` by `prepare`; raises ProviderError, QueryError and ClosedError."""
         retrieval = instance(prepared, Prepared, "answer", "what `prepare` returns").retrieval
         started = time.perf_counter()
-        with self._opened.in_use():
+        with self._opened.in_use(), prepared.asked.resumed():
             text = self._opened.models.complete(prepared.request).text if prepared.request else NO_CONTEXT
         found = resolve_citations(text, retrieval.references)
         notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
         return Answer(
-            found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invalid_citations
+            found.text, retrieval.references, retrieval, retrieval.snapshot_id, found.cited, found.invalid_citations
         )
 
     def pieces(self, prepared: Prepared) -> Iterator[str]:
         """Yield the answer to a question, `prepared` by `prepare`, in pieces; see `stream`."""
         request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
         with self._opened.in_use():
-            for piece in self._opened.models.stream(request) if request else [NO_CONTEXT]:
+            for piece in self._opened.models.stream(request, prepared.asked) if request else [NO_CONTEXT]:
                 yield piece
                 self._opened.require_open()
 
@@ -271,85 +307,6 @@ class KnowledgeBase(FactQuestions):
         with self._opened.in_use():
             return list(self._opened.callers.map(ask, questions))
 
-    def cypher(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
-    ) -> list[dict[str, Any]]:
-        """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
-
-        It runs in a process of its own, which the first query starts. Queries take turns.
-
-        Args:
-            query: one statement of Cypher.
-            parameters: values of its parameters, by their names without `$`.
-            limit: most rows, without a warning if there are more.
-
-        Raises:
-            QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
-            StoreError: the graph of this snapshot is not built yet, or damaged.
-        """
-        with self._opened.in_use(), self.snapshot.reading():
-            graph = require_graph(self.snapshot.generation)
-            if self.snapshot.checks:
-                self.snapshot.checks.require([graph])
-            found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
-        if found.more and limit is None:
-            warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
-        return found.rows
-
-    def sql(self, query: str, *, timeout: float | None = None) -> "pa.Table":
-        """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
-
-        Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
-        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB.
-
-        Args:
-            query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
-            timeout: maximum time; unlimited unless given. A single giant value, such as a list of a hundred million
-                numbers, is completed first. Seconds.
-
-        Raises:
-            QueryError: it is wrong, refused, takes too long or too much memory, or returns no rows.
-            StoreError: a table of the snapshot is missing or damaged.
-        """
-        from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, tables_read
-
-        statements = text(query, "query")
-        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
-            raise wrong("timeout", "a number of seconds", timeout)
-        more = tables_of_home(Home.of(self.settings), tables_read(statements))
-        with (
-            self._opened.in_use(),
-            self.snapshot.reading(),
-            open_tables(published_tables(self.snapshot.generation), more=more) as connection,
-            self._opened.ended_by(connection.interrupt),
-        ):
-            return last_result(connection, statements, timeout=timeout)
-
-    def communities(self) -> "pa.Table":
-        """Return COMMUNITIES of the graph, found by each call; knows no filter.
-
-        Raises:
-            SettingsError: the extra `graph` is not installed.
-            StoreError: a table is missing or damaged.
-        """
-        from lightrag_dagster.pipeline.communities import communities_of
-
-        with self._opened.in_use(), self.snapshot.reading():
-            return communities_of(self.snapshot.generation)
-
-    def changes(self, before: str | None = None) -> "pa.Table":
-        """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
-
-        Raises:
-            StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
-        """
-        from lightrag_dagster.indexes.changes import changes_between, compared
-
-        name = None if before is None else text(before, "before")
-        with self._opened.in_use(), self.snapshot.reading():
-            return changes_between(*compared(Home.of(self.settings), name, self.snapshot_id))
-
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 
@@ -358,6 +315,14 @@ class KnowledgeBase(FactQuestions):
         self._unclosed.detach()
         if self._opened.close():
             self.snapshot.close()
+
+    def close_unused(self) -> None:
+        """Have it closed when nothing refers to it any more, such as a question that it was asked, without a warning.
+
+        Keep no reference to it.
+        """
+        if self._unclosed.detach():
+            self._unclosed = weakref.finalize(self, self._opened.close, LAST_SECONDS)
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{self.manifest.rows[name]:,} {name}" for name in ("chunks", "entities", "relations"))
@@ -370,8 +335,12 @@ class KnowledgeBase(FactQuestions):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _question(self, query: str, options: QueryOptions) -> Question:
+    @contextmanager
+    def _question(self, query: str, options: QueryOptions) -> Iterator[tuple[Question, UnderWay]]:
+        """Begin a question for the block."""
         models, by_rules = self._opened.models, self.settings.llm.of("answer").provider == "offline"
-        question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
-        require_model(question.settings, self.settings.llm)
-        return question
+        with self._opened.in_use():
+            question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
+            require_model(question.settings, self.settings.llm)
+            with asking(question.timeout) as asked:
+                yield question, asked
