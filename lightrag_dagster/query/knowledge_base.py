@@ -127,7 +127,7 @@ class KnowledgeBase(TableQuestions):
         return cast(Self, Follower(cls.open(home, **given)))
 
     def warm(self, filters: Sequence[Filters] = ()) -> None:
-        """Load what a first question needs, of the whole snapshot and for each of `filters`; no model is asked.
+        """Load and check what a first question needs, of all and for each of `filters`; no model is asked.
 
         Raises:
             QueryError: a source of a filter does not exist.
@@ -139,6 +139,7 @@ class KnowledgeBase(TableQuestions):
             self.find("a", filters=one, limit=1)
             with self._opened.in_use():
                 self._opened.retriever.warm(one)
+        self.snapshot.checked()
         self._is_warm = True
 
     @property

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.errors import NoSnapshotError, StoreError
 from lightrag_dagster.query.snapshot import Snapshot, open_snapshot
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
+from lightrag_dagster.storage.snapshots import checks
 from tests.query.tables import chunk_file, entities, graph_of, relations
 
 
@@ -37,6 +39,17 @@ def test_a_damaged_part_is_named(published_home: Path, tmp_path: Path) -> None:
     state.write_bytes(b"not an array")
     with pytest.raises(StoreError, match=str(state)):
         open_snapshot(Home(home), None)
+
+
+def test_warming_waits_until_large_files_are_checked(
+    published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "AT_ONCE", 0)
+    home = Path(shutil.copytree(published_home, tmp_path / "home"))
+    (array,) = home.glob("generations/*/adjacency/relation_chunks_values.npy")
+    array.write_bytes(array.read_bytes()[:-1] + b"!")
+    with pytest.raises(StoreError, match=str(array)), KnowledgeBase.open(home) as knowledge:
+        knowledge.warm()
 
 
 @pytest.fixture
