@@ -5,6 +5,7 @@ them as on any other tables, so nothing of a hidden document has a part in what 
 again, and texts that are equal elsewhere are neither summarised nor embedded again.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,6 +36,7 @@ from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
+from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
@@ -73,9 +75,7 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
         known = _homes(home)
         _write_homes(home, known | settings.scopes.keys())
         for name in known - settings.scopes.keys():
-            gone = Home.of(settings.within(name))
-            with building(gone, STEP_SECONDS):
-                gone.files.remove_folder(gone.root)
+            _empty(Home.of(settings.within(name)))
         _write_homes(home, {*settings.scopes})
     return [_published(situation, name, account) for name in sorted(settings.scopes)]
 
@@ -115,10 +115,23 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
     for name in settings.scopes:
         home = Home.of(settings.within(name))
         if damage := [f"scope {name}: {one}" for one in find_published_damage(home, verify=verify)]:
-            with building(Home.of(settings)), building(home):
-                home.files.remove_folder(home.root)
+            with building(Home.of(settings)):
+                _empty(home)
             found += damage
     return found
+
+
+def _empty(home: Home) -> None:
+    """Remove everything from the home of a scope, what readers open first."""
+    with building(home):
+        for pointer in (home.published, home.newest, home.held, home.pins):
+            pointer.unlink(missing_ok=True)
+        for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
+            SourceTables(home).remove_records(source)
+            home.accepted(source).unlink(missing_ok=True)
+        remove_unused(home, {}, dry_run=False)
+    if home.bucket is None:
+        shutil.rmtree(home.root)
 
 
 def scopes_below(situation: Situation) -> list[Situation]:
