@@ -32,6 +32,7 @@ from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.home_format import is_todays, read
 from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
@@ -41,6 +42,7 @@ from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.take_over import take_over
 from lightrag_dagster.storage.versions import Accepted
 
 _REVISION = 1
@@ -159,6 +161,7 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
     """
     recipes = replace(situation.recipes, settings=situation.settings.within(name))
     settings, home = recipes.settings, Home.of(recipes.settings)
+    take_over(home, STEP_SECONDS)
     with building(situation.home, STEP_SECONDS), building(home, STEP_SECONDS):
         fill(settings, situation.home, _sources(situation))
         below = Situation.looking(settings)
@@ -193,9 +196,10 @@ def publish_merged(
 def _is_due(situation: Situation, name: str) -> bool:
     settings = situation.settings.within(name)
     home, sources = Home.of(settings), _to_fill(settings, _sources(situation))
-    if any(_made_from(home, source) != made_from for source, made_from in sources.items()):
+    home.files.take_over()
+    if not is_todays(read(home)) or accepted_sources(home) - sources.keys():
         return True
-    if accepted_sources(home) - sources.keys():
+    if any(_made_from(home, source) != made_from for source, made_from in sources.items()):
         return True
     below = Situation.looking(settings)
     return next_publication(below, backfill=_summaries_again(situation, below)) is not None
