@@ -18,7 +18,7 @@ from lightrag_dagster.assets.alerts import WEBHOOK_VARIABLE
 from lightrag_dagster.assets.history import prune_daily
 from lightrag_dagster.assets.jobs import Job, is_wanted
 from lightrag_dagster.assets.knowledge_base import report_published
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, MAX_RUNTIME, REASON
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, COMMAND_TAG, REASON
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import building_under_way, end_orphans, is_of
@@ -74,8 +74,7 @@ CONDITIONS = dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA)
 _SENSORS = {
     "source_partitions": (
         CHECK_SECONDS,
-        "Keeps the partitions in step with the configured sources; ingests a new source at once if "
-        "`ingest_new_sources` says so.",
+        "Keeps the partitions in step with the configured sources.",
     ),
     "batches": (
         BATCH_CHECK_SECONDS,
@@ -145,12 +144,7 @@ def source_partitions(context: dg.SensorEvaluationContext, lightrag: dg.Resource
     added, removed = sorted(wanted - known), sorted(known - wanted)
     requests = [namespace.sources.build_add_request(added)] if added else []
     removals = [namespace.sources.build_delete_request(removed)] if removed else []
-    at_once = [name for name in added if name in situation.sources] if lightrag.settings.ingest_new_sources else []
-    tags = MAX_RUNTIME | {COMMAND_TAG: "new source"}
-    return dg.SensorResult(
-        run_requests=[dg.RunRequest(partition_key=name, tags=tags) for name in at_once],
-        dynamic_partitions_requests=[*requests, *removals],
-    )
+    return dg.SensorResult(dynamic_partitions_requests=[*requests, *removals])
 
 
 def batches(

@@ -180,9 +180,8 @@ def ablated(settings: Settings, questions: Sequence[FiledQuestion], options: dic
 
 def measured(settings: Settings, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> dict[str, Values]:
     """Return for each mode recall@2, recall@5 and MRR of each question, shape (questions, 3)."""
-    chosen = settings.changed(evaluation={"modes": tuple(modes)})
-    with KnowledgeBase.open(settings=chosen) as knowledge:
-        rows = evaluate(knowledge, questions).to_pylist()
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        rows = evaluate(knowledge, questions, modes).to_pylist()
     by_question = {(row["mode"], row["question"]): [row[metric] for metric in METRICS] for row in rows}
     return {mode: np.array([by_question[mode, one.question] for one in questions]) for mode in modes}
 

@@ -16,7 +16,6 @@ from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import (
     EmbeddingSettings,
-    EvaluationSettings,
     LLMSettings,
     RerankSettings,
     Settings,
@@ -74,8 +73,6 @@ def demo_settings(settings: Settings, examples: Path) -> Settings:
         sources=examples / "sources",
         named_sources=_tables(examples),
         questions=examples / "questions.yaml",
-        # Four of the modes are enough to compare, and the demo stays short.
-        evaluation=EvaluationSettings(modes=("fusion", "naive", "bm25", "mix")),
         llm=LLMSettings(),
         embedding=EmbeddingSettings(),
         rerank=RerankSettings(),

@@ -17,15 +17,17 @@ from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 _KEYS = ["mode", "question"]
 
 
-def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa.Table:
+def evaluate(
+    knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str] | None = None
+) -> pa.Table:
     """Return EVALUATED_QUESTIONS for the snapshot, by mode and question; without questions, no rows.
 
-    The modes are those of the setting `evaluation.modes`. If a language model is configured, the answers of the default
-    mode are judged, if it is one of them.
+    If a language model is configured, the answers of the default mode are judged, if it is one of those compared.
 
     Args:
         knowledge: the snapshot to ask.
         questions: questions with gold.
+        modes: those to compare; None: all that retrieve.
 
     Raises:
         QueryError: a question cannot be asked, or a mode does not exist.
@@ -34,7 +36,7 @@ def evaluate(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> pa
     if not questions:
         return EVALUATED_QUESTIONS.empty_table()
     settings = knowledge.settings
-    modes = settings.evaluation.modes or tuple(name for name, mode in MODES.items() if mode.retrieves)
+    modes = modes or [name for name, mode in MODES.items() if mode.retrieves]
     asked, hits = retrieve_all(knowledge, questions, modes)
     measured = measure(asked.select(_KEYS), hits, gold_of(questions), K)
     judged = JUDGED.empty_table()

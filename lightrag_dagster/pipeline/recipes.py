@@ -279,7 +279,6 @@ class Recipes:
         """Recipe of an evaluation: the settings by which questions are asked and judged."""
         return digest(
             self.answers,
-            self.settings.evaluation.model_dump(exclude={"questions"}),
             self.prompts.digest("judge"),
             chat_identity(self.settings.llm.of("judge")),
         )

@@ -20,6 +20,7 @@ from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.allowed import Shown, allowed
+from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
 from lightrag_dagster.pipeline.publish import publish_newest
@@ -45,7 +46,6 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
 from lightrag_dagster.storage.versions import Accepted
 
-_REVISION = 1
 _MADE_FROM = "published"
 _UNLABELLED = "without_access"
 _FIRST = ("raw_documents", "chunks")
@@ -230,7 +230,7 @@ def _to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
     """Return the sources that a scope may show, each with a hash of what it is given of it."""
     rule = settings.scopes[settings.scope]
     return {
-        source: digest(_REVISION, versions, {name: sorted(values) for name, values in rule.items()})
+        source: digest(sql("allowed"), versions, {name: sorted(values) for name, values in rule.items()})
         for source, versions in sources.items()
         if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }

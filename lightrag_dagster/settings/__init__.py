@@ -25,7 +25,6 @@ from lightrag_dagster.settings.sections import (
     DagsterSettings,
     DocumentSettings,
     EngineName,
-    EvaluationSettings,
     ExecutorName,
     ExtractionSettings,
     MergingSettings,
@@ -49,7 +48,6 @@ __all__ = [
     "DagsterPart",
     "DocumentSettings",
     "EmbeddingSettings",
-    "EvaluationSettings",
     "ExecutorName",
     "ExtractionSettings",
     "LLMSettings",
@@ -117,7 +115,6 @@ class Settings(BaseSettings):
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
     rerank: RerankSettings = RerankSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
     publish: Publication = Field(
         default="automatic",
         description="manual: a new snapshot waits for `lightrag-dagster release`. A share such as 0.2: one waits that "
@@ -146,9 +143,6 @@ class Settings(BaseSettings):
         default="0 2 * * *",
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
         "last edits and early enough for repairs before the working day.",
-    )
-    ingest_new_sources: bool = Field(
-        default=False, description="Dagster ingests a new source as soon as it appears, not at the next `nightly`."
     )
     curation: Path | None = Field(
         default=None,

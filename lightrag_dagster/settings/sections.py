@@ -249,12 +249,6 @@ class QuerySettings(Section):
     )
 
 
-class EvaluationSettings(Section):
-    """Settings of the `retrieval_evaluation` asset, which asks the questions with known places of their answers."""
-
-    modes: tuple[str, ...] = Field(default=(), description="Modes that are compared; empty: all that retrieve.")
-
-
 class RetentionSettings(Section):
     """Snapshots and runs that `gc` keeps, and when it runs."""
 

@@ -128,9 +128,9 @@ def test_neither_touches_the_partitions_and_runs_of_the_other(
     assert evaluate(finance, deployment, "publish_accepted") == []
     assert len(evaluate(contracts, deployment, "publish_accepted")) == 1
 
-    new = finance.changed(ingest_new_sources=True)
-    write_source(new, "new", {"river.md": RIVER})
-    assert [one.partition_key for one in evaluate(new, deployment, "source_partitions")] == ["new"]
+    write_source(finance, "new", {"river.md": RIVER})
+    evaluate(finance, deployment, "source_partitions")
+    assert set(deployment.get_dynamic_partitions("finance_source")) == {"finance-notes", "new"}
     assert deployment.get_dynamic_partitions("contracts_source") == ["contracts-notes"]
 
 

@@ -44,8 +44,8 @@ def publishes(instance: dg.DagsterInstance, settings: Settings) -> bool:
     return isinstance(made, dg.RunRequest)
 
 
-def synchronise(instance: dg.DagsterInstance, settings: Settings) -> list[str | None]:
-    """Do to the partitions what the sensor asks for; return the sources that it ingests."""
+def synchronise(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """Do to the partitions what the sensor asks for."""
     result = source_partitions(dg.build_sensor_context(instance), lightrag=LightRAG(settings))
     assert isinstance(result, dg.SensorResult)
     for request in result.dynamic_partitions_requests or []:
@@ -54,7 +54,6 @@ def synchronise(instance: dg.DagsterInstance, settings: Settings) -> list[str | 
         else:
             for key in request.partition_keys:
                 instance.delete_dynamic_partition("source", key)
-    return [one.partition_key for one in result.run_requests or []]
 
 
 def ingest(settings: Settings, instance: dg.DagsterInstance, source: str) -> dg.ExecuteInProcessResult:
@@ -123,14 +122,11 @@ def test_a_raised_bound_is_accepted_by_the_daemon_too(instance: dg.DagsterInstan
 def test_partitions_follow_the_sources(instance: dg.DagsterInstance, settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     write_source(settings, "office", {"flood.md": FLOOD})
-    assert synchronise(instance, settings) == []
+    synchronise(instance, settings)
     assert set(instance.get_dynamic_partitions("source")) == {"notes", "office"}
     shutil.rmtree(settings.sources / "office")
     synchronise(instance, settings)
     assert set(instance.get_dynamic_partitions("source")) == {"notes"}
-
-    write_source(settings, "new", {"flood.md": FLOOD})
-    assert synchronise(instance, settings.model_copy(update={"ingest_new_sources": True})) == ["new"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lightrag_dagster.settings import EvaluationSettings, Settings, load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 from tests.cli.test_cli import command
@@ -55,7 +55,6 @@ def test_no_source_is_needed(
 ) -> None:
     home, file = shutil.copytree(published_home, tmp_path / "home"), tmp_path / "evaluation.jsonl"
     file.write_text(json.dumps({"question": "Who repaired the sensor?", "documents": ["office/flood.txt"]}))
-    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25"]')
     code, output, _ = command(capfd, monkeypatch, "--home", str(home), "evaluate", "--questions", str(file))
     assert code == 0
     assert "recall@5" in output
@@ -63,8 +62,7 @@ def test_no_source_is_needed(
 
 @pytest.mark.long
 def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, questions: Path) -> None:
-    evaluation = EvaluationSettings(modes=("naive",))
-    chosen = settings.changed(questions=questions, evaluation=evaluation)
+    chosen = settings.changed(questions=questions)
     write_source(chosen, "notes", FACTS)
     current = Home(chosen.home).source_table("retrieval_evaluation", ALL_SOURCES) / "current.json"
 
@@ -73,7 +71,7 @@ def test_a_run_evaluates_what_is_new_and_nothing_twice(settings: Settings, quest
     first = current.stat().st_mtime_ns
     run(chosen)
     assert current.stat().st_mtime_ns == first
-    more = chosen.changed(evaluation={"modes": ("naive", "bm25")})
+    more = chosen.changed(query={"mode": "naive"})
     run(more)
     assert current.stat().st_mtime_ns > first
 

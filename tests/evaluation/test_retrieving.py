@@ -9,7 +9,7 @@ from lightrag_dagster.evaluation.report import cells
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.summary import summarise
 from lightrag_dagster.query.mode import MODES
-from lightrag_dagster.settings import EvaluationSettings, load_settings
+from lightrag_dagster.settings import load_settings
 
 MEASURED = tuple(name for name, mode in MODES.items() if mode.retrieves)
 QUESTIONS = [
@@ -41,11 +41,11 @@ def test_every_mode_and_control_is_measured(published_home: Path) -> None:
 
 
 def test_chunks_can_be_the_gold(published_home: Path) -> None:
-    settings = load_settings(home=published_home, evaluation=EvaluationSettings(modes=("naive",)))
+    settings = load_settings(home=published_home)
     with KnowledgeBase.open(settings=settings) as knowledge:
         (best, *_) = knowledge.retrieve("Who leads the office in Bergen?", mode="naive").chunks
         gold = FiledQuestion(question="Who leads the office in Bergen?", chunks=[best.chunk_id, "chunk-absent"])
-        (row,) = evaluate(knowledge, [gold]).to_pylist()
+        (row,) = evaluate(knowledge, [gold], ["naive"]).to_pylist()
         assert missing_gold(knowledge, [gold, *QUESTIONS]) == ["chunk-absent"]
     assert (row["recall"], row["mrr"]) == (0.5, 1)
 
