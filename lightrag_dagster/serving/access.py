@@ -42,9 +42,7 @@ class Tokens:
 
     def __init__(self, entries: list[_Entry]) -> None:
         """Take valid entries; `of` reads them."""
-        self._callers = [
-            (bytes.fromhex(one.sha256), Caller(**one.model_dump(exclude={"sha256"}))) for one in entries
-        ]
+        self._callers = [(bytes.fromhex(one.sha256), Caller(**one.model_dump(exclude={"sha256"}))) for one in entries]
 
     @classmethod
     def of(cls, text: str, place: str) -> "Tokens":

@@ -1,11 +1,12 @@
 """One ASGI app with every door: MCP, LightRAG's questions, `/retrieve`, `/facts`, and what operators look at."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,9 +21,9 @@ from lightrag_dagster.serving.arguments import FactsRequest, RetrieveRequest
 from lightrag_dagster.serving.entrance import Entrance, refused
 from lightrag_dagster.serving.metrics import CONTENT_TYPE
 from lightrag_dagster.serving.openapi import Door, openapi_of
-from lightrag_dagster.serving.refusals import Refused, refusal
+from lightrag_dagster.serving.refusals import RefusedError, refusal
 from lightrag_dagster.serving.service import Service
-from lightrag_dagster.serving.tools import mcp_servers
+from lightrag_dagster.serving.tools import mcp_server
 
 
 async def _retrieve(base: KnowledgeBase, asked: RetrieveRequest) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request, door = Request(scope, receive), self._door
         if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise Refused(415, "send the question as application/json")
+            raise RefusedError(415, "send the question as application/json")
         asked = door.takes.model_validate_json(await request.body())
         question = getattr(asked, "query", None) or asked.model_dump(exclude_none=True)
         async with self._service.asking(request.state.caller, door.path, question) as base:
@@ -86,7 +87,7 @@ async def _send_lines(lines: AsyncIterator[dict[str, Any]], send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _looked_at(service: Service) -> list[Route]:
+def _looked_at(service: Service, doors: Sequence[Door]) -> list[Route]:
     """Return what operators look at."""
 
     async def health(request: Request) -> Response:
@@ -104,7 +105,7 @@ def _looked_at(service: Service) -> list[Route]:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
     async def openapi(request: Request) -> Response:
-        return JSONResponse(openapi_of(DOORS, with_tokens=service.tokens is not None))
+        return JSONResponse(openapi_of(doors, with_tokens=service.tokens is not None))
 
     named: dict[str, Callable[[Request], Awaitable[Response]]] = {
         "/health": health,
@@ -115,30 +116,37 @@ def _looked_at(service: Service) -> list[Route]:
     return [Route(path, endpoint) for path, endpoint in named.items()]
 
 
-def app_of(service: Service) -> ASGIApp:
-    """Return the app of a service."""
-    whole, scoped = mcp_servers(service)
+class _Mcp:
+    """The ASGI app of MCP: a server with all tools, and one for callers in a scope."""
 
-    async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
-        server = whole if scope["state"]["caller"].scope is None else scoped
+    def __init__(self, service: Service) -> None:
+        self.servers = {scoped: mcp_server(service, scoped=scoped) for scoped in (False, True)}
+        for server in self.servers.values():
+            # Who may ask under which name of the host is decided at the entrance, as for all paths.
+            open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+            server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        server = self.servers[scope["state"]["caller"].scope is not None]
         await server.session_manager.handle_request(scope, receive, send)
 
-    class _Mcp:
-        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-            await mcp(scope, receive, send)
 
-    routes = [Route(one.path, _Endpoint(service, one), methods=["POST"]) for one in DOORS]
-    routes += [*_looked_at(service), Route("/mcp", _Mcp())]
+def app_of(service: Service, *, only_mcp: bool = False) -> ASGIApp:
+    """Return the app of a service, with every door or that of MCP alone."""
+    mcp = _Mcp(service)
+    doors = () if only_mcp else DOORS
+    routes = [Route(one.path, _Endpoint(service, one), methods=["POST"]) for one in doors]
+    routes += [*_looked_at(service, doors), Route("/mcp", mcp)]
     paths = tuple(one.path for one in routes)
 
     async def missing(request: Request, error: Exception) -> Response:
         said = f"this path is not here; there are {', '.join(paths)}"
-        return refused(Refused(404, said))
+        return refused(RefusedError(404, said))
 
     async def other_method(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         allowed = (error.headers or {}).get("Allow", "")
-        answer = refused(Refused(405, f"this path takes {allowed}"))
+        answer = refused(RefusedError(405, f"this path takes {allowed}"))
         answer.headers["Allow"] = allowed
         return answer
 
@@ -146,7 +154,7 @@ def app_of(service: Service) -> ASGIApp:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(service.running())
-            for server in (whole, scoped):
+            for server in mcp.servers.values():
                 await stack.enter_async_context(server.session_manager.run())
             yield
 

@@ -1,14 +1,16 @@
 """The knowledge bases behind a service, opened when they are first asked."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from lightrag_dagster.errors import BudgetExceededError, SettingsError
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import Refused
+from lightrag_dagster.serving.refusals import RefusedError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 
@@ -25,8 +27,8 @@ def open_base(settings: Settings, scope: str | None, account: Account | None = N
 class Bases:
     """A knowledge base for each scope, and one for each caller and day with a limit of dollars.
 
-    A caller with a limit has an account of his own, named by himself and the day in UTC, so the ledger adds up what he
-    spends and asks nobody beyond.
+    A caller with a limit has an account, named by the token and the day in UTC, so the ledger adds up what is spent, and
+    no model is asked beyond.
     """
 
     def __init__(self, settings: Settings, seconds: float) -> None:
@@ -42,14 +44,14 @@ class Bases:
 
     @asynccontextmanager
     async def asked_by(self, caller: Caller) -> AsyncIterator[KnowledgeBase]:
-        """Yield the base that a caller asks; raises Refused when his dollars are spent, else as `KnowledgeBase.open`."""
+        """Yield the base that a caller asks; raises RefusedError when the dollars of a token are spent."""
         try:
             yield await self._base(caller)
         except BudgetExceededError:
             if caller.dollars_a_day is None:
                 raise
             dollars = f"${caller.dollars_a_day:g} a day"
-            raise Refused(
+            raise RefusedError(
                 429, f"the {dollars} of this token are spent, or too few for this question; ask after midnight UTC"
             ) from None
 
@@ -88,3 +90,8 @@ class Bases:
         base = (await asyncio.gather(opening, return_exceptions=True))[0]
         if isinstance(base, KnowledgeBase):
             await asyncio.to_thread(base.close)
+
+
+def aside(base: KnowledgeBase, name: str) -> Callable[..., Awaitable[Any]]:
+    """Return a method of a base for an event loop."""
+    return getattr(base, f"a{name}", None) or partial(asyncio.to_thread, getattr(base, name))

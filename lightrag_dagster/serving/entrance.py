@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import Refused, refusal
+from lightrag_dagster.serving.refusals import RefusedError, refusal
 from lightrag_dagster.serving.service import Service
 
 _log = logging.getLogger("lightrag_dagster.serving")
@@ -23,7 +23,7 @@ _OF_LIGHTRAG = ("/query", "/query/stream", "/query/data")
 _LOCAL = ("localhost", "127.0.0.1", "[::1]", "")
 
 
-def refused(error: Refused) -> JSONResponse:
+def refused(error: RefusedError) -> JSONResponse:
     """Return a refusal as an answer, in the form of LightRAG's."""
     headers = {} if error.retry_after is None else {"Retry-After": f"{max(1, round(error.retry_after))}"}
     if error.status == 401:
@@ -74,22 +74,22 @@ class Entrance:
             _log.info("%s %s %d %.3f s %s", scope["method"], path, statuses[-1], time.perf_counter() - began, name)
 
     def _caller(self, scope: Scope) -> Caller:
-        """Return who asks; raises Refused."""
+        """Return who asks; raises RefusedError."""
         headers, path = Headers(scope=scope), scope["path"]
         if self._service.tokens is None:
             if headers.get("host", "").rsplit(":", 1)[0] not in _LOCAL:
-                raise Refused(421, "without tokens this service answers under the name localhost alone")
+                raise RefusedError(421, "without tokens this service answers under the name localhost alone")
             return self._service.anyone
         token = token_of(headers)
         caller = None if token is None else self._service.tokens.caller(token)
         if caller is None and path not in OPEN:
             status = 403 if path in _OF_LIGHTRAG else 401
-            raise Refused(status, "give a token of this service, as X-API-Key or as Authorization: Bearer")
+            raise RefusedError(status, "give a token of this service, as X-API-Key or as Authorization: Bearer")
         return caller or Caller(name="unknown")
 
 
 async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, most: int) -> None:
-    """Run an app with the whole body of its request, and cancel it when the client leaves; raises Refused."""
+    """Run an app with the whole body of its request, and cancel it when the client leaves; raises RefusedError."""
     body = await _body(Request(scope, receive), most)
     messages = [{"type": "http.request", "body": body, "more_body": False}]
     gone = asyncio.Event()
@@ -124,6 +124,6 @@ async def _body(request: Request, most: int) -> bytes:
     async for part in request.stream():
         length += len(part)
         if length > most:
-            raise Refused(413, f"the body of a request has at most {most:,} bytes")
+            raise RefusedError(413, f"the body of a request has at most {most:,} bytes")
         parts.append(part)
     return b"".join(parts)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.refusals import Refused
+from lightrag_dagster.serving.refusals import RefusedError
 
 _MINUTE = 60.0
 
@@ -39,11 +39,11 @@ class Turnstile:
 
     @asynccontextmanager
     async def passing(self, caller: Caller) -> AsyncIterator[None]:
-        """Answer a question in the block; raises Refused."""
+        """Answer a question in the block; raises RefusedError."""
         self._count(caller)
         most = self._limits.at_once + self._limits.waiting
         if self._inside >= most:
-            raise Refused(503, f"{most} questions are being answered or wait; ask again in a second", 1)
+            raise RefusedError(503, f"{most} questions are being answered or wait; ask again in a second", 1)
         self._inside += 1
         try:
             async with asyncio.timeout(self._limits.seconds) as bound, self._free:
@@ -52,7 +52,7 @@ class Turnstile:
             if not bound.expired():
                 raise
             seconds = f"{self._limits.seconds:g} s"
-            raise Refused(504, f"the question took more than {seconds} and was ended; ask for less") from None
+            raise RefusedError(504, f"the question took more than {seconds} and was ended; ask for less") from None
         finally:
             self._inside -= 1
 
@@ -64,7 +64,7 @@ class Turnstile:
             asked.popleft()
         if len(asked) >= caller.requests_a_minute:
             wait = asked[0] + _MINUTE - now
-            raise Refused(
+            raise RefusedError(
                 429, f"this token asks {caller.requests_a_minute} times a minute; ask again in {wait:.0f} s", wait
             )
         asked.append(now)

@@ -33,7 +33,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
 """The first class that fits decides."""
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A request that is not answered: a status of HTTP, a sentence, and the seconds after which to ask again."""
 
     def __init__(self, status: int, sentence: str, retry_after: float | None = None) -> None:
@@ -42,22 +42,22 @@ class Refused(Exception):
         self.status, self.retry_after = status, retry_after
 
 
-def refusal(error: Exception) -> Refused:
+def refusal(error: Exception) -> RefusedError:
     """Return any error as a refusal; one that nobody foresaw is logged by its place, as its text may hold a question.
 
     Of arguments that do not fit, the first is named, without its value.
     """
-    if isinstance(error, Refused):
+    if isinstance(error, RefusedError):
         return error
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
-        return Refused(422, f"{where}: {first['msg']}" if where else first["msg"])
+        return RefusedError(422, f"{where}: {first['msg']}" if where else first["msg"])
     for kind, status in _STATUS:
         if isinstance(error, kind):
             if status >= 502:
                 _log.warning("answered with %d: %s", status, type(error).__name__)
-            return Refused(status, str(error))
+            return RefusedError(status, str(error))
     place = "".join(traceback.format_tb(error.__traceback__))
     _log.error("unexpected %s; its text is left out, it may hold a question\n%s", type(error).__name__, place)
-    return Refused(500, "this question met an unexpected error; the log of the service has its place")
+    return RefusedError(500, "this question met an unexpected error; the log of the service has its place")

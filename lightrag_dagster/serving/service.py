@@ -48,7 +48,7 @@ class Service:
 
     @asynccontextmanager
     async def asking(self, caller: Caller, door: str, question: object) -> AsyncIterator[KnowledgeBase]:
-        """Yield the base that answers one question; every error leaves the block as Refused."""
+        """Yield the base that answers one question; every error leaves the block as RefusedError."""
         if self.logs_questions:
             _log.info("%s of %s: %r", door, caller.name, question)
         began, outcome = time.perf_counter(), "left"
