@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.refusals import RefusedError
 
-_MINUTE = 60.0
-
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service does at most; a question is refused beyond, with the time after which to ask again."""
+    """What a service does at most; a question beyond is refused, with the time after which to ask again."""
 
     seconds: float = 60.0
     """Time of a question, waiting included."""
@@ -32,17 +30,14 @@ class Turnstile:
 
     def __init__(self, limits: Limits) -> None:
         """Start empty; belongs to the event loop of its first question."""
-        self._limits = limits
-        self._free = asyncio.Semaphore(limits.at_once)
-        self._inside = 0
+        self._limits, self._free, self._inside = limits, asyncio.Semaphore(limits.at_once), 0
         self._asked: dict[str, deque[float]] = defaultdict(deque)
 
     @asynccontextmanager
     async def passing(self, caller: Caller) -> AsyncIterator[None]:
         """Answer a question in the block; raises RefusedError."""
         self._count(caller)
-        most = self._limits.at_once + self._limits.waiting
-        if self._inside >= most:
+        if self._inside >= (most := self._limits.at_once + self._limits.waiting):
             raise RefusedError(503, f"{most} questions are being answered or wait; ask again in a second", 1)
         self._inside += 1
         try:
@@ -51,8 +46,8 @@ class Turnstile:
         except TimeoutError:
             if not bound.expired():
                 raise
-            seconds = f"{self._limits.seconds:g} s"
-            raise RefusedError(504, f"the question took more than {seconds} and was ended; ask for less") from None
+            said = f"the question took more than {self._limits.seconds:g} s and was ended; ask for less"
+            raise RefusedError(504, said) from None
         finally:
             self._inside -= 1
 
@@ -60,11 +55,10 @@ class Turnstile:
         if caller.requests_a_minute is None:
             return
         asked, now = self._asked[caller.name], time.monotonic()
-        while asked and asked[0] <= now - _MINUTE:
+        while asked and asked[0] <= now - 60:
             asked.popleft()
         if len(asked) >= caller.requests_a_minute:
-            wait = asked[0] + _MINUTE - now
-            raise RefusedError(
-                429, f"this token asks {caller.requests_a_minute} times a minute; ask again in {wait:.0f} s", wait
-            )
+            wait = asked[0] + 60 - now
+            said = f"this token asks {caller.requests_a_minute} times a minute; ask again in {wait:.0f} s"
+            raise RefusedError(429, said, wait)
         asked.append(now)

@@ -5,31 +5,19 @@ import traceback
 
 from pydantic import ValidationError
 
-from lightrag_dagster.errors import (
-    BudgetExceededError,
-    ClosedError,
-    EmbeddingError,
-    LightRAGError,
-    NoSnapshotError,
-    ProviderError,
-    QueryError,
-    SettingsError,
-    StoreError,
-)
+from lightrag_dagster import errors
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("lightrag_dagster.serving")
 
-_STATUS: tuple[tuple[type[Exception], int], ...] = (
-    (BudgetExceededError, 429),
-    (ClosedError, 503),
-    (NoSnapshotError, 503),
-    (QueryError, 422),
-    (ProviderError, 502),
-    (EmbeddingError, 502),
-    (SettingsError, 503),
-    (StoreError, 503),
-    (LightRAGError, 503),
-)
+_STATUS: dict[type[Exception], int] = {
+    errors.BudgetExceededError: 429,
+    errors.ClosedError: 503,
+    errors.NoSnapshotError: 503,
+    errors.QueryError: 422,
+    errors.ProviderError: 502,
+    errors.EmbeddingError: 502,
+    errors.LightRAGError: 503,
+}
 """The first class that fits decides."""
 
 
@@ -42,22 +30,23 @@ class RefusedError(Exception):
         self.status, self.retry_after = status, retry_after
 
 
-def refusal(error: Exception) -> RefusedError:
-    """Return any error as a refusal; one that nobody foresaw is logged by its place, as its text may hold a question.
+def first_fault(error: ValidationError) -> str:
+    """Return the first fault of arguments, without the value, which may be a question or a token."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 
-    Of arguments that do not fit, the first is named, without its value.
-    """
+
+def refusal(error: Exception) -> RefusedError:
+    """Return any error as a refusal; of one that nobody foresaw the place is logged: its text may hold a question."""
     if isinstance(error, RefusedError):
         return error
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        return RefusedError(422, f"{where}: {first['msg']}" if where else first["msg"])
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            if status >= 502:
-                _log.warning("answered with %d: %s", status, type(error).__name__)
-            return RefusedError(status, str(error))
-    place = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("unexpected %s; its text is left out, it may hold a question\n%s", type(error).__name__, place)
-    return RefusedError(500, "this question met an unexpected error; the log of the service has its place")
+        return RefusedError(422, first_fault(error))
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    if status == 500:
+        place = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, place)
+        return RefusedError(500, "this question met an unexpected error; the log of the service has its place")
+    if status >= 502:
+        _log.warning("%s, answered with %d", type(error).__name__, status)
+    return RefusedError(status, str(error))
