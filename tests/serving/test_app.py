@@ -40,7 +40,7 @@ def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
         ("POST", "/query", {"json": {"query": "x" * 1_000_001}}, 413, "1,000,000 bytes"),
         ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"sources": "nowhere"}}}, 422, "nowhere"),
         ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"source": "a"}}}, 422, "filters.source: "),
-        ("POST", "/facts", {"json": {"relation": "owns"}}, 422, "owns"),
+        ("POST", "/facts", {"json": {"as_of": "never"}}, 422, "never"),
         ("GET", "/health", {"headers": {"host": "evil.example"}}, 421, "localhost"),
     ],
 )
