@@ -55,10 +55,10 @@ def mcp(
 
 
 def _service(tokens: Path | None, scope: str | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
-    from lightrag_dagster.serving import Limits, Service, tokens_of
+    from lightrag_dagster.serving import ServiceLimits, Service, tokens_of
     from lightrag_dagster.settings import load_settings
 
-    limits = Limits(seconds=seconds, at_once=at_once)
+    limits = ServiceLimits(seconds=seconds, at_once=at_once)
     return Service(load_settings(), tokens_of(tokens), scope, limits, logs_questions=log_questions)
 
 

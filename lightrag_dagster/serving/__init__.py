@@ -5,7 +5,7 @@ from lightrag_dagster.errors import SettingsError
 try:
     from lightrag_dagster.serving.access import Tokens
     from lightrag_dagster.serving.app import app_of
-    from lightrag_dagster.serving.limits import Limits
+    from lightrag_dagster.serving.limits import ServiceLimits
     from lightrag_dagster.serving.running import listen, speak, tokens_of
     from lightrag_dagster.serving.service import Service
 except ModuleNotFoundError as error:
@@ -15,4 +15,4 @@ except ModuleNotFoundError as error:
         f"{error.name} is missing; `serve` and `mcp` need the extra `serve`: pip install 'lightrag-dagster[serve]'"
     ) from error
 
-__all__ = ["Limits", "Service", "Tokens", "app_of", "listen", "speak", "tokens_of"]
+__all__ = ["ServiceLimits", "Service", "Tokens", "app_of", "listen", "speak", "tokens_of"]

@@ -26,12 +26,12 @@ class Caller(BaseModel, extra="forbid", frozen=True):
     dollars_a_day: float | None = Field(default=None, ge=0)
 
 
-class _Entry(Caller, frozen=True):
+class _TokenEntry(Caller, frozen=True):
     sha256: str = Field(pattern=r"^[0-9a-fA-F]{64}$")
 
 
-class _File(BaseModel, extra="forbid"):
-    tokens: list[_Entry] = Field(min_length=1)
+class _TokenFile(BaseModel, extra="forbid"):
+    tokens: list[_TokenEntry] = Field(min_length=1)
 
 
 class Tokens:
@@ -44,7 +44,7 @@ class Tokens:
             SettingsError: it cannot be read, is empty, or two entries share a name or a token.
         """
         try:
-            entries = _File.model_validate(yaml.safe_load(text)).tokens
+            entries = _TokenFile.model_validate(yaml.safe_load(text)).tokens
         except (yaml.YAMLError, ValidationError) as error:
             fault = first_fault(error) if isinstance(error, ValidationError) else "it is not YAML"
             raise SettingsError(f"{place}: {fault}; docs/serving.md shows a file of tokens") from None

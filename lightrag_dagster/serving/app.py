@@ -23,7 +23,7 @@ from lightrag_dagster.serving.service import Service
 from lightrag_dagster.serving.tools import mcp_server
 
 
-async def _retrieve(base: KnowledgeBase, asked: requests.Search) -> dict[str, Any]:
+async def _retrieve(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     return (await base.aretrieve(asked.query, **asked.options())).to_dict()
 
 
@@ -31,13 +31,13 @@ DOORS = (
     Door("/query", lightrag_api.QueryRequest, lightrag_api.answer, lightrag_api.QueryResponse),
     Door("/query/stream", lightrag_api.QueryRequest, lightrag_api.stream, lines=True),
     Door("/query/data", lightrag_api.QueryRequest, lightrag_api.data, lightrag_api.QueryDataResponse),
-    Door("/retrieve", requests.Search, _retrieve),
-    Door("/facts", requests.Facts, asking.facts),
+    Door("/retrieve", requests.SearchRequest, _retrieve),
+    Door("/facts", requests.FactsRequest, asking.facts),
 )
 """The questions that are asked by POST."""
 
 
-class _Endpoint:
+class _DoorApp:
     """The ASGI app behind a door."""
 
     def __init__(self, service: Service, door: Door) -> None:
@@ -115,7 +115,7 @@ class _Mcp:
 def app_of(service: Service, *, only_mcp: bool = False) -> ASGIApp:
     """Return the app of a service, with every door or that of MCP alone."""
     mcp, doors = _Mcp(service), () if only_mcp else DOORS
-    routes = [Route(one.path, _Endpoint(service, one), methods=["POST"]) for one in doors]
+    routes = [Route(one.path, _DoorApp(service, one), methods=["POST"]) for one in doors]
     routes += [*_looked_at(service, doors), Route("/mcp", mcp)]
 
     @asynccontextmanager

@@ -32,7 +32,7 @@ def lean(told: Any) -> Any:
     return [lean(one) for one in told] if isinstance(told, list | tuple) else told
 
 
-async def search(base: KnowledgeBase, asked: requests.Search) -> dict[str, Any]:
+async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Return what is found for a question; the place of a passage is in its citations."""
     found = (await base.aretrieve(asked.query, **asked.options())).to_dict()
     del found["steps"]
@@ -41,7 +41,7 @@ async def search(base: KnowledgeBase, asked: requests.Search) -> dict[str, Any]:
     return lean(found)  # type: ignore[no-any-return]
 
 
-async def answer(base: KnowledgeBase, asked: requests.Search) -> dict[str, Any]:
+async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
     """Return an answer, the documents that it cites, and the passages of these that it was given."""
     found = await base.aquery(asked.query, **asked.options())
     references = [
@@ -52,7 +52,7 @@ async def answer(base: KnowledgeBase, asked: requests.Search) -> dict[str, Any]:
     return {"answer": found.text, "references": references, "notes": found.retrieval.notes}
 
 
-async def read(base: KnowledgeBase, asked: requests.Read) -> dict[str, Any]:
+async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
     """Return a passage with every place, or a part of a document and where to read on; raises QueryError."""
     quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
     statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
@@ -69,7 +69,7 @@ async def read(base: KnowledgeBase, asked: requests.Read) -> dict[str, Any]:
     return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})  # type: ignore[no-any-return]
 
 
-def _bounds(pages: list[int] | None, length: int, asked: requests.Read) -> tuple[int, int]:
+def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -> tuple[int, int]:
     if asked.page is None:
         return asked.start, length
     last = max(asked.page, asked.last_page or 0)
@@ -79,19 +79,19 @@ def _bounds(pages: list[int] | None, length: int, asked: requests.Read) -> tuple
     return max(asked.start, pages[asked.page - 1]), pages[last] if last < len(pages) else length
 
 
-async def entity(base: KnowledgeBase, asked: requests.Named) -> dict[str, Any]:
+async def entity(base: KnowledgeBase, asked: requests.EntityRequest) -> dict[str, Any]:
     """Return all about an entity."""
     found = await asyncio.to_thread(base.entity, asked.name, filters=asked.filters, limit=asked.limit)
     return lean(found.to_dict())  # type: ignore[no-any-return]
 
 
-async def path(base: KnowledgeBase, asked: requests.Path) -> dict[str, Any]:
+async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, Any]:
     """Return the paths between two entities."""
     found = await asyncio.to_thread(base.path, asked.start, asked.end, filters=asked.filters)
     return lean(found.to_dict())  # type: ignore[no-any-return]
 
 
-async def facts(base: KnowledgeBase, asked: requests.Facts) -> dict[str, Any]:
+async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, Any]:
     """Return facts, or numbers of facts."""
     shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
     if asked.count:
@@ -99,7 +99,7 @@ async def facts(base: KnowledgeBase, asked: requests.Facts) -> dict[str, Any]:
     return lean((await base.afacts(asked.subject, **shared)).to_dict())  # type: ignore[no-any-return]
 
 
-async def changes(base: KnowledgeBase, asked: requests.Changes) -> dict[str, Any]:
+async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
     """Return what differs since a snapshot."""
     rows = (await asyncio.to_thread(base.changes, asked.before)).to_pylist()
     numbers = Counter(f"{row['kind']} {row['change']}" for row in rows)

@@ -1,6 +1,6 @@
 """The part of LightRAG's API that asks: its fields, its defaults and the forms of its answers (1.5.7).
 
-What asks LightRAG by HTTP so asks this. A field or mode that is not here is refused by its name.
+A client of LightRAG can so ask this. A field or mode that is not here is refused by its name.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from lightrag_dagster.query.mode import MODES, ModeName
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import context_of, prompt_of
 from lightrag_dagster.query.types import Retrieval
-from lightrag_dagster.serving.requests import Search
+from lightrag_dagster.serving.requests import SearchRequest
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 
 _MOST_CHARACTERS, _MOST_TOKENS = 65_536, 1_000_000
 
 
-class _Message(BaseModel):
+class _Turn(BaseModel):
     role: Literal["system", "user", "assistant"]
     content: str = Field(max_length=32_768)
 
 
-class QueryRequest(Search):
+class QueryRequest(SearchRequest):
     """A question as LightRAG takes it; filters, as_of and modes fusion, ppr and bm25 are taken besides."""
 
     query: str = Field(max_length=_MOST_CHARACTERS)
@@ -37,7 +37,7 @@ class QueryRequest(Search):
     response_type: str | None = Field(None, min_length=1, max_length=256)
     max_entity_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
     max_relation_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
-    conversation_history: list[_Message] | None = Field(None, max_length=128)
+    conversation_history: list[_Turn] | None = Field(None, max_length=128)
     user_prompt: str | None = Field(None, max_length=_MOST_CHARACTERS)
     disable_user_prompt_prefix: bool | None = Field(None, description="Without effect: there is no prefix here.")
     enable_rerank: bool | None = None
@@ -74,7 +74,7 @@ class QueryResponse(BaseModel):
 
 
 class QueryDataResponse(BaseModel):
-    """What was found for a question."""
+    """The rows found for a question."""
 
     status: str
     message: str

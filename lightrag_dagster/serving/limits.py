@@ -1,4 +1,4 @@
-"""Limits of a service: questions at once, a minute and in time."""
+"""ServiceLimits of a service: questions at once, a minute and in time."""
 
 import asyncio
 import time
@@ -12,8 +12,8 @@ from lightrag_dagster.serving.refusals import RefusedError
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a service does at most; a question beyond is refused, with the time after which to ask again."""
+class ServiceLimits:
+    """The most that a service does; a question beyond is refused, with the time after which to ask again."""
 
     seconds: float = 60.0
     """Time of a question, waiting included."""
@@ -28,7 +28,7 @@ class Limits:
 class Turnstile:
     """The place that every question passes: it counts the caller's, waits for a free place, and ends it in time."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServiceLimits) -> None:
         """Start empty; belongs to the event loop of its first question."""
         self._limits, self._free, self._inside = limits, asyncio.Semaphore(limits.at_once), 0
         self._asked: dict[str, deque[float]] = defaultdict(deque)

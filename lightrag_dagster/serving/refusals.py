@@ -37,7 +37,7 @@ def first_fault(error: ValidationError) -> str:
 
 
 def refusal(error: Exception) -> RefusedError:
-    """Return any error as a refusal; of one that nobody foresaw the place is logged: its text may hold a question."""
+    """Return any error as a refusal; of an unexpected one the place is logged: its text may hold a question."""
     if isinstance(error, RefusedError):
         return error
     if isinstance(error, ValidationError):

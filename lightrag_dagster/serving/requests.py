@@ -1,4 +1,4 @@
-"""What may be asked besides LightRAG's own requests; tools of MCP and paths of HTTP take the same."""
+"""Requests besides those of LightRAG; tools of MCP and paths of HTTP take the same."""
 
 from typing import Any, cast
 
@@ -10,20 +10,20 @@ from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Keywords
 
-NO_WALL = (
-    "The documents that may be used. It narrows a question and is no wall: scores, order and numbers still tell of"
-    " documents left out; the scope of a token is one."
+NARROWS = (
+    "The documents that may be used. It narrows a question but hides little: scores, order and numbers still tell of"
+    " documents left out; the scope of a token hides them."
 )
 _NAME = "A name as people write it, or an id."
 
 
-class Filtered(BaseModel, extra="forbid"):
+class Narrowed(BaseModel, extra="forbid"):
     """A request that may be narrowed to some documents."""
 
-    filters: Filters | None = Field(None, description=NO_WALL)
+    filters: Filters | None = Field(None, description=NARROWS)
 
 
-class Search(Filtered):
+class SearchRequest(Narrowed):
     """A question or words."""
 
     query: str
@@ -43,7 +43,7 @@ class Search(Filtered):
         return cast(QueryOptions, {name: value for name, value in given.items() if value is not None})
 
 
-class Read(BaseModel, extra="forbid"):
+class ReadRequest(BaseModel, extra="forbid"):
     """A passage or a part of a document."""
 
     id: str = Field(description="Id of a passage or document, or source/path of a document.")
@@ -52,21 +52,21 @@ class Read(BaseModel, extra="forbid"):
     start: int = Field(0, ge=0, description="First character.")
 
 
-class Named(Filtered):
+class EntityRequest(Narrowed):
     """One entity."""
 
     name: str = Field(description=_NAME)
     limit: int = Field(10, ge=1, le=200, description="Most names, quotes and neighbours each.")
 
 
-class Path(Filtered):
+class PathRequest(Narrowed):
     """Two entities."""
 
     start: str = Field(description=_NAME)
     end: str = Field(description=_NAME)
 
 
-class Facts(Filtered):
+class FactsRequest(Narrowed):
     """Conditions on facts, of which all given ones must hold."""
 
     subject: str | None = Field(None, description="Name or id of the entity that they are about.")
@@ -84,7 +84,7 @@ class Facts(Filtered):
         return cast(FactOptions, self.model_dump(include={"relation", "object", "type", "value", "as_of"}))
 
 
-class Changes(BaseModel, extra="forbid"):
+class ChangesRequest(BaseModel, extra="forbid"):
     """A snapshot to compare with."""
 
     before: str | None = Field(None, description="Its id or name; the one before unless given.")

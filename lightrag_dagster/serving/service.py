@@ -1,4 +1,4 @@
-"""What every door shares: who may ask, within which limits, which base answers, and what is written down of it."""
+"""The things that every door shares: callers, limits, bases, metrics and the log."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving.access import Caller, Tokens
 from lightrag_dagster.serving.bases import Bases
-from lightrag_dagster.serving.limits import Limits, Turnstile
+from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.serving.refusals import refusal
 from lightrag_dagster.settings import Settings
 
@@ -32,7 +32,7 @@ class Service:
     settings: Settings
     tokens: Tokens | None = None
     scope: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: ServiceLimits = field(default_factory=ServiceLimits)
     logs_questions: bool = False
     ready: bool = False
     """True when every scope that a token names is open."""
@@ -80,7 +80,7 @@ class Service:
         while not self.ready:
             try:
                 for scope in {one.scope for one in callers}:
-                    await self._bases.of(Caller(name="nobody", scope=scope))
+                    await self._bases.of(Caller(name="opening", scope=scope))
                 self.ready = True
             except Exception as error:
                 _log.warning("not ready: %s", refusal(error))

@@ -32,13 +32,21 @@ class Tool(NamedTuple):
 
 
 TOOLS = {
-    "search": Tool(requests.Search, asking.search, "Find passages, entities, relations and facts, best first."),
-    "read": Tool(requests.Read, asking.read, "Read a passage, or a document: 20,000 characters, and where to go on."),
-    "entity": Tool(requests.Named, asking.entity, "Show an entity: names, quotes, newest first, and neighbours."),
-    "path": Tool(requests.Path, asking.path, "Find how two entities are related: paths, each step with a quote."),
-    "facts": Tool(requests.Facts, asking.facts, "List or count dated facts, each with the words that state it."),
-    "changes": Tool(requests.Changes, asking.changes, "List what changed since a snapshot.", knows_scopes=False),
-    "answer": Tool(requests.Search, asking.answer, "Have the base's own language model answer; it may cost money."),
+    "search": Tool(requests.SearchRequest, asking.search, "Find passages, entities, relations and facts, best first."),
+    "read": Tool(
+        requests.ReadRequest, asking.read, "Read a passage, or a document: 20,000 characters, and where to go on."
+    ),
+    "entity": Tool(
+        requests.EntityRequest, asking.entity, "Show an entity: names, quotes, newest first, and neighbours."
+    ),
+    "path": Tool(
+        requests.PathRequest, asking.path, "Find how two entities are related: paths, each step with a quote."
+    ),
+    "facts": Tool(requests.FactsRequest, asking.facts, "List or count dated facts, each with the words that state it."),
+    "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot.", knows_scopes=False),
+    "answer": Tool(
+        requests.SearchRequest, asking.answer, "Have the base's own language model answer; it may cost money."
+    ),
 }
 
 

@@ -14,7 +14,7 @@ import httpx2
 import uvicorn
 import yaml
 
-from lightrag_dagster.serving import Limits, Service, Tokens, app_of
+from lightrag_dagster.serving import ServiceLimits, Service, Tokens, app_of
 from lightrag_dagster.settings import Settings, load_settings
 
 KEYS = {"keeper": "a-long-token-of-the-keeper", "board": "a-long-token-of-the-board"}
@@ -30,7 +30,7 @@ def tokens(**given: dict[str, Any]) -> Tokens:
 def service_of(home: Path | Settings, **given: Any) -> Service:
     """Return a service of a home."""
     settings = home if isinstance(home, Settings) else load_settings(home=home)
-    limits = Limits(**given.pop("limits", {}))
+    limits = ServiceLimits(**given.pop("limits", {}))
     return Service(settings, limits=limits, **given)
 
 

@@ -1,4 +1,4 @@
-"""Limits: who asks too often, too many at once, or for too long is told so."""
+"""ServiceLimits: who asks too often, too many at once, or for too long is told so."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -6,11 +6,11 @@ from collections.abc import Awaitable
 import pytest
 
 from lightrag_dagster.serving.access import Caller
-from lightrag_dagster.serving.limits import Limits, Turnstile
+from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
 from lightrag_dagster.serving.refusals import RefusedError
 
 
-async def statuses(limits: Limits, callers: list[Caller], seconds: float) -> list[int]:
+async def statuses(limits: ServiceLimits, callers: list[Caller], seconds: float) -> list[int]:
     """Return the status of each question, asked at once; 200 for an answer."""
     turnstile = Turnstile(limits)
 
@@ -34,21 +34,21 @@ KEEPER, OTHER = Caller(name="keeper", requests_a_minute=2), Caller(name="other")
 @pytest.mark.parametrize(
     ("limits", "callers", "seconds", "found"),
     [
-        (Limits(), [KEEPER, KEEPER, KEEPER, OTHER, OTHER, OTHER], 0, [200, 200, 429, 200, 200, 200]),
-        (Limits(at_once=1, waiting=1), [OTHER, OTHER, OTHER], 0.05, [200, 200, 503]),
-        (Limits(seconds=0.1), [OTHER], 5, [504]),
-        (Limits(seconds=0.4, at_once=1), [OTHER, OTHER], 0.3, [200, 504]),
+        (ServiceLimits(), [KEEPER, KEEPER, KEEPER, OTHER, OTHER, OTHER], 0, [200, 200, 429, 200, 200, 200]),
+        (ServiceLimits(at_once=1, waiting=1), [OTHER, OTHER, OTHER], 0.05, [200, 200, 503]),
+        (ServiceLimits(seconds=0.1), [OTHER], 5, [504]),
+        (ServiceLimits(seconds=0.4, at_once=1), [OTHER, OTHER], 0.3, [200, 504]),
     ],
 )
 def test_questions_beyond_a_limit_are_refused(
-    limits: Limits, callers: list[Caller], seconds: float, found: list[int]
+    limits: ServiceLimits, callers: list[Caller], seconds: float, found: list[int]
 ) -> None:
     assert asyncio.run(statuses(limits, callers, seconds)) == found
 
 
 def test_a_refusal_says_when_to_ask_again() -> None:
     async def ask() -> None:
-        turnstile = Turnstile(Limits())
+        turnstile = Turnstile(ServiceLimits())
         for _ in range(3):
             async with turnstile.passing(KEEPER):
                 pass
@@ -61,7 +61,7 @@ def test_a_refusal_says_when_to_ask_again() -> None:
 
 def test_a_timeout_of_the_question_itself_is_not_ours() -> None:
     async def ask() -> None:
-        async with Turnstile(Limits()).passing(OTHER):
+        async with Turnstile(ServiceLimits()).passing(OTHER):
             raise TimeoutError("of a model")
 
     with pytest.raises(TimeoutError, match="of a model"):

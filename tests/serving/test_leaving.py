@@ -1,0 +1,64 @@
+"""Money and time of models: a client that leaves ends its calls, and a token spends no more than its dollars."""
+
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from tests.loopback import Loopback
+from tests.serving.doors import KEYS, listening, service_of, tokens, until
+from tests.support import RIVER, build, write_source
+
+ASKED = {"query": "Who maintains the gauge?", "mode": "bm25"}
+
+
+@pytest.fixture
+def paid(settings: Settings) -> Settings:
+    """Settings of a published home whose questions cost money."""
+    write_source(settings, "river", {"gauge.md": RIVER})
+    assert build(settings).published
+    return load_settings(home=settings.home, llm={"provider": "openai", "model": "gpt-4o-mini"})
+
+
+@pytest.mark.parametrize("path", ["/query", "/query/stream", "/mcp"])
+def test_a_client_that_leaves_ends_its_call(paid: Settings, loopback: Loopback, path: str) -> None:
+    loopback.delay = 30
+    call = {"name": "answer", "arguments": ASKED}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call} if path == "/mcp" else ASKED
+    headers = {"accept": "application/json, text/event-stream"}
+    with listening(service_of(paid)) as client:
+
+        def ask() -> None:
+            with httpx2.Client(base_url=client.base_url, timeout=1.5) as leaving:
+                leaving.post(path, json=asked, headers=headers)
+
+        with pytest.raises(httpx2.ReadTimeout):
+            ask()
+        assert loopback.requests
+        until(lambda: loopback.open == 0, 5)
+
+
+def test_a_question_that_takes_too_long_is_ended(paid: Settings, loopback: Loopback) -> None:
+    loopback.delay = 30
+    with listening(service_of(paid, limits={"seconds": 1.0})) as client:
+        answer = client.post("/query", json=ASKED)
+        assert (answer.status_code, "more than 1 s" in answer.text) == (504, True)
+        until(lambda: loopback.open == 0, 5)
+
+
+def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
+    known = tokens(keeper={"dollars_a_day": 0.0}, board={"dollars_a_day": 1.0})
+    with listening(service_of(paid, tokens=known)) as client:
+        told = {name: client.post("/query", json=ASKED, headers={"X-API-Key": KEYS[name]}) for name in KEYS}
+        again = client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]})
+    assert (told["keeper"].status_code, "$0 a day" in told["keeper"].text) == (429, True)
+    assert (told["board"].status_code, again.status_code, len(loopback.requests)) == (200, 200, 1)
+    entries = Ledger(Home.of(paid).ledger).entries().to_pylist()
+    today = datetime.now(UTC).date().isoformat()
+    assert [(one["run"], one["purpose"], one["calls"]) for one in entries if one["calls"]] == [
+        (f"serve board {today}", "answer", 1)
+    ]
+    assert entries[-1]["cost_usd"] > 0
