@@ -19,6 +19,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
     ├── ClosedError              a knowledge base that is closed, or belongs to another process
+    ├── QueryTimeoutError        a question that takes longer than its caller allows
     └── NoSnapshotError          nothing has been published in this home yet
 """
 
@@ -153,6 +154,10 @@ class QueryError(LightRAGError):
 
 class ClosedError(QueryError):
     """A knowledge base is closed, or belongs to the process that this one was forked from."""
+
+
+class QueryTimeoutError(QueryError):
+    """A question takes longer than its caller allows."""
 
 
 class NoSnapshotError(QueryError):

@@ -268,7 +268,7 @@ class Recipes:
     def answers(self) -> str:
         """Recipe of answers: query settings, prompts and model."""
         return digest(
-            self.settings.query.model_dump(),
+            self.settings.query.model_dump(exclude={"max_retries"}),
             self.settings.rerank.model_dump(include={"provider", "model"}),
             [self.prompts.digest(group) for group in ("keywords", "relevance", "hops", "answer")],
             [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "relevance", "hops", "answer")],

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from difflib import get_close_matches
+from numbers import Real
 from pathlib import Path
 from reprlib import Repr
+from threading import TIMEOUT_MAX
 from typing import TypeVar
 
 from lightrag_dagster.errors import QueryError
@@ -84,6 +86,17 @@ def day_of(value: object, name: str = "as_of") -> date:
     with suppress(ValueError):
         return date.fromisoformat(given + {4: "-01-01", 7: "-01"}.get(len(given), ""))
     raise wrong(name, "a day, month or year, such as 2024-03-31, 2024-03 or 2024", value)
+
+
+def seconds_of(value: object) -> float | None:
+    """Return a time, if one is given; raises QueryError."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong("timeout", "a number of seconds", value)
+    if not 0 < (seconds := float(value)) <= TIMEOUT_MAX:
+        raise QueryError(f"timeout is {seconds:g} s; it must be more than 0 s")
+    return seconds
 
 
 def nearest(value: str, known: Iterable[str]) -> str | None:

@@ -4,7 +4,8 @@ import time
 import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -15,6 +16,8 @@ from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
+from lightrag_dagster.query.asked import Asked, asking
+from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.facts.questions import FactQuestions
 from lightrag_dagster.query.opened import Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
@@ -41,6 +44,7 @@ class Prepared:
 
     retrieval: Retrieval
     request: ChatRequest | None
+    asked: Asked = field(default_factory=Asked, compare=False)
 
     def __repr__(self) -> str:
         messages = len(self.request.messages) if self.request else 0
@@ -146,17 +150,18 @@ class KnowledgeBase(FactQuestions):
         Raises:
             QueryError: the question is empty, too short or too long, a mode, option or source does not exist, or a
                 value is of another kind or out of bounds.
+            QueryTimeoutError: it takes longer than `timeout`.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
             SettingsError: `filter_relations` or `hops` asks a model, and none is configured.
         """
-        with self._opened.in_use():
-            return self._opened.retriever.retrieve(self._question(query, options))
+        with self._question(query, options) as (question, _):
+            return self._opened.retriever.retrieve(question)
 
     def keywords(self, query: str, **options: Unpack[QueryOptions]) -> Keywords:
         """Return the keywords of the search; takes and raises as `retrieve`."""
-        with self._opened.in_use():
-            return self._opened.retriever.keywords(self._question(query, options))
+        with self._question(query, options) as (question, _):
+            return self._opened.retriever.keywords(question)
 
     def context(self, query: str, **options: Unpack[QueryOptions]) -> str:
         """Return the context that a model would see; takes and raises as `retrieve`."""
@@ -191,32 +196,30 @@ class KnowledgeBase(FactQuestions):
         """
         return self.pieces(self.prepare(query, **options))
 
-    async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
-        """Retrieve in a thread; takes and raises as `retrieve`."""
-        return await self._opened.in_thread(partial(self.retrieve, query, **options))
-
-    async def aquery(self, query: str, **options: Unpack[QueryOptions]) -> Answer:
-        """Query in a thread; takes and raises as `retrieve`."""
-        return await self._opened.in_thread(partial(self.query, query, **options))
+    aretrieve = awaited(retrieve)
+    aquery = awaited(query)
 
     async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
-        """Stream from a thread; takes and raises as `retrieve`."""
-        pieces = await self._opened.in_thread(partial(self.stream, query, **options))
-        while (piece := await self._opened.in_thread(partial(next, pieces, None))) is not None:
-            yield piece
+        """Stream in an event loop; takes and raises as `retrieve`. A caller that leaves ends the request."""
+        asked = self._opened.asked(options.get("timeout"))
+        try:
+            pieces = await self._opened.in_thread(partial(self.stream, query, **options), asked)
+            while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:
+                yield piece
+        finally:
+            asked.give_up()
 
     def prepare(self, query: str, **options: Unpack[QueryOptions]) -> Prepared:
         """Return the request that `query` would send to the model, for `answer`; takes and raises as `retrieve`."""
-        with self._opened.in_use():
-            question = self._question(query, options)
+        with self._question(query, options) as (question, asked):
             retrieval = self._opened.retriever.retrieve(question)
-            return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval))
+            return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval), asked)
 
     def answer(self, prepared: Prepared) -> Answer:
         """Answer a question, `prepared` by `prepare`; raises ProviderError, QueryError and ClosedError."""
         retrieval = instance(prepared, Prepared, "answer", "what `prepare` returns").retrieval
         started = time.perf_counter()
-        with self._opened.in_use():
+        with self._opened.in_use(), prepared.asked.resumed():
             text = self._opened.models.complete(prepared.request).text if prepared.request else NO_CONTEXT
         found = resolve_citations(text, retrieval.references)
         notes = {"cited": len(found.cited), "invalid citations": found.invalid_citations}
@@ -230,7 +233,7 @@ class KnowledgeBase(FactQuestions):
         """Yield the answer to a question, `prepared` by `prepare`, in pieces; see `stream`."""
         request = instance(prepared, Prepared, "pieces", "what `prepare` returns").request
         with self._opened.in_use():
-            for piece in self._opened.models.stream(request) if request else [NO_CONTEXT]:
+            for piece in self._opened.models.stream(request, prepared.asked) if request else [NO_CONTEXT]:
                 yield piece
                 self._opened.require_open()
 
@@ -358,8 +361,12 @@ class KnowledgeBase(FactQuestions):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _question(self, query: str, options: QueryOptions) -> Question:
+    @contextmanager
+    def _question(self, query: str, options: QueryOptions) -> Iterator[tuple[Question, Asked]]:
+        """Begin a question for the block."""
         models, by_rules = self._opened.models, self.settings.llm.of("answer").provider == "offline"
-        question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
-        require_model(question.settings, self.settings.llm)
-        return question
+        with self._opened.in_use():
+            question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
+            require_model(question.settings, self.settings.llm)
+            with asking(question.timeout) as asked:
+                yield question, asked

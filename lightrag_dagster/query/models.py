@@ -7,9 +7,9 @@ them.
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from lightrag_dagster.core.background import BackgroundLoop
@@ -23,6 +23,7 @@ from lightrag_dagster.models.providers import (
     open_plain_embedder,
     settings_of,
 )
+from lightrag_dagster.query.asked import Asked, current
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage import manifests
@@ -40,10 +41,11 @@ class Models:
     def __init__(self, settings: Settings, vectors: manifests.Vectors, account: Account | None = None) -> None:
         """Take the settings of the models; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
-        self._llm = settings.llm
+        # Fewer attempts than a build makes at night: somebody waits.
+        self._llm = settings.llm.hurried(settings.query.max_retries)
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.
-        self._embedding = settings_of(vectors, settings.embedding)
+        self._embedding = settings_of(vectors, settings.embedding).hurried(settings.query.max_retries)
         self._embedder_identity = vectors.identity
         self._home = Home.of(settings)
         self._opened: dict[str, Any] = {}
@@ -82,18 +84,18 @@ class Models:
         reranker = self._open("reranker", lambda: open_reranker(self._rerank))
         return self._run(reranker.rerank(query, texts, limit))
 
-    def stream(self, request: ChatRequest) -> Iterator[str]:
+    def stream(self, request: ChatRequest, asked: Asked | None = None) -> Iterator[str]:
         """Yield an answer in pieces, without storing it; raises as `ChatModel.complete`.
 
         With an account, which needs the cost of the whole, and from a model that cannot stream, the pieces are the
-        lines of a complete answer.
+        lines of a complete answer. The time of the question, `asked`, is that of all pieces.
         """
         model = self._open("stream", lambda: open_plain_chat_model(self._llm.of(request.role)))
         stream = getattr(model, "stream", None)
         if stream is None or self._account is not None:
             yield from self.complete(request).text.splitlines(keepends=True)
             return
-        pieces: SimpleQueue[str | None] = SimpleQueue()
+        pieces, asked = SimpleQueue[str | None](), current() if asked is None else asked
 
         async def pump() -> None:
             async for piece in stream(request):
@@ -103,7 +105,7 @@ class Models:
             pumping = self._loop.start(pump())
             pumping.add_done_callback(lambda _: pieces.put(None))
             try:
-                while (piece := pieces.get()) is not None:
+                while (piece := _next(pieces, pumping, asked)) is not None:
                     yield piece
                 pumping.result()
             finally:
@@ -135,15 +137,27 @@ class Models:
     def _open(self, name: str, open_model: Callable[[], AbstractAsyncContextManager[Model]]) -> Model:
         with self._opening:
             if name not in self._opened:
-                self._opened[name] = self._run(self._stack.enter_async_context(open_model()))
+                try:  # for all later questions too, so that it is not given up with this one
+                    self._opened[name] = self._loop.run(self._stack.enter_async_context(open_model()))
+                except CancelledError:
+                    raise _closed() from None
             model: Model = self._opened[name]
             return model
 
     def _run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         try:
-            return self._loop.run(coroutine)
+            return current().result(self._loop.start(coroutine))
         except CancelledError:
             raise _closed() from None
+
+
+def _next(pieces: "SimpleQueue[str | None]", pumping: "Future[None]", asked: Asked) -> str | None:
+    """Wait for the next piece, or None at the end; raises as `Asked.result`."""
+    try:
+        with asked.ended_by(pumping.cancel), asked.aside():
+            return pieces.get(timeout=asked.left())
+    except Empty:
+        raise asked.too_late() from None
 
 
 def _closed() -> ClosedError:

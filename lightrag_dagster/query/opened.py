@@ -6,11 +6,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Semaphore
 from typing import TypeVar
 
 from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.indexes.cypher import CypherReader
+from lightrag_dagster.query.arguments import seconds_of
+from lightrag_dagster.query.asked import Asked
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot
@@ -21,8 +24,11 @@ from lightrag_dagster.storage.snapshots.generations import GRAPH
 
 Result = TypeVar("Result")
 
-_AWAITED = 32
-"""Maximum number of questions of event loops at once."""
+_AWAITED = 1000
+"""Maximum number of questions of event loops at once, each in a thread, which is cheap while it waits for a model."""
+
+_WORKING = 32
+"""Number of these that do not wait for a model: further ones wait for their turn, so that none takes very long."""
 
 _LAST_SECONDS = 1.0
 """Time that each part of a knowledge base that was left open may take to end."""
@@ -41,6 +47,7 @@ class Opened:
         self.cypher = CypherReader(snapshot.generation.path(GRAPH))
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
+        self._turns = Semaphore(_WORKING)
         self._interrupts: set[Callable[[], None]] = set()
 
     def require_open(self) -> None:
@@ -76,13 +83,27 @@ class Opened:
         finally:
             self._interrupts.discard(interrupt)
 
-    async def in_thread(self, function: Callable[[], Result]) -> Result:
-        """Call a function in a thread, in the caller's context; raises as it does, and ClosedError.
+    def asked(self, seconds: object) -> Asked:
+        """Begin a question of an event loop; raises QueryError for a time that is none."""
+        return Asked(seconds_of(seconds), self._turns)
 
-        A thread of `asyncio.to_thread` would keep the caller's event loop from ending.
+    async def in_thread(self, function: Callable[[], Result], asked: Asked) -> Result:
+        """Work on a question in a thread, in the caller's context; raises as it does, and ClosedError.
+
+        When its time is over or the caller is cancelled, its calls to models end at once, and the thread soon after. A
+        thread of `asyncio.to_thread` would keep the caller's event loop from ending.
         """
         with self.in_use():
-            return await asyncio.wrap_future(self._awaited.submit(contextvars.copy_context().run, function))
+            limit = asyncio.timeout(asked.left())
+            try:
+                async with limit:
+                    work = self._awaited.submit(contextvars.copy_context().run, asked.run, function)
+                    return await asyncio.wrap_future(work)
+            except BaseException as error:
+                asked.give_up()
+                if isinstance(error, TimeoutError) and limit.expired():
+                    raise asked.too_late() from None
+                raise
 
     def close(self, timeout: float | None = None) -> bool:
         """End calls and threads, waiting for each part at most `timeout` seconds; return True if there were any.

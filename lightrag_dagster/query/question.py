@@ -17,6 +17,7 @@ from lightrag_dagster.query.arguments import (
     day_of,
     instance,
     nearest,
+    seconds_of,
     several,
     shown,
     suggested,
@@ -46,7 +47,7 @@ _ROLES = get_args(Message.__annotations__["role"])
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
-    The first five are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
+    The first six are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
     has no effect, and a note of the result says so.
     """
 
@@ -60,6 +61,8 @@ class QueryOptions(TypedDict, total=False):
     """Facts that held on this day come first; of a month or year its first day."""
     explain: bool
     """True: the steps of the result list every item."""
+    timeout: float | None
+    """Longest time until the answer; its last piece, if it is streamed. None: unlimited. Seconds."""
     mode: ModeName | None
     """The way to retrieve; docs/querying.md compares them."""
     top_k: int | None
@@ -107,6 +110,7 @@ class Question:
     filters: Filters = field(default_factory=Filters)
     as_of: date | None = None
     explain: bool = False
+    timeout: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -208,6 +212,7 @@ _OWN: dict[str, Callable[[object], Any]] = {
     "filters": lambda one: instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
     "as_of": day_of,
     "explain": lambda one: instance(one, bool, "explain", "True or False"),
+    "timeout": seconds_of,
 }
 """Options that are not settings, and their checks."""
 

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, NonNegativeFloat, model_validator
+from pydantic import AfterValidator, Field, NonNegativeFloat, PrivateAttr, model_validator
 
 from lightrag_dagster.core.roles import Role
 from lightrag_dagster.settings.sections import Section
@@ -150,6 +150,10 @@ class LLMSettings(EndpointSettings):
         """True if extraction goes by the Batch API; the offline provider has none."""
         return self.mode == "batch" and self.provider != "offline"
 
+    def hurried(self, most: int) -> "LLMSettings":
+        """Return the settings with at most so many further attempts."""
+        return self.model_copy(update={"max_retries": min(self.max_retries, most)})
+
     @property
     def longer_outputs(self) -> tuple[int, ...]:
         """Limits of requests after a cut-off answer: 2 and 4 times the usual one, up to MOST_OUTPUT_TOKENS. Tokens."""
@@ -173,8 +177,7 @@ class EmbeddingSettings(EndpointSettings):
     timeout: ClassVar[float] = 120.0
     """Time of a request, which `batch_size` makes short enough. Seconds."""
 
-    max_retries: ClassVar[int] = 8
-    """Further attempts after a transient failure."""
+    _max_retries: int = PrivateAttr(default=8)
 
     provider: EmbeddingProvider = Field(
         default="offline",
@@ -198,6 +201,17 @@ class EmbeddingSettings(EndpointSettings):
         description="A longer text is cut to this, in tokens of o200k_base; for local in those of the model, which may "
         "read fewer.",
     )
+
+    @property
+    def max_retries(self) -> int:
+        """Further attempts after a transient failure."""
+        return self._max_retries
+
+    def hurried(self, most: int) -> "EmbeddingSettings":
+        """Return the settings with at most so many further attempts."""
+        found = self.model_copy()
+        found._max_retries = min(self._max_retries, most)
+        return found
 
 
 class RerankSettings(PlaceSettings):

@@ -1,7 +1,7 @@
 """The sections of the settings, each with its values, defaults and bounds."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -194,7 +194,7 @@ class MergingSettings(Section):
 
 
 class QuerySettings(Section):
-    """Defaults of a question; each can be given per call."""
+    """Defaults of a question; each but `max_retries` can be given per call."""
 
     mode: str = Field(default="fusion", description="Retrieval mode; `lightrag-dagster query --help` lists the modes.")
     top_k: int = Field(default=40, gt=0, description="Entities, and relations, found by vector search.")
@@ -230,6 +230,11 @@ class QuerySettings(Section):
         "search for that too, until it says that nothing is missing, at most this number of times; 0: never. One call, "
         "and one search, a hop.",
     )
+    max_retries: int = Field(
+        default=2,
+        ge=0,
+        description="Further attempts of a question's call after a transient failure; `llm.max_retries`, if less.",
+    )
     prefer: Literal["best", "newest"] = Field(
         default="best",
         description="Order of the chunks found: best first, or those of the newest documents first, undated ones last; "
@@ -246,6 +251,9 @@ class EvaluationSettings(Section):
 class RetentionSettings(Section):
     """Snapshots and runs that `gc` keeps, and when it runs."""
 
+    runs_days: ClassVar[float] = 14
+    """Time a run stays in the history of the home's own Dagster instance, if a later one made its partition."""
+
     snapshots: int = Field(default=2, gt=0, description="Number of the newest snapshots that are kept.")
     grace_days: float = Field(
         default=3,
@@ -253,13 +261,6 @@ class RetentionSettings(Section):
         le=36_500,
         description="Time a snapshot is kept after another replaced it. In a bucket, longer than any reader keeps one "
         "open; on a disk an open one stays anyway.",
-    )
-    runs_days: float = Field(
-        default=14,
-        gt=0,
-        le=36_500,
-        description="Time a run stays in the history of the home's own Dagster instance; never pruned are another "
-        "`$DAGSTER_HOME` and the last run of each partition.",
     )
     automatic: bool = Field(
         default=True, description="Run `gc` after every publication, and prune the history of runs once a day."

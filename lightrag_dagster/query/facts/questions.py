@@ -1,10 +1,10 @@
 """The questions about facts that an opened knowledge base answers."""
 
-from functools import partial
-from typing import Any, Unpack, get_args
+from typing import Unpack, get_args
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import shown
+from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.facts.conditions import By, FactOptions, conditions_of
 from lightrag_dagster.query.facts.types import FactCounts, FactList
 from lightrag_dagster.query.filters.filters import Filters
@@ -66,10 +66,5 @@ class FactQuestions(GraphQuestions):
             raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
         return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters)
 
-    async def afacts(self, subject: str | None = None, **how: Any) -> FactList:
-        """List facts about a `subject` in a thread; `how` has what `facts` takes, and it raises as that."""
-        return await self._opened.in_thread(partial(self.facts, subject, **how))
-
-    async def acount(self, subject: str | None = None, **how: Any) -> FactCounts:
-        """Count facts about a `subject` in a thread; `how` has what `count` takes, and it raises as that."""
-        return await self._opened.in_thread(partial(self.count, subject, **how))
+    afacts = awaited(facts)
+    acount = awaited(count)

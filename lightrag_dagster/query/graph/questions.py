@@ -6,6 +6,7 @@ from typing import TypeVar, get_args
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import instance, shown, wrong
+from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.graph.types import Choice, Connection, Neighbourhood, Profile, Way
 from lightrag_dagster.query.opened import Opened
@@ -96,6 +97,11 @@ class GraphQuestions:
         if by is not None and by not in ways:
             raise QueryError(f"by takes {' or '.join(ways)}, not {shown(by)}")
         return self._seen(lambda seen: paths(seen, start, end, (by,) if by else ways, most), filters)
+
+    afind = awaited(find)
+    aentity = awaited(entity)
+    aneighbours = awaited(neighbours)
+    apath = awaited(path)
 
     def _seen(self, ask: Callable[[Snapshot], Result], filters: Filters | None) -> Result:
         """Ask the part of the snapshot that a filter allows."""

@@ -17,6 +17,7 @@ from lightrag_dagster.core.tracing import span
 from lightrag_dagster.errors import ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
+from lightrag_dagster.query.asked import current
 from lightrag_dagster.query.fact_reading import read_facts
 from lightrag_dagster.query.hits import Found, Hits, round_robin
 from lightrag_dagster.query.mode import MODES
@@ -57,7 +58,8 @@ class Trace:
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time a block, which enters its notes into the dictionary, ready for JSON."""
+        """Time a block, which enters its notes into the dictionary, ready for JSON; raises as `Asked.left`."""
+        current().left()
         notes: dict[str, Any] = {}
         started = time.perf_counter()
         with span(f"retrieval step {name}", {}) as note:
