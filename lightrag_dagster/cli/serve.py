@@ -55,7 +55,7 @@ def mcp(
 
 
 def _service(tokens: Path | None, scope: str | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
-    from lightrag_dagster.serving import ServiceLimits, Service, tokens_of
+    from lightrag_dagster.serving import Service, ServiceLimits, tokens_of
     from lightrag_dagster.settings import load_settings
 
     limits = ServiceLimits(seconds=seconds, at_once=at_once)

@@ -15,4 +15,4 @@ except ModuleNotFoundError as error:
         f"{error.name} is missing; `serve` and `mcp` need the extra `serve`: pip install 'lightrag-dagster[serve]'"
     ) from error
 
-__all__ = ["ServiceLimits", "Service", "Tokens", "app_of", "listen", "speak", "tokens_of"]
+__all__ = ["Service", "ServiceLimits", "Tokens", "app_of", "listen", "speak", "tokens_of"]

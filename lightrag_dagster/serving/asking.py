@@ -81,13 +81,13 @@ def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -
 
 async def entity(base: KnowledgeBase, asked: requests.EntityRequest) -> dict[str, Any]:
     """Return all about an entity."""
-    found = await asyncio.to_thread(base.entity, asked.name, filters=asked.filters, limit=asked.limit)
+    found = await base.aentity(asked.name, filters=asked.filters, limit=asked.limit)
     return lean(found.to_dict())  # type: ignore[no-any-return]
 
 
 async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, Any]:
     """Return the paths between two entities."""
-    found = await asyncio.to_thread(base.path, asked.start, asked.end, filters=asked.filters)
+    found = await base.apath(asked.start, asked.end, filters=asked.filters)
     return lean(found.to_dict())  # type: ignore[no-any-return]
 
 

@@ -3,9 +3,9 @@
 A client of LightRAG can so ask this. A field or mode that is not here is refused by its name.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -84,16 +84,14 @@ class QueryDataResponse(BaseModel):
 
 async def answer(base: KnowledgeBase, asked: QueryRequest) -> QueryResponse:
     """Answer a question, or return its context or prompt; raises as `KnowledgeBase.query`."""
-    began, generated = time.perf_counter(), False
-    if asked.only_need_prompt:
-        prepared = await asyncio.to_thread(base.prepare, asked.query, **asked.options())
-        text, found = prompt_of(prepared.request) if prepared.request else NO_CONTEXT, prepared.retrieval
-    elif asked.only_need_context:
-        found = await base.aretrieve(asked.query, **asked.options())
-        text = context_of(found)
-    else:
+    began = time.perf_counter()
+    if generated := not (asked.only_need_context or asked.only_need_prompt):
         answered = await base.aquery(asked.query, **asked.options())
         text, found, generated = answered.text, answered.retrieval, answered.text != NO_CONTEXT
+    else:
+        prepared = await base.aprepare(asked.query, **asked.options())
+        found, request = prepared.retrieval, prepared.request if asked.only_need_prompt else None
+        text = prompt_of(request) if request else context_of(found)
     took, references = round(time.perf_counter() - began, 3), _references(asked, found)
     return QueryResponse(response=text, references=references, response_time=took, llm_generated=generated)
 
@@ -104,54 +102,43 @@ async def stream(base: KnowledgeBase, asked: QueryRequest) -> AsyncIterator[dict
         whole = await answer(base, asked)
         yield whole.model_dump(exclude={"response_time"}, exclude_none=True)
         return
-    references = _references(asked, await base.aretrieve(asked.query, **asked.options()))
-    if references is not None:
+    prepared = await base.aprepare(asked.query, **asked.options())
+    if (references := _references(asked, prepared.retrieval)) is not None:
         yield {"references": [one.model_dump(exclude_none=True) for one in references]}
-    async for piece in base.astream(asked.query, **asked.options()):
+    async for piece in base.astream(prepared):
         yield {"response": piece}
 
 
-async def data(base: KnowledgeBase, asked: QueryRequest) -> QueryDataResponse:
-    """Return what is found for a question; raises as `KnowledgeBase.retrieve`.
+_NOWHERE = {"source_id": "", "file_path": "unknown_source", "created_at": ""}
+"""Places of entities and relations, which a retrieval does not list."""
+_ENTITY = {"entity_name": "name", "entity_type": "type", "description": "description"}
+_RELATION = {"src_id": "src", "tgt_id": "tgt", "description": "description", "keywords": "keywords", "weight": "weight"}
+_CHUNK = {"reference_id": "reference_id", "content": "content", "chunk_id": "chunk_id"}
 
-    Places of entities and relations are not in a retrieval; those of passages are.
-    """
+
+async def data(base: KnowledgeBase, asked: QueryRequest) -> QueryDataResponse:
+    """Return the rows found for a question; raises as `KnowledgeBase.retrieve`."""
     found = await base.aretrieve(asked.query, **asked.options())
-    words = {"high_level": found.keywords.high_level, "low_level": found.keywords.low_level}
-    told = {"query_mode": found.mode, "keywords": words, "snapshot_id": found.snapshot_id}
+    told = {"query_mode": found.mode, "keywords": asdict(found.keywords), "snapshot_id": found.snapshot_id}
     if found.empty and MODES[found.mode].retrieves:
         return QueryDataResponse(status="failure", message="Nothing was found", data={}, metadata=told)
-    files = {one.reference_id: one.file for one in found.references}
-    nowhere = {"source_id": "", "file_path": "unknown_source", "created_at": ""}
     rows = {
-        "entities": [
-            {"entity_name": one.name, "entity_type": one.type, "description": one.description} | nowhere
-            for one in found.entities
-        ],
-        "relationships": [
-            {"src_id": one.src, "tgt_id": one.tgt, "description": one.description}
-            | {"keywords": one.keywords, "weight": one.weight, **nowhere}
-            for one in found.relations
-        ],
-        "chunks": [
-            {"reference_id": one.reference_id, "content": one.content, "chunk_id": one.chunk_id}
-            | {"file_path": files[one.reference_id]}
-            for one in found.chunks
-        ],
-        "references": [{"reference_id": id, "file_path": file} for id, file in files.items()],
+        "entities": [_named(one, _ENTITY) | _NOWHERE for one in found.entities],
+        "relationships": [_named(one, _RELATION) | _NOWHERE for one in found.relations],
+        "chunks": [_named(one, _CHUNK) | {"file_path": f"{one.source}/{one.path}"} for one in found.chunks],
+        "references": [{"reference_id": one.reference_id, "file_path": one.file} for one in found.references],
     }
     return QueryDataResponse(status="success", message="Found", data=rows, metadata=told)
+
+
+def _named(row: object, names: dict[str, str]) -> dict[str, Any]:
+    return {theirs: getattr(row, ours) for theirs, ours in names.items()}
 
 
 def _references(asked: QueryRequest, found: Retrieval) -> list[ReferenceItem] | None:
     if not asked.include_references:
         return None
-    quoted = asked.include_chunk_content
-    return [
-        ReferenceItem(
-            reference_id=one.reference_id,
-            file_path=one.file,
-            content=[chunk.content for chunk in found.passages(one)] if quoted else None,
-        )
-        for one in found.references
-    ]
+    items = [ReferenceItem(reference_id=one.reference_id, file_path=one.file) for one in found.references]
+    for item, one in zip(items, found.references if asked.include_chunk_content else (), strict=False):
+        item.content = [chunk.content for chunk in found.passages(one)]
+    return items

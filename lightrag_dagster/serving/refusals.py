@@ -13,6 +13,7 @@ _STATUS: dict[type[Exception], int] = {
     errors.BudgetExceededError: 429,
     errors.ClosedError: 503,
     errors.NoSnapshotError: 503,
+    errors.QueryTimeoutError: 504,
     errors.QueryError: 422,
     errors.ProviderError: 502,
     errors.EmbeddingError: 502,

@@ -14,7 +14,7 @@ import httpx2
 import uvicorn
 import yaml
 
-from lightrag_dagster.serving import ServiceLimits, Service, Tokens, app_of
+from lightrag_dagster.serving import Service, ServiceLimits, Tokens, app_of
 from lightrag_dagster.settings import Settings, load_settings
 
 KEYS = {"keeper": "a-long-token-of-the-keeper", "board": "a-long-token-of-the-board"}

@@ -23,9 +23,11 @@ def over_http(service: Service, ask: Callable[[Client], Awaitable[Any]], key: st
     with listening(service) as http:
 
         async def asking() -> Any:
-            async with create_mcp_http_client(headers={"Authorization": f"Bearer {key}"}) as client:
-                async with Client(streamable_http_client(f"{http.base_url}/mcp", http_client=client)) as connected:
-                    return await ask(connected)
+            async with (
+                create_mcp_http_client(headers={"Authorization": f"Bearer {key}"}) as client,
+                Client(streamable_http_client(f"{http.base_url}/mcp", http_client=client)) as connected,
+            ):
+                return await ask(connected)
 
         return asyncio.run(asking())
 
