@@ -1,19 +1,19 @@
 """`sql`: DuckDB over the tables of a snapshot."""
 
-import os
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
-from pathlib import Path
 
 import pyarrow as pa
 from rich.console import Console
 
 from lightrag_dagster.cli.rows import Form, print_rows
+from lightrag_dagster.core.serving import limit_further
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.sql import (
+    PROCESS_LIMITS,
     TableFiles,
     memory_limit,
     open_tables,
@@ -34,14 +34,6 @@ from lightrag_dagster.storage.snapshots.snapshots import (
 )
 
 _SHOWN_ROWS = 100
-
-# DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
-_PROCESS_LIMITS = 2
-"""Memory that this process may take for a statement. Memory limits of the database."""
-
-_MEMORY_IN_PAGES = Path("/proc/self/statm")
-_DATA = 5
-"""Position of the number of pages that RLIMIT_DATA counts."""
 
 
 def run_sql(
@@ -72,7 +64,7 @@ def run_sql(
     of_home = _of_home(home, tables_read(statements), snapshot)
     with (
         open_tables(tables, more=of_home, allow_external=allow_external) as connection,
-        nullcontext() if allow_external else _bounded(_PROCESS_LIMITS * memory_limit(connection)),
+        nullcontext() if allow_external else _bounded(PROCESS_LIMITS * memory_limit(connection)),
     ):
         for number, rows in enumerate(results(connection, statements, timeout=timeout, in_words=True)):
             if number and form != "json":
@@ -101,10 +93,8 @@ def _of_home(home: Home, asked: set[str], snapshot: str | None) -> dict[str, pa.
 @contextmanager
 def _bounded(size: int) -> Iterator[None]:
     """Limit the further bytes that this process may take in the block, on Linux; raises QueryError above that."""
-    before, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if _MEMORY_IN_PAGES.exists():
-        taken = int(_MEMORY_IN_PAGES.read_text().split()[_DATA]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_DATA, (taken + size, most))
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit_further(size)
     try:
         yield
     except MemoryError as error:
@@ -112,7 +102,7 @@ def _bounded(size: int) -> Iterator[None]:
             f"the rows need more than {size / 1e9:.1f} GB of memory; select fewer columns, or shorter values"
         ) from error
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def _tables(home: Home, snapshot: str | None) -> TableFiles:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -141,12 +141,12 @@ class Pool:
         self._is_closed = False
         self._idle: list[Child]
         self._lock: threading.Lock
-        self._turns: AbstractContextManager[object]
+        self._turns: threading.Semaphore | None
         self._begin()
         _pools.add(self)
         weakref.finalize(self, _end_all, self._children)
 
-    def ask(self, exchange: Callable[[Child], Answer]) -> Answer:
+    def ask(self, exchange: Callable[[Child], Answer], turn_seconds: float | None = None) -> Answer:
         """Return the answer of `exchange` with an idle process; after an error the process is not used again.
 
         If a process that answered before ends, a new one is asked: an earlier question, or a minute without any, may
@@ -155,8 +155,9 @@ class Pool:
         Raises:
             ChildEndedError: a new process ended as well.
             PoolClosedError: the pool is closed, or was closed meanwhile.
+            TimeoutError: its turn did not come within `turn_seconds`.
         """
-        with self._turns:
+        with self._turn(turn_seconds):
             child = self._take()
             try:
                 return self._try(child, exchange)
@@ -182,10 +183,20 @@ class Pool:
         self._children.clear()
         self._begin()
 
+    @contextmanager
+    def _turn(self, seconds: float | None) -> Iterator[None]:
+        if self._turns is not None and not self._turns.acquire(timeout=seconds):
+            raise TimeoutError
+        try:
+            yield
+        finally:
+            if self._turns is not None:
+                self._turns.release()
+
     def _begin(self) -> None:
         self._idle = []
         self._lock = threading.Lock()
-        self._turns = nullcontext() if self._most is None else threading.Semaphore(self._most)
+        self._turns = None if self._most is None else threading.Semaphore(self._most)
 
     def _take(self, *, reuse: bool = True) -> Child:
         with self._lock:

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from io import BytesIO
+from pathlib import Path
 from threading import Thread
 
 from lightrag_dagster.errors import one_line
@@ -19,6 +20,10 @@ IDLE_SECONDS = 60.0
 
 START_SECONDS = 120.0
 """Time that a process may take to get ready, or to take a message."""
+
+_MEMORY_IN_PAGES = Path("/proc/self/statm")
+_DATA = 5
+"""Position of the number of pages that RLIMIT_DATA counts."""
 
 _LENGTH_BYTES = 8
 _PIECE_BYTES = 1 << 18
@@ -93,6 +98,13 @@ def _end_with_the_other(descriptor: int) -> None:
     closed.register(descriptor, select.POLLHUP)
     closed.poll()
     os._exit(0)
+
+
+def limit_further(size: int) -> None:
+    """Limit the bytes that this process may take from now on, on Linux; beyond, there is a MemoryError."""
+    if _MEMORY_IN_PAGES.exists():
+        taken = int(_MEMORY_IN_PAGES.read_text().split()[_DATA]) * resource.getpagesize()
+        limit(resource.RLIMIT_DATA, taken + size)
 
 
 def limit(kind: int, value: int) -> None:

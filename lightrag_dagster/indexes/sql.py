@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from lightrag_dagster.errors import QueryError, StoreError, one_line
+from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, one_line
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.indexes.views import add_derived
 from lightrag_dagster.schemas import SOURCE_TABLES
@@ -35,6 +35,12 @@ TableFiles = Mapping[str, Sequence[Path]]
 _MEMORY_PERCENT = 25
 _MOST_MEMORY = 4_000_000_000
 _DISK_SHARE = 0.5
+
+PROCESS_LIMITS = 2
+"""Memory that a process may take for a statement. Memory limits of the database.
+
+DuckDB does not count single values, such as a list of a billion numbers, rows on their way out, and file readers.
+"""
 
 # A batch of long texts stays small; a table that is held whole has few chunks. Rows.
 _BATCH = 2048
@@ -103,12 +109,17 @@ def open_tables(
             # A table that is registered would hide a view that a statement makes under its name.
             rows = _dataset([str(path) for path in files.get(table, ())], schema)
             connection.from_arrow(rows).create_view(table)
-        for table, held in (more or {}).items():
-            connection.from_arrow(held).create_view(table)
+        add_tables(connection, more or {})
         add_derived(connection)
         for setting in () if allow_external else _GUARD:
             connection.execute(setting)
         yield connection
+
+
+def add_tables(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]) -> None:
+    """Add a view for each table."""
+    for name, rows in tables.items():
+        connection.from_arrow(rows).create_view(name)
 
 
 def memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
@@ -226,7 +237,7 @@ class _Statements:
 
     def _require_time(self, error: Exception | None) -> None:
         if self._over.is_set():
-            raise QueryError(
+            raise QueryTimeoutError(
                 f"the SQL took longer than {self._timeout:g} s; narrow it, or give it more time"
             ) from error
 

@@ -13,7 +13,7 @@ from lightrag_dagster.errors import QueryTimeoutError
 Result = TypeVar("Result")
 
 
-class Asked:
+class UnderWay:
     """A question under way. Its threads find it by `current`; any thread or event loop may give it up."""
 
     def __init__(self, seconds: float | None = None, turns: Semaphore | None = None) -> None:
@@ -101,7 +101,7 @@ class Asked:
             return work()
 
     @contextmanager
-    def resumed(self) -> Iterator["Asked"]:
+    def resumed(self) -> Iterator["UnderWay"]:
         """Make it the question of the block."""
         token = _current.set(self)
         try:
@@ -110,18 +110,18 @@ class Asked:
             _current.reset(token)
 
 
-_UNBOUND = Asked()
-_current: ContextVar[Asked] = ContextVar("lightrag_asked", default=_UNBOUND)
+_UNBOUND = UnderWay()
+_current: ContextVar[UnderWay] = ContextVar("lightrag_asked", default=_UNBOUND)
 
 
-def current() -> Asked:
+def current() -> UnderWay:
     """Return the question that the caller works on; without one, a question without any limit."""
     return _current.get()
 
 
 @contextmanager
-def asking(seconds: float | None) -> Iterator[Asked]:
+def asking(seconds: float | None) -> Iterator[UnderWay]:
     """Begin a question for the block, unless it is part of one already."""
     found = _current.get()
-    with (Asked(seconds) if found is _UNBOUND else found).resumed() as asked:
+    with (UnderWay(seconds) if found is _UNBOUND else found).resumed() as asked:
         yield asked

@@ -7,16 +7,15 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
+from lightrag_dagster.query.arguments import instance, path_of, seconds_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
-from lightrag_dagster.query.asked import Asked, asking
+from lightrag_dagster.query.asked import UnderWay, asking
 from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.facts.questions import FactQuestions
 from lightrag_dagster.query.opened import Opened
@@ -44,7 +43,7 @@ class Prepared:
 
     retrieval: Retrieval
     request: ChatRequest | None
-    asked: Asked = field(default_factory=Asked, compare=False)
+    asked: UnderWay = field(default_factory=UnderWay, compare=False)
 
     def __repr__(self) -> str:
         messages = len(self.request.messages) if self.request else 0
@@ -296,35 +295,43 @@ class KnowledgeBase(FactQuestions):
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
 
-    def sql(self, query: str, *, timeout: float | None = None) -> "pa.Table":
+    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> "pa.Table":
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
-        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB.
+        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB. It is in one
+        of two processes, which the first calls start and which end a minute after the last: on Linux such a process
+        takes at most twice that memory, whatever the statement.
 
         Args:
             query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
-            timeout: maximum time; unlimited unless given. A single giant value, such as a list of a hundred million
-                numbers, is completed first. Seconds.
+            timeout: maximum time, also waiting for its turn; unlimited unless given. Seconds.
+            trusted: True runs it in this process, which a single giant value, such as a list of a billion numbers, may
+                end, and which completes one first when the time is over.
 
         Raises:
-            QueryError: it is wrong, refused, takes too long or too much memory, or returns no rows.
+            QueryError: it is wrong, refused, takes too much memory, or returns no rows.
+            QueryTimeoutError: it takes longer than `timeout`.
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
         from lightrag_dagster.query.home_tables import tables_of_home, tables_read
 
-        statements = text(query, "query")
-        if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, Real)):
-            raise wrong("timeout", "a number of seconds", timeout)
+        statements, seconds = text(query, "query"), seconds_of(timeout)
+        instance(trusted, bool, "trusted", "True or False")
         more = tables_of_home(Home.of(self.settings), tables_read(statements))
-        with (
-            self._opened.in_use(),
-            self.snapshot.reading(),
-            open_tables(published_tables(self.snapshot.generation), more=more) as connection,
-            self._opened.ended_by(connection.interrupt),
-        ):
-            return last_result(connection, statements, timeout=timeout)
+        with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
+            files = published_tables(self.snapshot.generation)
+            if not trusted:
+                return self._opened.sql.query(files, statements, more, asked)
+            with (
+                open_tables(files, more=more) as connection,
+                self._opened.ended_by(connection.interrupt),
+                asked.ended_by(connection.interrupt),
+            ):
+                return last_result(connection, statements, timeout=asked.left())
+
+    asql = awaited(sql)
 
     def communities(self) -> "pa.Table":
         """Return COMMUNITIES of the graph, found by each call; knows no filter.
@@ -370,7 +377,7 @@ class KnowledgeBase(FactQuestions):
         self.close()
 
     @contextmanager
-    def _question(self, query: str, options: QueryOptions) -> Iterator[tuple[Question, Asked]]:
+    def _question(self, query: str, options: QueryOptions) -> Iterator[tuple[Question, UnderWay]]:
         """Begin a question for the block."""
         models, by_rules = self._opened.models, self.settings.llm.of("answer").provider == "offline"
         with self._opened.in_use():

@@ -23,7 +23,7 @@ from lightrag_dagster.models.providers import (
     open_plain_embedder,
     settings_of,
 )
-from lightrag_dagster.query.asked import Asked, current
+from lightrag_dagster.query.asked import UnderWay, current
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage import manifests
@@ -84,7 +84,7 @@ class Models:
         reranker = self._open("reranker", lambda: open_reranker(self._rerank))
         return self._run(reranker.rerank(query, texts, limit))
 
-    def stream(self, request: ChatRequest, asked: Asked | None = None) -> Iterator[str]:
+    def stream(self, request: ChatRequest, asked: UnderWay | None = None) -> Iterator[str]:
         """Yield an answer in pieces, without storing it; raises as `ChatModel.complete`.
 
         With an account, which needs the cost of the whole, and from a model that cannot stream, the pieces are the
@@ -151,8 +151,8 @@ class Models:
             raise _closed() from None
 
 
-def _next(pieces: "SimpleQueue[str | None]", pumping: "Future[None]", asked: Asked) -> str | None:
-    """Wait for the next piece, or None at the end; raises as `Asked.result`."""
+def _next(pieces: "SimpleQueue[str | None]", pumping: "Future[None]", asked: UnderWay) -> str | None:
+    """Wait for the next piece, or None at the end; raises as `UnderWay.result`."""
     try:
         with asked.ended_by(pumping.cancel), asked.aside():
             return pieces.get(timeout=asked.left())

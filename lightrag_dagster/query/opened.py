@@ -13,10 +13,11 @@ from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.errors import ClosedError
 from lightrag_dagster.indexes.cypher import CypherReader
 from lightrag_dagster.query.arguments import seconds_of
-from lightrag_dagster.query.asked import Asked
+from lightrag_dagster.query.asked import UnderWay
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.retriever import Retriever
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.sql_reading import SqlReader
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import load_prompts
@@ -45,6 +46,7 @@ class Opened:
         self.models = Models(settings, snapshot.manifest.vectors, account)
         self.retriever = Retriever(snapshot, settings, self.models, self.prompts)
         self.cypher = CypherReader(snapshot.generation.path(GRAPH))
+        self.sql = SqlReader()
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
         self._turns = Semaphore(_WORKING)
@@ -83,11 +85,11 @@ class Opened:
         finally:
             self._interrupts.discard(interrupt)
 
-    def asked(self, seconds: object) -> Asked:
+    def asked(self, seconds: object) -> UnderWay:
         """Begin a question of an event loop; raises QueryError for a time that is none."""
-        return Asked(seconds_of(seconds), self._turns)
+        return UnderWay(seconds_of(seconds), self._turns)
 
-    async def in_thread(self, function: Callable[[], Result], asked: Asked) -> Result:
+    async def in_thread(self, function: Callable[[], Result], asked: UnderWay) -> Result:
         """Work on a question in a thread, in the caller's context; raises as it does, and ClosedError.
 
         When its time is over or the caller is cancelled, its calls to models end at once, and the thread soon after. A
@@ -114,6 +116,7 @@ class Opened:
             return False
         self._closed = True
         self.cypher.close()
+        self.sql.close()
         for interrupt in list(self._interrupts):
             interrupt()
         try:

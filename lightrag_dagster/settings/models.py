@@ -151,7 +151,7 @@ class LLMSettings(EndpointSettings):
         return self.mode == "batch" and self.provider != "offline"
 
     def hurried(self, most: int) -> "LLMSettings":
-        """Return the settings with at most so many further attempts."""
+        """Return the settings with no more than `most` further attempts."""
         return self.model_copy(update={"max_retries": min(self.max_retries, most)})
 
     @property
@@ -208,7 +208,7 @@ class EmbeddingSettings(EndpointSettings):
         return self._max_retries
 
     def hurried(self, most: int) -> "EmbeddingSettings":
-        """Return the settings with at most so many further attempts."""
+        """Return the settings with no more than `most` further attempts."""
         found = self.model_copy()
         found._max_retries = min(self._max_retries, most)
         return found

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.nights import disk, nights
 from benchmarks.passages import generate
 from lightrag_dagster.orchestration.instance import open_instance
-from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from tests.support import build, snapshot_contents
@@ -78,8 +78,14 @@ def history(home: Home) -> tuple[int, set[str], bool, dg.AssetCheckKey | None]:
         )
 
 
+@pytest.fixture(autouse=True)
+def _short_history(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "by_default" not in request.node.name:
+        monkeypatch.setattr(RetentionSettings, "runs_days", 1.5)
+
+
 def short(settings: Settings) -> Settings:
-    return settings.changed(retention={"snapshots": 1, "grace_days": 1.5, "runs_days": 1.5})
+    return settings.changed(retention={"snapshots": 1, "grace_days": 1.5})
 
 
 @pytest.mark.long

@@ -81,11 +81,8 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
 
 
 @pytest.fixture
-def hanging(published_home: Path, tmp_path: Path, silent: Silent) -> Iterator[KnowledgeBase]:
-    llm = OPENAI | {"max_concurrency": 100}
-    with KnowledgeBase.open(
-        settings=load_settings(home=shutil.copytree(published_home, tmp_path / "copy"), llm=llm)
-    ) as knowledge:
+def hanging(home: Path, silent: Silent) -> Iterator[KnowledgeBase]:
+    with KnowledgeBase.open(settings=load_settings(home=home, llm=OPENAI | {"max_concurrency": 100})) as knowledge:
         yield knowledge
 
 
@@ -96,7 +93,7 @@ def test_questions_that_hang_hinder_no_others_and_end_when_they_are_given_up(
     threads = threading.active_count()
 
     async def main() -> None:
-        asked = [asyncio.ensure_future(hanging.aquery(f"Who? {number}", mode="naive")) for number in range(40)]
+        asked = [asyncio.ensure_future(hanging.aquery(f"{QUESTION} {number}")) for number in range(40)]
         while silent.taken < len(asked):
             await asyncio.sleep(0.01)
         async with asyncio.timeout(1):

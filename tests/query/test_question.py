@@ -28,9 +28,9 @@ def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
     assert tuple(question.history) == ()
 
 
-def test_the_options_are_the_settings_and_five_more() -> None:
-    own = {"keywords", "history", "filters", "as_of", "explain"}
-    assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"ppr"} | own
+def test_the_options_are_the_settings_but_one_and_six_more() -> None:
+    own = {"keywords", "history", "filters", "as_of", "explain", "timeout"}
+    assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"max_retries"} | own
 
 
 def test_a_number_of_numpy_is_one() -> None:

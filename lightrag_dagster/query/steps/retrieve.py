@@ -58,7 +58,7 @@ class Trace:
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Time a block, which enters its notes into the dictionary, ready for JSON; raises as `Asked.left`."""
+        """Time a block, which enters its notes into the dictionary, ready for JSON; raises as `UnderWay.left`."""
         current().left()
         notes: dict[str, Any] = {}
         started = time.perf_counter()
