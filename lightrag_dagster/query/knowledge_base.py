@@ -357,6 +357,8 @@ class KnowledgeBase(FactQuestions):
         with self._opened.in_use(), self.snapshot.reading():
             return changes_between(*compared(Home.of(self.settings), name, self.snapshot_id))
 
+    achanges = awaited(changes)
+
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 

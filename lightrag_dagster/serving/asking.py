@@ -1,6 +1,5 @@
 """The questions behind the tools: each asks a base, and returns dictionaries with places, without empty fields."""
 
-import asyncio
 import json
 from collections import Counter
 from typing import Any
@@ -56,7 +55,7 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     """Return a passage with every place, or a part of a document and where to read on; raises QueryError."""
     quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
     statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
-    rows = (await asyncio.to_thread(base.sql, statement.format(id=quoted), timeout=30)).to_pylist()
+    rows = (await base.asql(statement.format(id=quoted))).to_pylist()
     if not rows:
         raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
     content = rows[0]["content"]
@@ -101,7 +100,7 @@ async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, 
 
 async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
     """Return what differs since a snapshot."""
-    rows = (await asyncio.to_thread(base.changes, asked.before)).to_pylist()
+    rows = (await base.achanges(asked.before)).to_pylist()
     numbers = Counter(f"{row['kind']} {row['change']}" for row in rows)
     shown = [row | {end: json.loads(row[end] or "{}") for end in ("before", "after")} for row in rows[: asked.limit]]
     return {"numbers": numbers, "changes": lean(shown), "left_out": len(rows) - len(shown)}
