@@ -1,28 +1,28 @@
 """The published knowledge base, opened to be asked."""
 
 import time
-import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
-from lightrag_dagster.indexes.cypher import LIMIT, require_graph
 from lightrag_dagster.models.providers import chat_identity
-from lightrag_dagster.query.arguments import instance, path_of, seconds_of, several, text, wrong
+from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
 from lightrag_dagster.query.asked import UnderWay, asking
 from lightrag_dagster.query.awaited import awaited
-from lightrag_dagster.query.facts.questions import FactQuestions
-from lightrag_dagster.query.opened import Opened
+from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.following import Follower
+from lightrag_dagster.query.opened import LAST_SECONDS, Opened
 from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
+from lightrag_dagster.query.table_questions import TableQuestions
 from lightrag_dagster.query.types import Answer, Chunk, Element, Keywords, Retrieval, Step
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -31,7 +31,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ class Prepared:
 
 
 @shows_options
-class KnowledgeBase(FactQuestions):
+class KnowledgeBase(TableQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
     Close it, or open it in a `with` block. One that is left open is closed when it is garbage-collected, or when the
@@ -76,7 +76,8 @@ class KnowledgeBase(FactQuestions):
         self.settings = settings
         self._account, self._named = account, named
         self._opened = Opened(snapshot, settings, account)
-        self._unclosed = weakref.finalize(self, self._opened.abandon, repr(self))
+        self._unclosed: weakref.finalize[..., KnowledgeBase] = weakref.finalize(self, self._opened.abandon, repr(self))
+        self._is_warm = False
 
     @classmethod
     def open(
@@ -107,6 +108,39 @@ class KnowledgeBase(FactQuestions):
             settings = settings.model_copy(update={"home": path_of(home, "home")})
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
+
+    @classmethod
+    def follow(cls, home: Path | str | None = None, **given: Any) -> Self:
+        """Open the published snapshot, and ask the newest one from then on; takes and raises as `open`.
+
+        The result has all methods of a knowledge base, but each question is asked of the snapshot that is published
+        when it begins; at most once a second it looks for another one. See `Follower`.
+
+        Args:
+            home: as `open`.
+            **given: further arguments of `open`.
+        """
+        return cast(Self, Follower(cls.open(home, **given)))
+
+    def warm(self, filters: Sequence[Filters] = ()) -> None:
+        """Load what a first question needs, of the whole snapshot and for each of `filters`; no model is asked.
+
+        Raises:
+            QueryError: a source of a filter does not exist.
+            ClosedError: the knowledge base is closed, or was opened in another process.
+            StoreError: a part of the snapshot is missing or damaged.
+        """
+        given = several(filters, "filters", "a list of Filters")
+        for one in (Filters(), *(instance(one, Filters, "each of filters", "Filters") for one in given)):
+            self.find("a", filters=one, limit=1)
+            with self._opened.in_use():
+                self._opened.retriever.warm(one)
+        self._is_warm = True
+
+    @property
+    def ready(self) -> bool:
+        """True when it was warmed, and is open."""
+        return self._is_warm and self._unclosed.alive
 
     def refresh(self) -> Self:
         """Return the knowledge base as it is published now: this one, if that is its snapshot, else another to ask.
@@ -233,7 +267,7 @@ class KnowledgeBase(FactQuestions):
         step = Step("answer", (time.perf_counter() - started) * 1000, notes)
         retrieval = replace(retrieval, steps=(*retrieval.steps, step))
         return Answer(
-            found.text, retrieval.references, retrieval, self.snapshot_id, found.cited, found.invalid_citations
+            found.text, retrieval.references, retrieval, retrieval.snapshot_id, found.cited, found.invalid_citations
         )
 
     def pieces(self, prepared: Prepared) -> Iterator[str]:
@@ -272,93 +306,6 @@ class KnowledgeBase(FactQuestions):
         with self._opened.in_use():
             return list(self._opened.callers.map(ask, questions))
 
-    def cypher(
-        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
-    ) -> list[dict[str, Any]]:
-        """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
-
-        It runs in a process of its own, which the first query starts. Queries take turns.
-
-        Args:
-            query: one statement of Cypher.
-            parameters: values of its parameters, by their names without `$`.
-            limit: most rows, without a warning if there are more.
-
-        Raises:
-            QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
-            StoreError: the graph of this snapshot is not built yet, or damaged.
-        """
-        with self._opened.in_use(), self.snapshot.reading():
-            require_graph(self.snapshot.generation)
-            found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
-        if found.more and limit is None:
-            warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
-        return found.rows
-
-    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> "pa.Table":
-        """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
-
-        Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
-        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB. It is in one
-        of two processes, which the first calls start and which end a minute after the last: on Linux such a process
-        takes at most twice that memory, whatever the statement.
-
-        Args:
-            query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
-            timeout: maximum time, also waiting for its turn; unlimited unless given. Seconds.
-            trusted: True runs it in this process, which a single giant value, such as a list of a billion numbers, may
-                end, and which completes one first when the time is over.
-
-        Raises:
-            QueryError: it is wrong, refused, takes too much memory, or returns no rows.
-            QueryTimeoutError: it takes longer than `timeout`.
-            StoreError: a table of the snapshot is missing or damaged.
-        """
-        from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, tables_read
-
-        statements, seconds = text(query, "query"), seconds_of(timeout)
-        instance(trusted, bool, "trusted", "True or False")
-        more = tables_of_home(Home.of(self.settings), tables_read(statements))
-        with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
-            files = published_tables(self.snapshot.generation)
-            if not trusted:
-                return self._opened.sql.query(files, statements, more, asked)
-            with (
-                open_tables(files, more=more) as connection,
-                self._opened.ended_by(connection.interrupt),
-                asked.ended_by(connection.interrupt),
-            ):
-                return last_result(connection, statements, timeout=asked.left())
-
-    asql = awaited(sql)
-
-    def communities(self) -> "pa.Table":
-        """Return COMMUNITIES of the graph, found by each call; knows no filter.
-
-        Raises:
-            SettingsError: the extra `graph` is not installed.
-            StoreError: a table is missing or damaged.
-        """
-        from lightrag_dagster.pipeline.communities import communities_of
-
-        with self._opened.in_use(), self.snapshot.reading():
-            return communities_of(self.snapshot.generation)
-
-    def changes(self, before: str | None = None) -> "pa.Table":
-        """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
-
-        Raises:
-            StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
-        """
-        from lightrag_dagster.indexes.changes import changes_between, compared
-
-        name = None if before is None else text(before, "before")
-        with self._opened.in_use(), self.snapshot.reading():
-            return changes_between(*compared(Home.of(self.settings), name, self.snapshot_id))
-
-    achanges = awaited(changes)
-
     def close(self) -> None:
         """Close models, threads and snapshot; the knowledge base cannot be asked any more.
 
@@ -367,6 +314,14 @@ class KnowledgeBase(FactQuestions):
         self._unclosed.detach()
         if self._opened.close():
             self.snapshot.close()
+
+    def close_unused(self) -> None:
+        """Have it closed when nothing refers to it any more, such as a question that it was asked, without a warning.
+
+        Keep no reference to it.
+        """
+        if self._unclosed.detach():
+            self._unclosed = weakref.finalize(self, self._opened.close, LAST_SECONDS)
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{self.manifest.rows[name]:,} {name}" for name in ("chunks", "entities", "relations"))

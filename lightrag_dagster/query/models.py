@@ -113,6 +113,11 @@ class Models:
         except CancelledError:
             raise _closed() from None
 
+    def warm(self) -> None:
+        """Open the models that answer and embed, without asking them."""
+        self._chat_model("answer")
+        self._open("embedder", self._open_embedder)
+
     def close(self, timeout: float | None = None) -> None:
         """End the running calls, close the models and end the thread, in at most `timeout` seconds; once."""
         self._loop.close(self._stack.aclose, timeout)

@@ -31,7 +31,7 @@ _AWAITED = 1000
 _WORKING = 32
 """Number of these that do not wait for a model: further ones wait for their turn, so that none takes very long."""
 
-_LAST_SECONDS = 1.0
+LAST_SECONDS = 1.0
 """Time that each part of a knowledge base that was left open may take to end."""
 
 
@@ -129,5 +129,5 @@ class Opened:
 
     def abandon(self, name: str) -> None:
         """Close a knowledge base that was left open, with a ResourceWarning that names it."""
-        if self.close(_LAST_SECONDS):
+        if self.close(LAST_SECONDS):
             warnings.warn(f"{name} was left open; use a `with` block, or close it", ResourceWarning, stacklevel=2)

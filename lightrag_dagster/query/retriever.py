@@ -6,6 +6,8 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 
+import numpy as np
+
 from lightrag_dagster.core.background import DaemonThreads
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -65,6 +67,21 @@ class Retriever:
     def view(self, filters: Filters) -> AbstractContextManager[Snapshot]:
         """Give the filtered view of the snapshot for the block; the snapshot itself without a filter."""
         return nullcontext(self._snapshot) if filters == Filters() else self._scopes.view(filters)
+
+    def warm(self, filters: Filters) -> None:
+        """Load what the first question with a filter needs, by one whose vector is of no text; no model is asked."""
+        usual, dimensions = self._settings.query, self._snapshot.manifest.vectors.dimensions
+        mode = usual.mode if MODES.get(usual.mode, MODES["bypass"]).retrieves else "fusion"
+        words = Keywords(("warm",), ("warm",))
+        question = Question("warm", usual.model_copy(update={"mode": mode}), words, filters=filters)
+
+        def embed(texts: Sequence[str]) -> Vectors:
+            return np.full((len(texts), dimensions), dimensions**-0.5, dtype=np.float32)
+
+        self._models.warm()
+        with self.view(filters) as seen:
+            search = Search(seen, question, embed, self._searchers)
+            retrieve(search, self._count, self._reserved(question), None, Trace(explain=False))
 
     def close(self, timeout: float | None = None) -> None:
         """End the threads that search, in at most `timeout` seconds, and close the views of filters."""

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-_REFUSED = {
-    "description": "A refusal: `detail` is a sentence, Retry-After the seconds to wait."
-}
+_REFUSED = {"description": "A refusal: `detail` is a sentence, Retry-After the seconds to wait."}
 _OF_GET = {"200": {"description": "The state of the service"}, "default": _REFUSED}
 
 

@@ -1,0 +1,122 @@
+"""The knowledge base that is published, whichever that is by then, as one object for a service."""
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+from lightrag_dagster.errors import ClosedError, LightRAGError
+
+if TYPE_CHECKING:
+    from lightrag_dagster.query.filters.filters import Filters
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase
+
+_LOOK_SECONDS = 1.0
+"""Shortest time between two looks at what is published, each at the beginning of a question."""
+
+_log = logging.getLogger(__name__)
+
+
+class Follower:
+    """An object with everything that the newest KnowledgeBase has; threads and tasks may share it.
+
+    A question is asked of one snapshot to its end. When it begins and another snapshot was published, that is opened,
+    while other questions still get the one before, which is closed when its last question has ended. If the new one
+    cannot be opened, the one before stays, with a warning in the log, and the next look tries again.
+    """
+
+    def __init__(self, knowledge: "KnowledgeBase") -> None:
+        self._newest = knowledge
+        self._warmed: tuple[Filters, ...] | None = None
+        self._looking, self._looked = Lock(), time.monotonic()
+        self._closed = False
+        self._said = ""
+
+    def __getattr__(self, name: str) -> Any:
+        asked = getattr(type(self._newest), name)
+        if name.startswith("_") or not callable(asked):
+            return getattr(self._newest, name)
+        if inspect.isasyncgenfunction(asked):
+            return self._streamed(name)
+        if inspect.iscoroutinefunction(asked):
+            return self._awaited(name)
+        return getattr(self._now(), name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *dir(self._newest)]
+
+    def warm(self, filters: "Sequence[Filters]" = ()) -> None:
+        """Load what a first question needs, and do so for each new snapshot before it is asked; see KnowledgeBase."""
+        self._now().warm(filters)
+        self._warmed = tuple(filters)
+
+    def refresh(self) -> Self:
+        """Look now at what is published."""
+        self._now(due=True)
+        return self
+
+    def close(self) -> None:
+        """Close it; see `KnowledgeBase.close`."""
+        self._closed = True
+        self._newest.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"the newest {self._newest!r}"
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._looked >= _LOOK_SECONDS
+
+    def _now(self, *, due: bool = False) -> "KnowledgeBase":
+        """Return the newest knowledge base, after a look if one is due and no other thread is at it."""
+        if (due or self._is_due()) and not self._closed and self._looking.acquire(blocking=due):
+            try:
+                self._look()
+            finally:
+                self._looked = time.monotonic()
+                self._looking.release()
+        return self._newest
+
+    def _look(self) -> None:
+        try:
+            found = self._newest.refresh()
+            if found is not self._newest and self._warmed is not None:
+                found.warm(self._warmed)
+        except ClosedError:
+            return  # of which the question says more
+        except LightRAGError as error:
+            if self._said != (said := str(error)):
+                _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", self._newest, said)
+            self._said = said
+            return
+        if found is not self._newest:
+            before, self._newest = self._newest, found
+            before.close_unused()
+            if self._closed:
+                found.close()
+
+    async def _later(self) -> "KnowledgeBase":
+        return await asyncio.to_thread(self._now) if self._is_due() else self._newest
+
+    def _awaited(self, name: str) -> Callable[..., Any]:
+        async def ask(*given: Any, **options: Any) -> Any:
+            return await getattr(await self._later(), name)(*given, **options)
+
+        return ask
+
+    def _streamed(self, name: str) -> Callable[..., Any]:
+        async def ask(*given: Any, **options: Any) -> AsyncIterator[Any]:
+            async with aclosing(getattr(await self._later(), name)(*given, **options)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+        return ask

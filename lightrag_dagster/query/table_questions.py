@@ -1,0 +1,107 @@
+"""The questions in SQL and Cypher, and those answered by a table, that an opened knowledge base answers."""
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from lightrag_dagster.indexes.cypher import LIMIT, require_graph
+from lightrag_dagster.query.arguments import instance, seconds_of, text
+from lightrag_dagster.query.asked import asking
+from lightrag_dagster.query.awaited import awaited
+from lightrag_dagster.query.facts.questions import FactQuestions
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TableQuestions(FactQuestions):
+    """The methods of a knowledge base that run SQL and Cypher, or return a table."""
+
+    settings: Settings
+
+    def cypher(
+        self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
+
+        It runs in a process of its own, which the first query starts. Queries take turns.
+
+        Args:
+            query: one statement of Cypher.
+            parameters: values of its parameters, by their names without `$`.
+            limit: most rows, without a warning if there are more.
+
+        Raises:
+            QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
+            StoreError: the graph of this snapshot is not built yet, or damaged.
+        """
+        with self._opened.in_use(), self.snapshot.reading():
+            require_graph(self.snapshot.generation)
+            found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
+        if found.more and limit is None:
+            warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
+        return found.rows
+
+    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> "pa.Table":
+        """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
+
+        Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
+        `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB. It is in one
+        of two processes, which the first calls start and which end a minute after the last: on Linux such a process
+        takes at most twice that memory, whatever the statement.
+
+        Args:
+            query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
+            timeout: maximum time, also waiting for its turn; unlimited unless given. Seconds.
+            trusted: True runs it in this process, which a single giant value, such as a list of a billion numbers, may
+                end, and which completes one first when the time is over.
+
+        Raises:
+            QueryError: it is wrong, refused, takes too much memory, or returns no rows.
+            QueryTimeoutError: it takes longer than `timeout`.
+            StoreError: a table of the snapshot is missing or damaged.
+        """
+        from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
+        from lightrag_dagster.query.home_tables import tables_of_home, tables_read
+
+        statements, seconds = text(query, "query"), seconds_of(timeout)
+        instance(trusted, bool, "trusted", "True or False")
+        more = tables_of_home(Home.of(self.settings), tables_read(statements))
+        with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
+            files = published_tables(self.snapshot.generation)
+            if not trusted:
+                return self._opened.sql.query(files, statements, more, asked)
+            with (
+                open_tables(files, more=more) as connection,
+                self._opened.ended_by(connection.interrupt),
+                asked.ended_by(connection.interrupt),
+            ):
+                return last_result(connection, statements, timeout=asked.left())
+
+    asql = awaited(sql)
+
+    def communities(self) -> "pa.Table":
+        """Return COMMUNITIES of the graph, found by each call; knows no filter.
+
+        Raises:
+            SettingsError: the extra `graph` is not installed.
+            StoreError: a table is missing or damaged.
+        """
+        from lightrag_dagster.pipeline.communities import communities_of
+
+        with self._opened.in_use(), self.snapshot.reading():
+            return communities_of(self.snapshot.generation)
+
+    def changes(self, before: str | None = None) -> "pa.Table":
+        """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
+
+        Raises:
+            StoreError: there is no such snapshot, or none before, or a table is missing or damaged.
+        """
+        from lightrag_dagster.indexes.changes import changes_between, compared
+
+        name = None if before is None else text(before, "before")
+        with self._opened.in_use(), self.snapshot.reading():
+            return changes_between(*compared(Home.of(self.settings), name, self.snapshot.manifest.snapshot_id))
