@@ -11,7 +11,7 @@ from lightrag_dagster.serving import requests
 
 _MOST = 20_000
 """Most characters of a document at once."""
-_INNER = {"tokens", "rank", "degree", "score", "rerank_score", "snapshot_id", "likeness"}
+_INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
 _PASSAGE = """
 SELECT source, path, doc_id, chunk_index, content, heading, page, page_end, char_start, char_end
@@ -48,7 +48,12 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
         for one in found.cited or found.references
     ]
-    return {"answer": found.text, "references": references, "notes": found.retrieval.notes}
+    return {
+        "snapshot_id": found.snapshot_id,
+        "answer": found.text,
+        "references": references,
+        "notes": found.retrieval.notes,
+    }
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:

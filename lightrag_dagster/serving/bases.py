@@ -16,10 +16,12 @@ _Key = tuple[str | None, str, str]
 
 
 def open_base(settings: Settings, scope: str | None, account: Account | None) -> KnowledgeBase:
-    """Open what a scope shows of the published base; raises as `KnowledgeBase.open`."""
+    """Open what a scope shows of the newest published base, warm; raises as `KnowledgeBase.open`."""
     if scope is not None:
         raise SettingsError(f"there is no scope {scope!r} in the settings; name one that is, or leave it out")
-    return KnowledgeBase.open(settings=settings, account=account)
+    base = KnowledgeBase.follow(settings=settings, account=account)
+    base.warm()
+    return base
 
 
 class Bases:
@@ -77,5 +79,5 @@ class Bases:
             await asyncio.sleep(after)
         finally:
             (base,) = await asyncio.gather(opening, return_exceptions=True)
-            if isinstance(base, KnowledgeBase):
+            if not isinstance(base, BaseException):
                 await asyncio.to_thread(base.close)

@@ -96,5 +96,9 @@ async def _told(service: Service, caller: Caller, asked: types.CallToolRequestPa
         raise RefusedError(404, f"there is no tool {asked.name!r}; there are {', '.join(tools)}")
     tool = tools[asked.name]
     async with service.asking(caller, f"mcp {asked.name}", given) as base:
-        found = await tool.ask(base, tool.takes.model_validate(given))
-        return {"snapshot_id": base.snapshot_id, "scope": caller.scope, "note": _DATA, **found}
+        wanted, before, found = tool.takes.model_validate(given), "", dict[str, Any]()
+        while (
+            "snapshot_id" not in found and before != base.snapshot_id
+        ):  # which another publication may change meanwhile
+            before, found = base.snapshot_id, await tool.ask(base, wanted)
+        return {"snapshot_id": before, "scope": caller.scope, "note": _DATA, **found}

@@ -32,9 +32,7 @@ def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path
     call = {"name": "answer", "arguments": ASKED}
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call} if path == "/mcp" else ASKED
     body = json.dumps(asked).encode()
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    )
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     with listening(service_of(paid)) as client:
         with socket.create_connection(("127.0.0.1", client.base_url.port or 0)) as leaving:
             leaving.sendall(f"{head}\r\nAccept: application/json, text/event-stream\r\n\r\n".encode() + body)
@@ -45,6 +43,7 @@ def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path
 
 def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent) -> None:
     with listening(service_of(paid, limits={"seconds": 1.0})) as client:
+        until(lambda: client.get("/ready").status_code == 200)
         answer = client.post("/query", json=ASKED)
         assert (answer.status_code, "more than 1 s" in answer.text) == (504, True)
         assert silent.taken == 1
