@@ -13,7 +13,7 @@ from tests.serving.doors import listening, service_of
 
 QUESTION = "Who repaired the sensor at Station 14?"
 
-FIELDS = {
+FIELDS: dict[str, dict[str, Any]] = {
     "QueryRequest": {
         "query": ...,
         "mode": "mix",
