@@ -19,6 +19,7 @@ from lightrag_dagster.cli.options import (
     RowsForm,
     Snapshot,
     Sources,
+    Timeout,
     WaitLock,
     form_of,
     with_filters,
@@ -194,6 +195,7 @@ def query(
     as_of: AsOf = None,
     response_type: Annotated[str | None, typer.Option(help="Form and length, like 'Bullet Points'.")] = None,
     user_prompt: Annotated[str | None, typer.Option(help="Further instructions to the model.")] = None,
+    timeout: Timeout = None,
     as_json: AsJson = False,
     only_context: Annotated[bool, typer.Option(help="Print the context that the model would see.")] = False,
     only_prompt: Annotated[bool, typer.Option(help="Print the whole prompt; nothing is asked.")] = False,
@@ -215,6 +217,7 @@ def query(
         "response_type": response_type,
         "user_prompt": user_prompt,
         "explain": explain,
+        "timeout": timeout,
     }
     output = output_of(only_prompt=only_prompt, only_context=only_context, as_json=as_json, stream=stream)
     ask(console(quotes=True), question, options, output, snapshot)
@@ -259,7 +262,7 @@ def sql(
     unpublished: Annotated[
         bool, typer.Option("--unpublished", help="The newest tables of each source, those of withheld ones included.")
     ] = False,
-    timeout: Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")] = None,
+    timeout: Timeout = None,
     allow_external: Annotated[
         bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
     ] = False,

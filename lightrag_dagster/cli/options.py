@@ -67,6 +67,7 @@ MaxAge = Annotated[
     ),
 ]
 RowsForm = Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="Output format.")]
+Timeout = Annotated[float | None, typer.Option(help="Most time that it may take. Seconds.")]
 AsOf = Annotated[
     str | None, typer.Option(help="The day on which facts are to hold, such as 2024-03-31, 2024-03 or 2024.")
 ]

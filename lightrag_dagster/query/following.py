@@ -7,18 +7,32 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 from lightrag_dagster.errors import ClosedError, LightRAGError
-
-if TYPE_CHECKING:
-    from lightrag_dagster.query.filters.filters import Filters
-    from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.query.filters.filters import Filters
 
 _LOOK_SECONDS = 1.0
 """Shortest time between two looks at what is published, each at the beginning of a question."""
 
 _log = logging.getLogger(__name__)
+
+
+class Refreshed(Protocol):
+    """The part of a KnowledgeBase by which one follows another; that describes it."""
+
+    def refresh(self) -> Self:
+        """Return the one to ask now."""
+        ...
+
+    def warm(self, filters: Sequence[Filters] = ()) -> None:
+        """Load what a first question needs."""
+
+    def close_unused(self) -> None:
+        """Have it closed when its last question has ended."""
+
+    def close(self) -> None:
+        """Close it at once."""
 
 
 class Follower:
@@ -29,7 +43,7 @@ class Follower:
     cannot be opened, the one before stays, with a warning in the log, and the next look tries again.
     """
 
-    def __init__(self, knowledge: "KnowledgeBase") -> None:
+    def __init__(self, knowledge: Refreshed) -> None:
         self._newest = knowledge
         self._warmed: tuple[Filters, ...] | None = None
         self._looking, self._looked = Lock(), time.monotonic()
@@ -49,7 +63,7 @@ class Follower:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *dir(self._newest)]
 
-    def warm(self, filters: "Sequence[Filters]" = ()) -> None:
+    def warm(self, filters: Sequence[Filters] = ()) -> None:
         """Load what a first question needs, and do so for each new snapshot before it is asked; see KnowledgeBase."""
         self._now().warm(filters)
         self._warmed = tuple(filters)
@@ -76,7 +90,7 @@ class Follower:
     def _is_due(self) -> bool:
         return time.monotonic() - self._looked >= _LOOK_SECONDS
 
-    def _now(self, *, due: bool = False) -> "KnowledgeBase":
+    def _now(self, *, due: bool = False) -> Refreshed:
         """Return the newest knowledge base, after a look if one is due and no other thread is at it."""
         if (due or self._is_due()) and not self._closed and self._looking.acquire(blocking=due):
             try:
@@ -104,7 +118,7 @@ class Follower:
             if self._closed:
                 found.close()
 
-    async def _later(self) -> "KnowledgeBase":
+    async def _later(self) -> Refreshed:
         return await asyncio.to_thread(self._now) if self._is_due() else self._newest
 
     def _awaited(self, name: str) -> Callable[..., Any]:

@@ -129,7 +129,7 @@ def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, se
     publish(settings, NAMES[1])
     following.refresh()
     assert following.ready
-    assert set(following._newest._opened.retriever._scopes._entries) == {Filters(sources="notes")}  # type: ignore[attr-defined]
+    assert set(following._newest._opened.retriever._scopes._entries) == {Filters(sources="notes")}
     following.close()
     assert not following.ready
     with pytest.raises(ClosedError):

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.errors import BudgetExceededError, EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.errors import (
+    BudgetExceededError,
+    EmbeddingError,
+    ProviderAccessError,
+    QueryError,
+    TransientProviderError,
+)
 from lightrag_dagster.query.models import Models
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, load_settings
 from lightrag_dagster.spending.account import Account
@@ -18,6 +24,7 @@ from tests.loopback import Loopback, Reply
 HELLO = ChatRequest("answer", (Message("user", "Hello"),))
 LLM = LLMSettings(provider="openai", model="gpt-4o-mini", max_retries=0)
 OFFLINE = Vectors(provider="offline", model="", dimensions=8, identity="", tables={})
+AS_IT_IS = EmbeddingSettings.max_retries
 EMBEDDING = EmbeddingSettings(provider="openai", model="m", dimensions=8)
 
 
@@ -100,6 +107,16 @@ def test_an_error_of_the_endpoint_reaches_the_caller(models: Callable[[str], Mod
         asked.complete(HELLO)
     loopback.chat = lambda body: "Again."
     assert asked.complete(HELLO).text == "Again."
+
+
+def test_questions_are_embedded_in_three_attempts_at_most(
+    models: Callable[[str], Models], loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "max_retries", AS_IT_IS)  # which `loopback` replaces
+    loopback.fault = lambda received: Reply.error(503, retry_after="0")
+    with pytest.raises(TransientProviderError):
+        models("openai/m?dimensions=8").embed(["one"], None)
+    assert len(loopback.requests) == 3
 
 
 def test_what_is_closed_cannot_be_asked(models: Callable[[str], Models]) -> None:
