@@ -38,16 +38,15 @@ STANDINS = {
     "llama_index.core.schema": {"NodeWithScore": Plain, "TextNode": Plain},
     "fastapi": {"FastAPI": Plain},
 }
+INSTALLED = {name: find_spec(name.partition(".")[0]) is not None for name in STANDINS}
 
 
 def recipe(library: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Run the recipe for a library and return its names."""
     for name, members in STANDINS.items():
-        if find_spec(name.partition(".")[0]) is None or (
-            name in sys.modules and hasattr(sys.modules[name], "__standin__")
-        ):
+        if not INSTALLED[name]:
             module = ModuleType(name)
-            vars(module).update(members, __standin__=True)
+            vars(module).update(members)
             monkeypatch.setitem(sys.modules, name, module)
     found = re.search(rf"^{library}:\n\n```python\n(.*?)```", PAGE, re.DOTALL | re.MULTILINE)
     assert found is not None
