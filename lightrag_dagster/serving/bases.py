@@ -68,9 +68,10 @@ class Bases:
 
     async def close(self) -> None:
         """Close every base."""
-        for closing in self._closing:
-            closing.cancel()
-        await asyncio.gather(*(self._close(opening, 0) for opening in self._opened.values()))
+        closing = [*self._closing, *(asyncio.create_task(self._close(one, 0)) for one in self._opened.values())]
+        for one in self._closing:
+            one.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
 
     @staticmethod
     async def _close(opening: "asyncio.Task[KnowledgeBase]", after: float) -> None:

@@ -31,7 +31,7 @@ class Retriever(BaseModel):
     """LangChain's base of retrievers, as far as a recipe uses it."""
 
 
-STANDINS = {
+STANDINS: dict[str, dict[str, Any]] = {
     "langchain_core.documents": {"Document": Plain},
     "langchain_core.retrievers": {"BaseRetriever": Retriever},
     "llama_index.core.retrievers": {"BaseRetriever": Plain},

@@ -1,11 +1,15 @@
 """Money and time of models: a client that leaves ends its calls, and a token spends no more than its dollars."""
 
+import asyncio
 import json
 import socket
 from datetime import UTC, datetime
 
 import pytest
 
+from lightrag_dagster.errors import ClosedError
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.bases import Bases
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
@@ -63,3 +67,24 @@ def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopba
         (f"serve board {today}", "answer", 1)
     ]
     assert entries[-1]["cost_usd"] > 0
+
+
+def test_a_new_day_has_a_new_account(paid: Settings, loopback: Loopback) -> None:
+    """The base of the day before is closed when its last question has ended, and enters its calls in the ledger."""
+    keeper = Caller(name="keeper", dollars_a_day=1.0)
+
+    async def ask() -> list[str]:
+        bases = Bases(paid, seconds=0.1)
+        today = await bases.of(keeper)
+        (key,) = bases._opened
+        bases._opened[(*key[:2], "1999-12-31")] = bases._opened.pop(key)
+        await today.aquery(ASKED["query"], mode="bm25")
+        tomorrow = await bases.of(keeper)
+        assert tomorrow is not today
+        await asyncio.sleep(1)
+        with pytest.raises(ClosedError):
+            await today.aretrieve(ASKED["query"], mode="bm25")
+        await bases.close()
+        return [one["run"] for one in Ledger(Home.of(paid).ledger).entries().to_pylist() if one["purpose"] == "answer"]
+
+    assert len(asyncio.run(ask())) == 1
