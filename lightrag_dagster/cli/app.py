@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lightrag_dagster.cli import graph, upkeep
+from lightrag_dagster.cli import graph, serve, upkeep
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.options import (
     AcceptDeletes,
@@ -254,7 +254,7 @@ def query(
     ask(console(quotes=True), question, options, output, snapshot)
 
 
-for command in graph.COMMANDS:
+for command in (*graph.COMMANDS, *serve.COMMANDS):
     app.command()(command)
 
 
