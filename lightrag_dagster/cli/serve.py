@@ -13,7 +13,6 @@ _Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen a
 _Tokens = Annotated[
     Path | None, typer.Option(help="YAML with the hashes of tokens; else the text of the variable SERVE_TOKENS.")
 ]
-_Scope = Annotated[str | None, typer.Option(help="The scope of those who ask without a token.")]
 _Seconds = Annotated[float, typer.Option(min=1, help="Most time of a question. Seconds.")]
 _AtOnce = Annotated[int, typer.Option(min=1, help="Most questions that are answered at once; others wait.")]
 _LogQuestions = Annotated[bool, typer.Option("--log-questions", help="Write questions into the log, too.")]
@@ -23,7 +22,6 @@ def serve(
     host: _Host = "127.0.0.1",
     port: _Port = 9621,
     tokens: _Tokens = None,
-    scope: _Scope = None,
     seconds: _Seconds = 60,
     at_once: _AtOnce = 16,
     log_questions: _LogQuestions = False,
@@ -31,7 +29,7 @@ def serve(
     """Answer by HTTP: LightRAG's /query, /retrieve, /facts, and MCP at /mcp; docs/serving.md."""
     from lightrag_dagster.serving import listen
 
-    service = _service(tokens, scope, seconds, at_once, log_questions=log_questions)
+    service = _service(tokens, seconds, at_once, log_questions=log_questions)
     listen(service, host, port)
 
 
@@ -40,26 +38,27 @@ def mcp(
     host: _Host = "127.0.0.1",
     port: _Port = 9621,
     tokens: _Tokens = None,
-    scope: _Scope = None,
     seconds: _Seconds = 60,
     log_questions: _LogQuestions = False,
 ) -> None:
     """Give agents tools over MCP, by standard input and output or by HTTP; docs/serving.md."""
     from lightrag_dagster.serving import listen, speak
 
-    service = _service(tokens, scope, seconds, 16, log_questions=log_questions)
+    service = _service(tokens, seconds, 16, log_questions=log_questions)
     if http:
         listen(service, host, port, only_mcp=True)
     else:
         speak(service)
 
 
-def _service(tokens: Path | None, scope: str | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
+def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
     from lightrag_dagster.serving import Service, ServiceLimits, tokens_of
     from lightrag_dagster.settings import load_settings
 
-    limits = ServiceLimits(seconds=seconds, at_once=at_once)
-    return Service(load_settings(), tokens_of(tokens), scope, limits, logs_questions=log_questions)
+    settings, limits, callers = load_settings(), ServiceLimits(seconds=seconds, at_once=at_once), tokens_of(tokens)
+    if settings.scope and callers:
+        raise typer.BadParameter("tokens name their own scopes; leave it out", param_hint="--scope")
+    return Service(settings.within(""), callers, settings.scope or None, limits, logs_questions=log_questions)
 
 
 COMMANDS = (serve, mcp)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from lightrag_dagster.errors import BudgetExceededError, SettingsError
+from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving.access import Caller
 from lightrag_dagster.serving.refusals import RefusedError
@@ -17,9 +17,7 @@ _Key = tuple[str | None, str, str]
 
 def open_base(settings: Settings, scope: str | None, account: Account | None) -> KnowledgeBase:
     """Open what a scope shows of the newest published base, warm; raises as `KnowledgeBase.open`."""
-    if scope is not None:
-        raise SettingsError(f"there is no scope {scope!r} in the settings; name one that is, or leave it out")
-    base = KnowledgeBase.follow(settings=settings, account=account)
+    base = KnowledgeBase.follow(settings=settings, scope=scope, account=account)
     base.warm()
     return base
 

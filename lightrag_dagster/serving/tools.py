@@ -28,7 +28,6 @@ class Tool(NamedTuple):
     takes: type[BaseModel]
     ask: Callable[..., Awaitable[dict[str, Any]]]
     described: str
-    knows_scopes: bool = True
 
 
 TOOLS = {
@@ -43,7 +42,7 @@ TOOLS = {
         requests.PathRequest, asking.path, "Find how two entities are related: paths, each step with a quote."
     ),
     "facts": Tool(requests.FactsRequest, asking.facts, "List or count dated facts, each with the words that state it."),
-    "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot.", knows_scopes=False),
+    "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot."),
     "answer": Tool(
         requests.SearchRequest, asking.answer, "Have the base's own language model answer; it may cost money."
     ),
@@ -51,14 +50,13 @@ TOOLS = {
 
 
 def mcp_server(service: Service) -> Server[Any]:
-    """Return a server of the tools; one that knows no scope is not there for a caller in a scope."""
+    """Return a server of the tools."""
 
-    async def listed(context: ServerRequestContext[Any, Any], _: object) -> types.ListToolsResult:
+    async def listed(_context: ServerRequestContext[Any, Any], _: object) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
-        tools = _tools_of(_caller(service, context))
         listed = [
             types.Tool(name=n, description=one.described, input_schema=one.takes.model_json_schema(), annotations=hints)
-            for n, one in tools.items()
+            for n, one in TOOLS.items()
         ]
         return types.ListToolsResult(tools=listed)
 
@@ -82,19 +80,15 @@ def mcp_server(service: Service) -> Server[Any]:
     )
 
 
-def _tools_of(caller: Caller) -> dict[str, Tool]:
-    return {name: one for name, one in TOOLS.items() if one.knows_scopes or caller.scope is None}
-
-
 def _caller(service: Service, context: ServerRequestContext[Any, Any]) -> Caller:
     return service.anyone if context.request is None else context.request.state.caller
 
 
 async def _told(service: Service, caller: Caller, asked: types.CallToolRequestParams) -> dict[str, Any]:
-    tools, given = _tools_of(caller), asked.arguments or {}
-    if asked.name not in tools:
-        raise RefusedError(404, f"there is no tool {asked.name!r}; there are {', '.join(tools)}")
-    tool = tools[asked.name]
+    given = asked.arguments or {}
+    if asked.name not in TOOLS:
+        raise RefusedError(404, f"there is no tool {asked.name!r}; there are {', '.join(TOOLS)}")
+    tool = TOOLS[asked.name]
     async with service.asking(caller, f"mcp {asked.name}", given) as base:
         wanted, before, found = tool.takes.model_validate(given), "", dict[str, Any]()
         while (

@@ -13,7 +13,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from lightrag_dagster.serving import Service
+from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens
+from tests.support import FLOOD, RIVER, build, write_source
 
 TOOLS = ["search", "read", "entity", "path", "facts", "changes", "answer"]
 
@@ -93,11 +95,26 @@ async def listed(client: Client) -> list[str]:
     return [one.name for one in (await client.list_tools()).tools]
 
 
-def test_a_tool_that_knows_no_scope_is_not_there_under_one(published_home: Path) -> None:
-    service = service_of(published_home, tokens=tokens(keeper={}, board={"scope": "board"}))
-    assert over_http(service, listed, KEYS["keeper"]) == TOOLS
-    service = service_of(published_home, tokens=tokens(board={"scope": "board"}))
-    assert over_http(service, listed, KEYS["board"]) == [name for name in TOOLS if name != "changes"]
+def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
+    settings = load_settings(
+        home=tmp_path / "home", sources=tmp_path / "sources", scopes={"board": {"sources": ("board",)}}
+    )
+    write_source(settings, "board", {"river.md": RIVER})
+    write_source(settings, "secret", {"flood.md": FLOOD})
+    build(settings)
+    service = service_of(settings, tokens=tokens(keeper={}, board={"scope": "board"}))
+
+    async def ask(client: Client) -> str:
+        asked: dict[str, dict[str, Any]] = {"search": {"query": "Station 14", "mode": "bm25"}, "changes": {}}
+        return str([await client.call_tool(tool, given) for tool, given in asked.items()])
+
+    whole, board = (
+        over_http(service_of(settings, tokens=service.tokens), ask, KEYS[one]) for one in ("keeper", "board")
+    )
+    assert "Station 14" in whole
+    assert "Station 14" not in board
+    assert "'scope': 'board'" in board
+    assert board.count("is_error=True") == 1  # there is one snapshot, so that nothing changed before
 
 
 def test_the_command_answers_by_standard_input_and_output(published_home: Path) -> None:
