@@ -105,7 +105,10 @@ def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     service = service_of(settings, tokens=tokens(keeper={}, board={"scope": "board"}))
 
     async def ask(client: Client) -> str:
-        asked: dict[str, dict[str, Any]] = {"search": {"query": "Station 14", "mode": "bm25"}, "changes": {}}
+        asked: dict[str, dict[str, Any]] = {
+            "search": {"query": "Who closed the station?", "mode": "bm25"},
+            "changes": {},
+        }
         return str([await client.call_tool(tool, given) for tool, given in asked.items()])
 
     whole, board = (
