@@ -122,9 +122,8 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
 
 
 def scopes_below(situation: Situation) -> list[Situation]:
-    """Return the situations of the scopes that have published a snapshot; raises StoreError."""
-    found = (Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes))
-    return [one for one in found if one.published]
+    """Return the situations of the scopes; raises StoreError."""
+    return [Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes)]
 
 
 def _published(situation: Situation, name: str, account: Account | None) -> ScopeState:
