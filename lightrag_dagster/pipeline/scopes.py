@@ -137,9 +137,8 @@ def _empty(home: Home) -> None:
 
 
 def scopes_below(situation: Situation) -> list[Situation]:
-    """Return the situations of the scopes that have published a snapshot; raises StoreError."""
-    found = (Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes))
-    return [one for one in found if one.published]
+    """Return the situations of the scopes; raises StoreError."""
+    return [Situation.looking(situation.settings.within(name)) for name in sorted(situation.settings.scopes)]
 
 
 def _published(situation: Situation, name: str, account: Account | None) -> ScopeState:

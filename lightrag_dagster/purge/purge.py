@@ -21,7 +21,7 @@ from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrit
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import pending_scopes, scopes_below
+from lightrag_dagster.pipeline.scopes import fill, pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_summaries, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
@@ -209,8 +209,10 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         for source in sorted(gone):
             locks.enter_context(ingesting(home, source))
         locks.enter_context(using_batches(home))
-        if held := held_snapshot(home):
-            raise StoreError(f"{held} is held; run `lightrag-dagster release` first")
+        for one in (home, *(Home.of(recipes.settings.within(name)) for name in recipes.settings.scopes)):
+            if held := held_snapshot(one):
+                command = f"--scope {one.scope} release" if one.scope else "release"
+                raise StoreError(f"{held} is held; run `lightrag-dagster {command}` first")
         situation = Situation.building(recipes, lock)
         situation.require_published()
         if next_publication(situation) is not None or pending_scopes(situation):
@@ -267,7 +269,8 @@ def purge(situation: Situation, gone: Gone) -> Purged:
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
-    home, snapshot, scopes = situation.home, situation.require_published(), scopes_below(situation)
+    home, snapshot, below = situation.home, situation.require_published(), scopes_below(situation)
+    scopes = [one for one in below if one.published]
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
@@ -286,9 +289,13 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         for table in SOURCE_TABLES:
             home.files.remove_folder(home.source_table(table, CURATION))
     garbage = _forget(home, gone, snapshot)
-    for one in scopes:
+    for one in below:
         with building(one.home):
-            _forget(one.home, gone, one.require_published())
+            if one.published:
+                _forget(one.home, gone, one.published)
+            else:  # it shows nothing, and may have tables of what it would have shown
+                one.home.files.remove_folder(one.home.root)
+                fill(one.settings, home, snapshot.inputs.sources)
     home.failures.unlink(missing_ok=True)
     Looks(home.ledger).forget_reasons()
     shutil.rmtree(home.batch_files, ignore_errors=True)

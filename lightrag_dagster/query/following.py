@@ -51,7 +51,7 @@ class Follower:
         self._said = ""
 
     def __getattr__(self, name: str) -> Any:
-        asked = getattr(type(self._newest), name)
+        asked = getattr(type(self._newest), name, None)
         if name.startswith("_") or not callable(asked):
             return getattr(self._newest, name)
         if inspect.isasyncgenfunction(asked):
@@ -101,19 +101,23 @@ class Follower:
         return self._newest
 
     def _look(self) -> None:
+        before = found = self._newest
         try:
-            found = self._newest.refresh()
-            if found is not self._newest and self._warmed is not None:
+            found = before.refresh()
+            if found is not before and self._warmed is not None:
                 found.warm(self._warmed)
         except ClosedError:
             return  # of which the question says more
         except LightRAGError as error:
+            if found is not before:
+                found.close()
             if self._said != (said := str(error)):
-                _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", self._newest, said)
+                _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", before, said)
             self._said = said
             return
-        if found is not self._newest:
-            before, self._newest = self._newest, found
+        self._said = ""
+        if found is not before:
+            self._newest = found
             before.close_unused()
             if self._closed:
                 found.close()

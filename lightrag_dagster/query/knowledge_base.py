@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
+from typing import Any, Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.models.providers import chat_identity
@@ -29,9 +29,6 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
-
-if TYPE_CHECKING:
-    pass
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

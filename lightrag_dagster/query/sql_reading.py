@@ -64,7 +64,7 @@ class SqlReader:
                     f"the SQL ended its process{error}, for which it may have taken too much memory; narrow it"
                 ) from error
             if answer is None:
-                raise asked.too_late()
+                asked.left()  # raises what it did there
             if answer:
                 kind, _, said = answer.decode().partition(" ")
                 raise asked.too_late() if kind == "QueryTimeoutError" else getattr(errors, kind)(said)

@@ -63,6 +63,7 @@ def test_it_has_all_that_a_knowledge_base_has(following: KnowledgeBase) -> None:
     assert public <= set(dir(following))
     for name in public - {"open", "follow"}:
         assert callable(getattr(following, name)) == callable(getattr(KnowledgeBase, name))
+    assert following.settings.home == Path(following.snapshot.generation.home.root)
     with pytest.raises(AttributeError):
         following.nothing  # type: ignore[attr-defined]  # noqa: B018
 
@@ -150,6 +151,16 @@ def test_a_snapshot_that_cannot_be_opened_is_not_taken_up(
     shutil.move(new / "elsewhere", new / "adjacency")
     following.refresh()
     assert NAMES[1] in following.query(QUESTION, mode="naive").text
+
+
+def test_one_that_cannot_be_warmed_is_closed_at_once(following: KnowledgeBase, settings: Settings) -> None:
+    """Python's warnings are errors: none says that one was left open."""
+    following.warm()
+    new = Path(settings.home, "generations", publish(settings, NAMES[1]))
+    (new / "entity_evidence.parquet").write_bytes(b"")
+    following.refresh()
+    gc.collect()
+    assert following.snapshot_id != new.name
 
 
 def test_warming_asks_no_model(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

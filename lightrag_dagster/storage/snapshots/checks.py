@@ -97,8 +97,7 @@ class FileChecks:
             wrapped = isinstance(error, StoreError) and error.__cause__
             if wrapped or not isinstance(error, (LightRAGError, CancelledError, TimeoutError)):
                 self._look_again()
-            if self._damage:
-                self.require_sound()
+            self.require_sound()
             raise
         self.require_sound()
 

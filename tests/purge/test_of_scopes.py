@@ -1,0 +1,58 @@
+"""A purge reaches the homes of scopes."""
+
+import pytest
+
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import fill, pending_scopes
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.purge.purge import purge, purging
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.snapshots.snapshots import release, rollback
+from tests.support import FLOOD, RIVER, build, published, write_source
+from tests.traces import places
+
+SECRET = "Zephyrine Quollmark leads the xylomancy bureau in Bergen."
+WORDS = ("xylomancy", "quollmark", "secret.md")
+GONE = {"notes": {"secret.md"}}
+
+
+@pytest.fixture
+def scoped(settings: Settings) -> Settings:
+    """Settings of a home whose scopes each show a document that is there no more; one of them published it."""
+    rules = {"notes": {"sources": ("notes",)}, "secret": {"paths": ("secret.md",)}}
+    found = settings.changed(documents={"accept_deletes": True}, scopes={"notes": rules["notes"]})
+    write_source(found, "notes", {"river.md": RIVER, "flood.md": FLOOD, "secret.md": SECRET})
+    build(found)
+    found = found.changed(scopes=rules)
+    fill(found.within("secret"), Home.of(found), published(found).inputs.sources)  # as a run that is killed then
+    (found.sources / "notes" / "secret.md").unlink()
+    build(found)
+    return found
+
+
+def test_nothing_is_left_in_any_scope(scoped: Settings) -> None:
+    home = Home.of(scoped)
+    assert places(home, WORDS).keys() == set(WORDS)
+    with purging(Recipes.of(scoped), GONE) as situation:
+        purge(situation, GONE)
+    assert places(home, WORDS) == {}
+    assert pending_scopes(Situation.looking(scoped)) == {}
+
+
+def test_a_scope_that_is_held_is_refused(scoped: Settings) -> None:
+    home = Home.of(scoped.within("notes"))
+    first = min(home.generations.glob("gen-*"), key=lambda one: one.stat().st_mtime).name
+    with building(home, 0) as lock:
+        rollback(home, first, lock)
+    with (
+        pytest.raises(StoreError, match="run `lightrag-dagster --scope notes release` first"),
+        purging(Recipes.of(scoped), GONE),
+    ):
+        pass
+    with building(home, 0) as lock:
+        release(home, lock)
+    with purging(Recipes.of(scoped), GONE):
+        pass
