@@ -6,52 +6,39 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-import pyarrow as pa
 from pydantic import Field
 
-from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.core.text.composed import composed
-from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
-from lightrag_dagster.pipeline.allowed import Shown, allowed
-from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
 from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import collect_after_publication
+from lightrag_dagster.pipeline.scope_tables import UNLABELLED, Versions, fill, made_from, to_fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
-from lightrag_dagster.settings import ScopeRule, Settings
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import is_todays, read
-from lightrag_dagster.storage.locking import building, ingesting
+from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
-from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_sources
-from lightrag_dagster.storage.tables.shards import shards
+from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
-from lightrag_dagster.storage.versions import Accepted
-
-_MADE_FROM = "published"
-_UNLABELLED = "without_access"
-_FIRST = ("raw_documents", "chunks")
-
-Versions = Mapping[str, Mapping[str, str]]
-"""Source → table → version."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,7 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
         known = _homes(home)
         _write_homes(home, known | settings.scopes.keys())
         for name in known - settings.scopes.keys():
-            _empty(Home.of(settings.within(name)))
+            empty(Home.of(settings.within(name)))
         _write_homes(home, {*settings.scopes})
     return [_published(situation, name, account) for name in sorted(settings.scopes)]
 
@@ -103,7 +90,7 @@ def unlabelled(situation: Situation) -> dict[str, int]:
     for name, rule in situation.settings.scopes.items():
         tables = SourceTables(Home.of(situation.settings.within(name)))
         versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
-        if count := sum(one.new_sums.get(_UNLABELLED, 0) for one in versions if one):
+        if count := sum(one.new_sums.get(UNLABELLED, 0) for one in versions if one):
             found[name] = count
     return found
 
@@ -118,12 +105,12 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
         home = Home.of(settings.within(name))
         if damage := [f"scope {name}: {one}" for one in find_published_damage(home, verify=verify)]:
             with building(Home.of(settings)):
-                _empty(home)
+                empty(home)
             found += damage
     return found
 
 
-def _empty(home: Home) -> None:
+def empty(home: Home) -> None:
     """Remove everything from the home of a scope, what readers open first."""
     with building(home):
         for pointer in (home.published, home.newest, home.held, home.pins):
@@ -160,8 +147,10 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
     """
     recipes = replace(situation.recipes, settings=situation.settings.within(name))
     settings, home = recipes.settings, Home.of(recipes.settings)
-    take_over(home, STEP_SECONDS)
-    with building(situation.home, STEP_SECONDS), building(home, STEP_SECONDS):
+    with ExitStack() as locks:
+        locks.enter_context(building(situation.home, STEP_SECONDS))
+        take_over(home, STEP_SECONDS)
+        locks.enter_context(building(home, STEP_SECONDS))
         fill(settings, situation.home, _sources(situation))
         below = Situation.looking(settings)
         again = _summaries_again(situation, below)
@@ -194,11 +183,11 @@ def publish_merged(
 
 def _is_due(situation: Situation, name: str) -> bool:
     settings = situation.settings.within(name)
-    home, sources = Home.of(settings), _to_fill(settings, _sources(situation))
+    home, sources = Home.of(settings), to_fill(settings, _sources(situation))
     home.files.take_over()
     if not is_todays(read(home)) or accepted_sources(home) - sources.keys():
         return True
-    if any(_made_from(home, source) != made_from for source, made_from in sources.items()):
+    if any(made_from(home, source) != given for source, given in sources.items()):
         return True
     below = Situation.looking(settings)
     return next_publication(below, backfill=_summaries_again(situation, below)) is not None
@@ -211,80 +200,6 @@ def _summaries_again(situation: Situation, below: Situation) -> bool:
 
 def _sources(situation: Situation) -> Versions:
     return situation.published.inputs.sources if situation.published else {}
-
-
-def fill(settings: Settings, above: Home, sources: Versions) -> None:
-    """Give the scope of some settings the rows of each source that it shows; what it was given before stays.
-
-    `sources` are versions of tables in the home `above` it. Raises StoreError.
-    """
-    home, due = Home.of(settings), _to_fill(settings, sources)
-    remove_gone_sources(home, due)
-    for source, made_from in due.items():
-        if _made_from(home, source) != made_from:
-            _fill_source(SourceTables(above), home, source, sources[source], (settings.scopes[home.scope], made_from))
-
-
-def _to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
-    """Return the sources that a scope may show, each with a hash of what it is given of it."""
-    rule = settings.scopes[settings.scope]
-    return {
-        source: digest(sql("allowed"), versions, {name: sorted(values) for name, values in rule.items()})
-        for source, versions in sources.items()
-        if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
-    }
-
-
-def _made_from(home: Home, source: str) -> str | None:
-    """Return the hash of what a source was filled from; None if that did not end."""
-    current = SourceTables(home).current("raw_documents", source)
-    ended = current is not None and (current.rows == 0 or home.accepted(source).exists())
-    return current.inputs.get(_MADE_FROM) if current and ended else None
-
-
-def _fill_source(
-    above: SourceTables, home: Home, source: str, versions: Mapping[str, str], given: tuple[ScopeRule, str]
-) -> None:
-    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it.
-
-    `given` are the rule and the hash of what is given.
-    """
-    rule, made_from = given
-    shown = allowed(above.open("raw_documents", source, versions["raw_documents"]), rule)
-    with ingesting(home, source, STEP_SECONDS):
-        home.accepted(source).unlink(missing_ok=True)
-        shown = shown._replace(chunks=_copy(above, home, source, ("chunks", versions["chunks"]), shown))
-        for table, version in versions.items():
-            if table not in _FIRST:
-                _copy(above, home, source, (table, version), shown)
-        _copy(above, home, source, ("raw_documents", versions["raw_documents"]), shown, made_from)
-        stored = {table: SourceTables(home).require(table, source).version for table in versions}
-        if len(shown.documents):
-            atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
-
-
-def _copy(
-    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Shown, made_from: str = ""
-) -> pa.Array:
-    """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
-    name, version = table
-    tables, chunks, stored = SourceTables(home), [pa.array([], pa.string())], []
-    for shard in shards(above.home.files.count_rows(above.open(name, source, version))):
-        rows = shown.rows(name, above.read_shard(name, source, version, shard))
-        stored.append(tables.store(name, source, rows))
-        if name == "chunks":
-            chunks.append(rows["chunk_id"].unique())
-    sums = {_UNLABELLED: shown.unlabelled} if made_from else {}
-    tables.record(name, source, stored, inputs={_MADE_FROM: made_from}, recipe="scope", new_sums=sums)
-    return pa.concat_arrays(chunks)
-
-
-def _record(source: str, versions: Mapping[str, str]) -> Accepted:
-    tables, passes = dict[str, str](), dict[str, dict[str, str]]()
-    for table, version in sorted(versions.items()):
-        kind, _, name = table.partition("@")
-        (passes.setdefault(name, {}) if name else tables)[kind] = version
-    return Accepted(source=source, tables=tables, passes=passes)
 
 
 class _Scopes(Record):
