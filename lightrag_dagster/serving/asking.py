@@ -6,11 +6,13 @@ from typing import Any
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
+from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.serving import requests
 
 _MOST = 20_000
 """Most characters of a document at once."""
+_NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
 _PASSAGE = """
@@ -20,6 +22,18 @@ FROM chunks WHERE chunk_id = {id} ORDER BY source, path, chunk_index
 _DOCUMENT = """
 SELECT source, path, doc_id, title, content, pages, date::VARCHAR AS date, author, status, error
 FROM raw_documents WHERE doc_id = {id} OR source || '/' || path = {id}
+"""
+
+
+_SNAPSHOTS = "SELECT snapshot_id, published_at::VARCHAR AS published_at FROM snapshots ORDER BY sequence"
+_SOURCES = """
+SELECT source, count(*) AS documents, sum(content_length)::BIGINT AS characters
+FROM raw_documents GROUP BY source ORDER BY source
+"""
+_LISTED = """
+SELECT source || '/' || path AS document, title, content_length AS characters, date::VARCHAR AS date,
+    modified_at::DATE::VARCHAR AS modified, nullif(status, 'processed') AS status
+FROM raw_documents WHERE source = {id} ORDER BY path LIMIT 1000 OFFSET {start}
 """
 
 
@@ -37,7 +51,9 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
     del found["steps"]
     for chunk in found["chunks"]:
         del chunk["doc_id"], chunk["source"], chunk["path"]
-    return lean(found)  # type: ignore[no-any-return]
+    told: dict[str, Any] = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
+    words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, filters=asked.filters or Filters())
+    return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
 
 async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
@@ -57,8 +73,11 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
 
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
-    """Return a passage with every place, or a part of a document and where to read on; raises QueryError."""
-    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
+    """Return a passage with every place, a part of a document and where to read on, or a list; raises QueryError."""
+    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'" if asked.id else "''"
+    listed = (await base.asql((_LISTED if asked.id else _SOURCES).format(id=quoted, start=asked.start))).to_pylist()
+    if listed:
+        return {"documents" if asked.id else "sources": lean(listed)}
     statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
     rows = (await base.asql(statement.format(id=quoted))).to_pylist()
     if not rows:
@@ -98,7 +117,7 @@ async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, An
 async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, Any]:
     """Return facts, or numbers of facts."""
     shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
-    if asked.count:
+    if asked.count or asked.by:
         return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())  # type: ignore[no-any-return]
     return lean((await base.afacts(asked.subject, **shared)).to_dict())  # type: ignore[no-any-return]
 
@@ -108,4 +127,5 @@ async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[s
     rows = (await base.achanges(asked.before)).to_pylist()
     numbers = Counter(f"{row['kind']} {row['change']}" for row in rows)
     shown = [row | {end: json.loads(row[end] or "{}") for end in ("before", "after")} for row in rows[: asked.limit]]
-    return {"numbers": numbers, "changes": lean(shown), "left_out": len(rows) - len(shown)}
+    snapshots = (await base.asql(_SNAPSHOTS)).to_pylist()
+    return {"numbers": numbers, "changes": lean(shown), "left_out": len(rows) - len(shown), "snapshots": snapshots}

@@ -37,6 +37,7 @@ class QueryRequest(SearchRequest):
     response_type: str | None = Field(None, min_length=1, max_length=256)
     max_entity_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
     max_relation_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
+    max_total_tokens: int | None = Field(None, ge=1, le=_MOST_TOKENS)
     conversation_history: list[_Turn] | None = Field(None, max_length=128)
     user_prompt: str | None = Field(None, max_length=_MOST_CHARACTERS)
     disable_user_prompt_prefix: bool | None = Field(None, description="Without effect: there is no prefix here.")

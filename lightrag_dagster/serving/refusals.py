@@ -37,17 +37,20 @@ def first_fault(error: ValidationError) -> str:
     return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
 
 
-def refusal(error: Exception) -> RefusedError:
-    """Return any error as a refusal; of an unexpected one the place is logged: its text may hold a question."""
+def refusal(error: Exception, place: str | None = None) -> RefusedError:
+    """Return any error as a refusal, in which the home has no `place` for strangers.
+
+    The place in the code of an unexpected one is logged: its text may hold a question.
+    """
     if isinstance(error, RefusedError):
         return error
     if isinstance(error, ValidationError):
         return RefusedError(422, first_fault(error))
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
     if status == 500:
-        place = "".join(traceback.format_tb(error.__traceback__))
-        _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, place)
+        code = "".join(traceback.format_tb(error.__traceback__))
+        _log.error("unexpected %s, whose text is left out\n%s", type(error).__name__, code)
         return RefusedError(500, "this question met an unexpected error; the log of the service has its place")
     if status >= 502:
         _log.warning("%s, answered with %d", type(error).__name__, status)
-    return RefusedError(status, str(error))
+    return RefusedError(status, str(error).replace(place, "the home") if place else str(error))

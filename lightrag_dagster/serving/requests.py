@@ -30,7 +30,6 @@ class SearchRequest(Narrowed):
     mode: ModeName | None = Field(None, description="The way to retrieve; leave it out unless one is needed.")
     top_k: int | None = Field(None, ge=1, le=1000, description="Most entities, and most relations.")
     chunk_top_k: int | None = Field(None, ge=1, le=1000, description="Most passages.")
-    max_total_tokens: int | None = Field(None, ge=1, le=1_000_000)
     hl_keywords: list[str] = Field([], max_length=64, description="Themes, in place of those that a model finds.")
     ll_keywords: list[str] = Field([], max_length=64, description="Specifics, likewise.")
     as_of: str | None = Field(None, description="Facts that held on this day come first, ISO 8601.")
@@ -43,10 +42,21 @@ class SearchRequest(Narrowed):
         return cast(QueryOptions, {name: value for name, value in given.items() if value is not None})
 
 
-class ReadRequest(BaseModel, extra="forbid"):
-    """A passage or a part of a document."""
+class FindRequest(SearchRequest):
+    """A question of an agent, whose context is short."""
 
-    id: str = Field(description="Id of a passage or document, or source/path of a document.")
+    top_k: int | None = Field(5, ge=1, le=1000, description="Most entities, and most relations.")
+    chunk_top_k: int | None = Field(8, ge=1, le=1000, description="Most passages.")
+
+
+class ReadRequest(BaseModel, extra="forbid"):
+    """A passage, a part of a document, or a list."""
+
+    id: str = Field(
+        "",
+        description="Id of a passage or document, or source/path of a document; or a source, for the list of its"
+        " documents with lengths and dates; or nothing, for the list of sources.",
+    )
     page: int | None = Field(None, ge=1, description="First page, of a document that has pages.")
     last_page: int | None = Field(None, ge=1, description="Last page; the first one unless given.")
     start: int = Field(0, ge=0, description="First character.")
@@ -70,14 +80,14 @@ class FactsRequest(Narrowed):
     """Conditions on facts, of which all given ones must hold."""
 
     subject: str | None = Field(None, description="Name or id of the entity that they are about.")
-    relation: str | None = None
+    relation: str | None = Field(None, description="Name of the relation, as the schema has it.")
     object: str | None = Field(None, description="Name or id of the entity at the other end.")
     type: str | None = Field(None, description="Type of the subject.")
     value: str | None = Field(None, description="4.2 EUR, 2024-03 or yes; or one behind <, <=, =, >= or >.")
-    as_of: str | None = Field(None, description="Only what held on this day, ISO 8601.")
+    as_of: str | None = Field(None, description="Only what held on this day, ISO 8601; 2025 is its first day.")
     limit: int = Field(20, ge=1, le=1000, description="Most facts, or most numbers.")
     count: bool = Field(False, description="Return numbers in place of facts.")
-    by: By | None = Field(None, description="With count: a number for each of these.")
+    by: By | None = Field(None, description="Count, with a number for each of these.")
 
     def conditions(self) -> FactOptions:
         """Return the conditions besides the subject."""

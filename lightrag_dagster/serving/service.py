@@ -39,6 +39,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings, self.limits.seconds), Turnstile(self.limits)
+        self._place = str(self.settings.home.expanduser().absolute())
         self.anyone = Caller(name="anyone", scope=self.scope)
         self.metrics = CollectorRegistry()
         told = ("lightrag_question_seconds", _DESCRIBED, ["door", "outcome"])
@@ -57,7 +58,7 @@ class Service:
                 yield base
             outcome = "ok"
         except Exception as error:
-            refused = refusal(error)
+            refused = refusal(error, self._place)
             outcome = str(refused.status)
             raise refused from None
         finally:
@@ -83,5 +84,5 @@ class Service:
                     await self._bases.of(Caller(name="opening", scope=scope))
                 self.ready = True
             except Exception as error:
-                _log.warning("not ready: %s", refusal(error))
+                _log.warning("not ready: %s", refusal(error, self._place))
                 await asyncio.sleep(5)

@@ -31,9 +31,11 @@ class Tool(NamedTuple):
 
 
 TOOLS = {
-    "search": Tool(requests.SearchRequest, asking.search, "Find passages, entities, relations and facts, best first."),
+    "search": Tool(requests.FindRequest, asking.search, "Find passages, entities, relations and facts, best first."),
     "read": Tool(
-        requests.ReadRequest, asking.read, "Read a passage, or a document: 20,000 characters, and where to go on."
+        requests.ReadRequest,
+        asking.read,
+        "Read a passage, or a document: 20,000 characters, and where to go on; list sources, or the documents of one.",
     ),
     "entity": Tool(
         requests.EntityRequest, asking.entity, "Show an entity: names, quotes, newest first, and neighbours."
@@ -55,7 +57,9 @@ def mcp_server(service: Service) -> Server[Any]:
     async def listed(_context: ServerRequestContext[Any, Any], _: object) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
         listed = [
-            types.Tool(name=n, description=one.described, input_schema=one.takes.model_json_schema(), annotations=hints)
+            types.Tool(
+                name=n, description=one.described, input_schema=_lean(one.takes.model_json_schema()), annotations=hints
+            )
             for n, one in TOOLS.items()
         ]
         return types.ListToolsResult(tools=listed)
@@ -78,6 +82,16 @@ def mcp_server(service: Service) -> Server[Any]:
         on_list_tools=listed,
         on_call_tool=called,
     )
+
+
+def _lean(schema: Any) -> Any:
+    """Return a schema without titles, defaults of nothing and the docstrings of classes, which agents pay for."""
+    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        schema = {name: one for name, one in schema.items() if name != "description"}
+    if isinstance(schema, dict):
+        kept = {name: one for name, one in schema.items() if (name, type(one)) != ("title", str)}
+        return {name: _lean(one) for name, one in kept.items() if (name, one) != ("default", None)}
+    return [_lean(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def _caller(service: Service, context: ServerRequestContext[Any, Any]) -> Caller:

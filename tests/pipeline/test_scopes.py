@@ -67,7 +67,7 @@ def _plain(path: Path) -> object:
     return record
 
 
-@pytest.mark.parametrize("rule", [BOARD, {"paths": ("open/*",)}])
+@pytest.mark.parametrize("rule", [pytest.param(BOARD, marks=pytest.mark.long), {"paths": ("open/*",)}])
 def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
     tmp_path: Path, settings: Settings, rule: Mapping[str, tuple[str, ...]]
 ) -> None:
@@ -114,9 +114,9 @@ def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
 @pytest.mark.parametrize(
     ("rule", "paths"),
     [
-        ({"paths": ("open/*",)}, ["board/open/river.md", "handbook/open/b.md"]),
+        pytest.param({"paths": ("open/*",)}, ["board/open/river.md", "handbook/open/b.md"], marks=pytest.mark.long),
         ({"paths": ("open/*",), "sources": ("handbook",)}, ["handbook/open/b.md"]),
-        ({"tags": ("Public",)}, ["board/tagged.md"]),
+        pytest.param({"tags": ("Public",)}, ["board/tagged.md"], marks=pytest.mark.long),
         ({"sources": ("none",)}, []),
     ],
 )
@@ -183,6 +183,7 @@ def test_a_scope_of_no_setting_is_removed(settings: Settings) -> None:
     assert pending(Situation.looking(settings)).scopes == {}
 
 
+@pytest.mark.long
 def test_a_scope_follows_the_snapshot_that_readers_open(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, SHOWN)
@@ -218,6 +219,7 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
     assert "scope board does not show 2 documents without a value of `access`" in warnings
 
 
+@pytest.mark.long
 def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, SHOWN)

@@ -42,6 +42,7 @@ def test_nothing_is_left_in_any_scope(scoped: Settings) -> None:
     assert pending_scopes(Situation.looking(scoped)) == {}
 
 
+@pytest.mark.long
 def test_a_scope_that_is_held_is_refused(scoped: Settings) -> None:
     home = Home.of(scoped.within("notes"))
     first = min(home.generations.glob("gen-*"), key=lambda one: one.stat().st_mtime).name

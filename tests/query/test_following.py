@@ -98,6 +98,7 @@ def test_the_one_before_is_closed_when_its_questions_have_ended(following: Knowl
     assert threading.active_count() <= threads
 
 
+@pytest.mark.long
 def test_no_question_fails_while_snapshots_come_and_go(following: KnowledgeBase, settings: Settings) -> None:
     over = threading.Event()
 
@@ -123,6 +124,7 @@ def test_no_question_fails_while_snapshots_come_and_go(following: KnowledgeBase,
     assert seen <= published
 
 
+@pytest.mark.long
 def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, settings: Settings) -> None:
     assert not following.ready
     following.warm([Filters(sources="notes")])
@@ -137,6 +139,7 @@ def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, se
         following.query(QUESTION)
 
 
+@pytest.mark.long
 def test_a_snapshot_that_cannot_be_opened_is_not_taken_up(
     following: KnowledgeBase, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_process_that_was_killed_is_replaced(knowledge: KnowledgeBase) -> None
     assert knowledge.sql("SELECT 1 AS a").num_rows == 1
 
 
+@pytest.mark.long
 def test_the_rows_outlive_the_knowledge_base_and_leave_no_file(
     published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def test_closing_ends_a_running_statement(published_home: Path) -> None:
             running.result(5)
 
 
+@pytest.mark.long
 def test_what_nothing_refers_to_any_more_leaves_no_process(published_home: Path) -> None:
     opened = KnowledgeBase.open(published_home)
     opened.sql("SELECT 1")

@@ -95,6 +95,22 @@ async def listed(client: Client) -> list[str]:
     return [one.name for one in (await client.list_tools()).tools]
 
 
+def test_what_nothing_is_like_is_said(published_home: Path) -> None:
+    assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
+    assert "no passage has a word" not in str(called(published_home, "search", query="Who repaired the sensor?"))
+
+
+def test_lists_say_what_there_is(published_home: Path) -> None:
+    assert "'archive'" in str(called(published_home, "read"))
+    assert "archive/weir.md" in str(called(published_home, "read", id="archive"))
+
+
+def test_an_error_names_no_place_of_the_server(published_home: Path) -> None:
+    said = str(called(published_home, "changes", before="yesterday"))
+    assert "no snapshot yesterday in the home" in said
+    assert str(published_home) not in said
+
+
 def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     settings = load_settings(
         home=tmp_path / "home", sources=tmp_path / "sources", scopes={"board": {"sources": ("board",)}}

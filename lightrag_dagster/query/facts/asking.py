@@ -105,6 +105,8 @@ def _known(column: pa.ChunkedArray, asked: str, name: str) -> str:
     """Return the relation or type that facts have and a text means, in any case, with spaces or underscores."""
     known = {_plain(one): one for one in pc.unique(column).drop_null().to_pylist()}
     wanted = _plain(asked)
+    if not known:  # of which the notes on the filters tell
+        return wanted
     if wanted not in known:
         near = nearest(wanted, known)
         hint = f"did you mean {known[near]!r}?" if near else f"there are {', '.join(sorted(known.values())[:10])}"
