@@ -13,7 +13,7 @@ from lightrag_dagster.settings import ScopeRule
 from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, without_marks
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 
-_CONDITIONS = ("sources", "paths", "tags", "access")
+_OF_DOCUMENTS = ("paths", "tags", "access")
 
 
 class Shown(NamedTuple):
@@ -37,8 +37,8 @@ class Shown(NamedTuple):
 
 
 def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
-    """Return what a rule shows of the documents in some files of RAW_DOCUMENTS; their chunks are to be added."""
-    values = {name: list(rule[name]) if name in rule else None for name in _CONDITIONS}
+    """Return what a rule shows of documents of a source that it allows, in some files; their chunks are to be added."""
+    values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(sql("allowed"), params=values).to_arrow_table()

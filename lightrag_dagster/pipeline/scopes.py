@@ -44,7 +44,6 @@ from lightrag_dagster.storage.versions import Accepted
 
 _MADE_FROM = "published"
 _UNLABELLED = "without_access"
-_FIRST = ("raw_documents", "chunks")
 
 Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
@@ -205,7 +204,8 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
     remove_gone_sources(home, due)
     for source, made_from in due.items():
         if _made_from(home, source) != made_from:
-            _fill_source(SourceTables(above), home, source, sources[source], (settings.scopes[home.scope], made_from))
+            filling = _Filling(SourceTables(above), SourceTables(home), source, made_from)
+            filling.all(sources[source], settings.scopes[home.scope])
 
 
 def _to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
@@ -225,41 +225,39 @@ def _made_from(home: Home, source: str) -> str | None:
     return current.inputs.get(_MADE_FROM) if current and ended else None
 
 
-def _fill_source(
-    above: SourceTables, home: Home, source: str, versions: Mapping[str, str], given: tuple[ScopeRule, str]
-) -> None:
-    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it.
+@dataclass(frozen=True)
+class _Filling:
+    """The filling of a source of a scope, from its tables above; `made_from` is the hash of what is given."""
 
-    `given` are the rule and the hash of what is given.
-    """
-    rule, made_from = given
-    shown = allowed(above.open("raw_documents", source, versions["raw_documents"]), rule)
-    with ingesting(home, source, STEP_SECONDS):
-        home.accepted(source).unlink(missing_ok=True)
-        shown = shown._replace(chunks=_copy(above, home, source, ("chunks", versions["chunks"]), shown))
-        for table, version in versions.items():
-            if table not in _FIRST:
-                _copy(above, home, source, (table, version), shown)
-        _copy(above, home, source, ("raw_documents", versions["raw_documents"]), shown, made_from)
-        stored = {table: SourceTables(home).require(table, source).version for table in versions}
-        if len(shown.documents):
-            atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
+    above: SourceTables
+    tables: SourceTables
+    source: str
+    made_from: str
 
+    def all(self, versions: Mapping[str, str], rule: ScopeRule) -> None:
+        """Store the allowed rows of all tables, and accept them if there is a document; that ends it."""
+        home, source = self.tables.home, self.source
+        shown = allowed(self.above.open("raw_documents", source, versions["raw_documents"]), rule)
+        with ingesting(home, source, STEP_SECONDS):
+            home.accepted(source).unlink(missing_ok=True)
+            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))
+            for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
+                self._copy(table, versions[table], shown)
+            stored = {table: self.tables.require(table, source).version for table in versions}
+            if len(shown.documents):
+                atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
 
-def _copy(
-    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Shown, made_from: str = ""
-) -> pa.Array:
-    """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
-    name, version = table
-    tables, chunks, stored = SourceTables(home), [pa.array([], pa.string())], []
-    for shard in shards(above.home.files.count_rows(above.open(name, source, version))):
-        rows = shown.rows(name, above.read_shard(name, source, version, shard))
-        stored.append(tables.store(name, source, rows))
-        if name == "chunks":
-            chunks.append(rows["chunk_id"].unique())
-    sums = {_UNLABELLED: shown.unlabelled} if made_from else {}
-    tables.record(name, source, stored, inputs={_MADE_FROM: made_from}, recipe="scope", new_sums=sums)
-    return pa.concat_arrays(chunks)
+    def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
+        """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
+        chunks, stored = [pa.array([], pa.string())], []
+        for shard in shards(self.above.home.files.count_rows(self.above.open(table, self.source, version))):
+            rows = shown.rows(table, self.above.read_shard(table, self.source, version, shard))
+            stored.append(self.tables.store(table, self.source, rows))
+            if table == "chunks":
+                chunks.append(rows["chunk_id"].unique())
+        made_from, sums = {_MADE_FROM: self.made_from}, {_UNLABELLED: shown.unlabelled}
+        self.tables.record(table, self.source, stored, inputs=made_from, recipe="scope", new_sums=sums)
+        return pa.concat_arrays(chunks)
 
 
 def _record(source: str, versions: Mapping[str, str]) -> Accepted:
