@@ -44,6 +44,7 @@ from lightrag_dagster.storage.versions import Accepted
 
 _MADE_FROM = "published"
 _UNLABELLED = "without_access"
+_NEXT = "the next run publishes it"
 
 Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
@@ -82,16 +83,14 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
 def pending_scopes(situation: Situation) -> dict[str, str]:
     """Return the scopes that the next run publishes or removes, and why they are not yet what the settings say.
 
-    Raises:
-        StoreError: a record is damaged.
-        LightRAGError: as `next_publication`.
+    What is wrong with one is its reason alone. Raises StoreError of the home itself.
     """
     if situation.published is None:
         return {}
-    due = [name for name in situation.settings.scopes if _is_due(situation, name)]
-    due += _homes(situation.home) - situation.settings.scopes.keys()
+    due = {name: why for name in situation.settings.scopes if (why := _why_due(situation, name))}
+    due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _NEXT)
     looks = Looks(situation.home.ledger).read() if due else {}
-    return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
+    return {name: looks.get(of_scope(name), NEVER).error or due[name] for name in sorted(due)}
 
 
 def unlabelled(situation: Situation) -> dict[str, int]:
@@ -173,6 +172,14 @@ def publish_merged(
     manifest = publish_newest(settings)
     collect_after_publication(home, settings.retention)
     return manifest, used
+
+
+def _why_due(situation: Situation, name: str) -> str | None:
+    """Return why a scope is not what the settings say; None if it is."""
+    try:
+        return _NEXT if _is_due(situation, name) else None
+    except LightRAGError as error:
+        return str(error)
 
 
 def _is_due(situation: Situation, name: str) -> bool:
