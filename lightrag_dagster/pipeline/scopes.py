@@ -6,6 +6,7 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,7 +17,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.allowed import Shown, allowed
 from lightrag_dagster.pipeline.cross_shard import sql
@@ -98,9 +99,10 @@ def unlabelled(situation: Situation) -> dict[str, int]:
     found = dict[str, int]()
     for name, rule in situation.settings.scopes.items():
         tables = SourceTables(Home.of(situation.settings.within(name)))
-        versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
-        if count := sum(one.new_sums.get(_UNLABELLED, 0) for one in versions if one):
-            found[name] = count
+        with suppress(StoreError):  # of which `pending_scopes` tells
+            versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
+            if count := sum(one.new_sums.get(_UNLABELLED, 0) for one in versions if one):
+                found[name] = count
     return found
 
 

@@ -217,7 +217,7 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
 
 
 def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
-    scoped = with_scopes(settings, board=BOARD, other={"sources": ("handbook",)})
+    scoped = with_scopes(settings, board=BOARD | {"access": ("board",)}, other={"sources": ("handbook",)})
     write_all(scoped, SHOWN)
     build(scoped)
     (record,) = home_of(scoped, "board").root.glob("tables/raw_documents/board/current.json")
