@@ -84,7 +84,7 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
 def pending_scopes(situation: Situation) -> dict[str, str]:
     """Return the scopes that the next run publishes or removes, and why they are not yet what the settings say.
 
-    What is wrong with one is its reason alone. Raises StoreError of the home itself.
+    A fault of one is the reason of that alone. Raises StoreError of the home itself.
     """
     if situation.published is None:
         return {}
