@@ -33,6 +33,7 @@ FLOORS = (
     "query",
     "evaluation",
     "report",
+    "serving",
     "resources",
     "testing",
     "assets",
@@ -55,7 +56,16 @@ ROOMS = {
 CLOSED = {"core": ("core",), "readers": ("core", "readers"), "offline": ("core", "offline")}
 """What lies in a closed room imports libraries, errors and these packages, nothing else."""
 
-WITH_A_DOOR = ("readers", "offline", "curation.rules", "curation.desk", "report", "models.local", "indexes.cypher")
+WITH_A_DOOR = (
+    "readers",
+    "offline",
+    "curation.rules",
+    "curation.desk",
+    "report",
+    "serving",
+    "models.local",
+    "indexes.cypher",
+)
 """Rooms of which others import the names of `__all__` alone."""
 
 DOORS = ("atomic", "files")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lightrag_dagster.cli import graph, upkeep
+from lightrag_dagster.cli import graph, serve, upkeep
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.options import (
     AcceptDeletes,
@@ -48,27 +48,10 @@ app.add_typer(prompts_app, name="prompts")
 app.add_typer(readings_app, name="readings")
 
 
-_IN_A_SCOPE = [
-    "query",
-    "sql",
-    "cypher",
-    "find",
-    "entity",
-    "neighbours",
-    "path",
-    "facts",
-    "count",
-    "communities",
-    "changes",
-    "export",
-    "report",
-    "status",
-    "costs",
-    "snapshots",
-    "rollback",
-    "release",
-    "gc",
-]
+_IN_A_SCOPE = """
+query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
+rollback release gc serve mcp
+"""
 """Commands that take --scope: those that ask, and those that show what there is."""
 
 
@@ -104,7 +87,7 @@ def settings_from_options(
     places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
     if places and defs is not None:
         raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
-    if scope and context.invoked_subcommand not in _IN_A_SCOPE:
+    if scope and context.invoked_subcommand not in _IN_A_SCOPE.split():
         raise typer.BadParameter(
             f"{context.invoked_subcommand} works on the whole knowledge base; leave it out", param_hint="--scope"
         )
@@ -254,7 +237,7 @@ def query(
     ask(console(quotes=True), question, options, output, snapshot)
 
 
-for command in graph.COMMANDS:
+for command in (*graph.COMMANDS, *serve.COMMANDS):
     app.command()(command)
 
 

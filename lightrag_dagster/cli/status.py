@@ -88,6 +88,8 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     for name, named in settings.named_sources.items():
         if named.rows and named.rows.watermark:
             console.print(watermark_line(name, named.rows.watermark))
+    for name in settings.scopes:
+        console.print(f"scope {name}: {states.scopes.get(name, 'published')}")
     _print_problems(console, states)
     for line in damage_of(home):
         console.print(line)
@@ -182,6 +184,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
+        "scopes": {name: states.scopes.get(name, "published") for name in settings.scopes},
         "outdated": states.outdated,
         "spent_usd": spent,
         "sources": {

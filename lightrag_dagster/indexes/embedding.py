@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -91,7 +90,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
     """
     if name in (recorded := _recorded(generation)):
         return recorded[name]
-    home = replace(generation.home, database=None)  # no worker needs it
+    home = generation.home.for_worker()
     if entry.search is None:
         with embedding.engine.keep(partial(open_database, home)) as kept:
             entry = await kept.call(pin_vectors, entry)

@@ -10,7 +10,7 @@ from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import fill
+from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked

@@ -21,7 +21,8 @@ from lightrag_dagster.indexes.vector_writer import remove_other_versions, rewrit
 from lightrag_dagster.models.batch.ledger import OPEN, BatchLedger
 from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import fill, pending_scopes, scopes_below
+from lightrag_dagster.pipeline.scope_tables import fill
+from lightrag_dagster.pipeline.scopes import empty, pending_scopes, scopes_below
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone, used_responses, used_summaries, used_vectors
 from lightrag_dagster.purge.decided import erase_undone, refuse_while_decided
@@ -290,12 +291,12 @@ def purge(situation: Situation, gone: Gone) -> Purged:
             home.files.remove_folder(home.source_table(table, CURATION))
     garbage = _forget(home, gone, snapshot)
     for one in below:
-        with building(one.home):
-            if one.published:
+        if one.published:
+            with building(one.home):
                 _forget(one.home, gone, one.published)
-            else:  # it shows nothing, and may have tables of what it would have shown
-                one.home.files.remove_folder(one.home.root)
-                fill(one.settings, home, snapshot.inputs.sources)
+        else:  # it shows nothing, and may have tables of what it would have shown
+            empty(one.home)
+            fill(one.settings, home, snapshot.inputs.sources)
     home.failures.unlink(missing_ok=True)
     Looks(home.ledger).forget_reasons()
     shutil.rmtree(home.batch_files, ignore_errors=True)

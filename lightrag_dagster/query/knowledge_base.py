@@ -239,11 +239,17 @@ class KnowledgeBase(TableQuestions):
     aretrieve = awaited(retrieve)
     aquery = awaited(query)
 
-    async def astream(self, query: str, **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
-        """Stream in an event loop; takes and raises as `retrieve`. A caller that leaves ends the request."""
-        asked = self._opened.asked(options.get("timeout"))
+    async def astream(self, query: "str | Prepared", **options: Unpack[QueryOptions]) -> AsyncIterator[str]:
+        """Stream in an event loop; takes and raises as `retrieve`. A caller that leaves ends the request.
+
+        A question `prepared` by `aprepare` is not prepared again, and takes no options.
+        """
+        if isinstance(query, Prepared):
+            asked, begin = query.asked, partial(self.pieces, query)
+        else:
+            asked, begin = self._opened.asked(options.get("timeout")), partial(self.stream, query, **options)
         try:
-            pieces = await self._opened.in_thread(partial(self.stream, query, **options), asked)
+            pieces = await self._opened.in_thread(begin, asked)
             while (piece := await self._opened.in_thread(partial(next, pieces, None), asked)) is not None:
                 yield piece
         finally:
@@ -254,6 +260,8 @@ class KnowledgeBase(TableQuestions):
         with self._question(query, options) as (question, asked):
             retrieval = self._opened.retriever.retrieve(question)
             return Prepared(retrieval, request_of(self._opened.prompts, question, retrieval), asked)
+
+    aprepare = awaited(prepare)
 
     def answer(self, prepared: Prepared) -> Answer:
         """Answer a question, `prepared` by `prepare`; raises ProviderError, QueryError and ClosedError."""

@@ -107,3 +107,5 @@ class TableQuestions(FactQuestions):
         name = None if before is None else text(before, "before")
         with self._opened.in_use(), self.snapshot.reading():
             return changes_between(*compared(Home.of(self.settings), name, self.snapshot.manifest.snapshot_id))
+
+    achanges = awaited(changes)

@@ -167,6 +167,10 @@ class Home:
         """
         return Home._cached(uri, load_settings().cache, None)
 
+    def for_worker(self) -> "Home":
+        """Return this home without the URL of a database, which no worker needs."""
+        return replace(self, database=None, parent=None)
+
     def in_worker(self) -> "Home":
         """Return this home in a process that works for another: a bucket's has the cache of its own machine there.
 

@@ -77,7 +77,6 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
         now = {"id": found.id or uuid4().hex, "left": _left_by_snapshots(home) or found.left}
         found = found.model_copy(update=now | {"removed": _removal(home) or found.removed})
         home_format.write(home, found)
-        home.files.remove_folder(home.root / "scopes")  # they are made again, of what is stored
         _remove_snapshots(home, _keep_summaries(home), lock)
         home_format.write(home, found.model_copy(update={"layout": layout()}))
         home.files.push(lock)

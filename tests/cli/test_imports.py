@@ -60,6 +60,7 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli.exits",
         "lightrag_dagster.cli.graph",
         "lightrag_dagster.cli.options",
+        "lightrag_dagster.cli.serve",
         "lightrag_dagster.cli.subcommands",
         "lightrag_dagster.cli.terminal",
         "lightrag_dagster.cli.upkeep",

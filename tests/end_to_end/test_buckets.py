@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.sql import run_sql
-from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -102,6 +102,28 @@ def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_buck
         KnowledgeBase.open(settings=in_bucket)
     with KnowledgeBase.open(settings=in_bucket) as knowledge:
         assert knowledge.query(QUESTION).text == answer
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
+def test_a_scope_is_in_the_bucket_too(in_bucket: Settings, tmp_path: Path) -> None:
+    settings = in_bucket.changed(sources=tmp_path / "sources", scopes={"some": {"sources": ("notes",)}})
+    write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "secret", {"flood.md": FLOOD})
+    build(settings)
+    reader = on_machine(settings, tmp_path / "reader")
+    with KnowledgeBase.open(scope="some", settings=reader) as knowledge:
+        assert knowledge.sql("SELECT path FROM raw_documents").to_pydict() == {"path": ["river.md"]}
+        assert knowledge.query(QUESTION).text
+    builder = on_machine(settings, tmp_path / "builder")
+    write_source(builder, "notes", {"river.md": f"{RIVER} Priya Nair lives in Oslo."})
+    build(builder)
+    assert published(builder.within("some")).sequence == 2
+    gone = builder.changed(scopes={})
+    build(gone)
+    later = on_machine(settings, tmp_path / "later")
+    with pytest.raises(NoSnapshotError):
+        KnowledgeBase.open(scope="some", settings=later)
 
 
 @pytest.mark.long

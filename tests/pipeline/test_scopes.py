@@ -19,6 +19,8 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, rollback
+from lightrag_dagster.storage.take_over import take_over
+from tests.layouts import as_another_layout
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
 BOARD = {"sources": ("board", "handbook")}
@@ -227,6 +229,19 @@ def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
     build(scoped)
     assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
     assert published(scoped.within("other")).sequence == 2
+
+
+def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped)
+    before = published(scoped.within("board"))
+    for home in (Home.of(scoped), home_of(scoped, "board")):
+        as_another_layout(home)
+    take_over(Home.of(scoped))
+    build(scoped)
+    after = published(scoped.within("board"))
+    assert (after.sequence, after.inputs.sources) == (2, before.inputs.sources)
 
 
 def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import document_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
@@ -12,6 +13,7 @@ from lightrag_dagster.purge.purge import find_gone, noted, purge, purging
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from tests.loopback import Answer, Loopback
 from tests.passes import EVENTS, WORKS, answer, facts_of, is_of_pass, model_settings, with_passes, write_schemas
@@ -66,6 +68,23 @@ def test_readings_facts_and_responses_of_a_purged_document_are_gone_and_others_s
     shutil.rmtree(again / "accepted")
     build(reading.changed(home=again))  # every answer about the others is still stored
     assert not [one for one in loopback.requests if "messages" in one.body]
+
+
+def test_a_purge_reaches_scopes_and_leaves_what_they_need(
+    reading: Settings, tmp_path: Path, loopback: Loopback
+) -> None:
+    scoped = reading.changed(scopes={"some": {"sources": ("notes", "hidden")}, "river": {"paths": ("river*",)}})
+    build(scoped)
+    home = Home.of(scoped)
+    purge_all(scoped)
+    assert places(home, WORDS) == {}
+    loopback.requests.clear()
+    assert build(scoped).published is None
+    for scope in ("some", "river"):
+        with KnowledgeBase.open(scoped.home, scope=scope, settings=scoped) as knowledge:
+            assert knowledge.sql("FROM merged_facts").num_rows
+            assert len(list_snapshots(Home.of(scoped.within(scope)))) == 1
+    assert not loopback.requests
 
 
 @pytest.mark.long

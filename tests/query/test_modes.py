@@ -63,7 +63,7 @@ def test_what_a_mode_ignores_changes_nothing_and_the_rest_does(knowledge: Knowle
 def test_modes_ignore_options_that_there_are() -> None:
     ignored = set().union(*(mode.ignores for mode in MODES.values()))
     assert ignored == TELLING.keys() | QUIET.keys() | NEED_A_MODEL
-    assert ignored == QueryOptions.__annotations__.keys() - {"mode", "history", "explain"}
+    assert ignored == QueryOptions.__annotations__.keys() - {"mode", "history", "explain", "timeout"}
 
 
 def test_turns_are_taken_and_what_was_seen_is_skipped() -> None:

@@ -3,11 +3,16 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import shown, texts
+
+Texts = Annotated[str | Iterable[str], Field(union_mode="left_to_right")] | None
+"""One text or several; pydantic, which reads filters in requests, would take a text for its letters otherwise."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +40,13 @@ class Filters:
         QueryError: a value is of another kind, a list is empty, or `dated_since` is after `dated_until`.
     """
 
-    sources: Iterable[str] | None = None
-    paths: Iterable[str] | None = None
-    media_types: Iterable[str] | None = None
-    documents: Iterable[str] | None = None
-    authors: Iterable[str] | None = None
-    tags: Iterable[str] | None = None
-    languages: Iterable[str] | None = None
+    sources: Texts = None
+    paths: Texts = None
+    media_types: Texts = None
+    documents: Texts = None
+    authors: Texts = None
+    tags: Texts = None
+    languages: Texts = None
     modified_since: date | str | None = None
     dated_since: date | str | None = None
     dated_until: date | str | None = None

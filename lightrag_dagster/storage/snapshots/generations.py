@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,7 +59,7 @@ class Generation:
 
     def __reduce__(self) -> tuple[Callable[..., "Generation"], tuple[Home, str]]:
         """Leave the database behind: a worker reads and writes files alone."""
-        return _of_worker, (replace(self.home, database=None), self.id)
+        return _of_worker, (self.home.for_worker(), self.id)
 
     def path(self, name: str) -> Path:
         """Return a file or folder of the generation."""

@@ -7,7 +7,7 @@ If all processes share a disk they are in a folder of it. If they share only a b
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -112,7 +112,7 @@ def open_scratch(home: Home, *, shares_disk: bool) -> Iterator[Scratch]:
         with generations.scratch_folder(home) as folder:
             yield SharedFolder(folder)
         return
-    scratch = BucketScratch(replace(home, database=None), uuid4().hex)
+    scratch = BucketScratch(home.for_worker(), uuid4().hex)
     try:
         yield scratch
     finally:

@@ -8,7 +8,6 @@ runs read stays until the whole source is accepted.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
@@ -87,7 +86,7 @@ class SourceTables:
 
     def __reduce__(self) -> tuple[Callable[..., "SourceTables"], tuple[Home, bool]]:
         """Leave the database behind: a worker reads and writes files alone."""
-        return _of_worker, (replace(self.home, database=None), self.candidate)
+        return _of_worker, (self.home.for_worker(), self.candidate)
 
     def write(self, table: str, source: str, rows: pa.Table, *, inputs: Mapping[str, str], recipe: str) -> TableVersion:
         """Store a table as one file and make it current, under the lock of its source.

@@ -1,0 +1,143 @@
+"""The tables of a scope: the rows of those above it that its rule shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.curation.rules import CURATION
+from lightrag_dagster.pipeline.cross_shard import sql
+from lightrag_dagster.schemas import RAW_DOCUMENTS
+from lightrag_dagster.settings import ScopeRule, Settings
+from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, without_marks
+from lightrag_dagster.storage.duckdb import in_memory, view_files
+from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.locks.base import STEP_SECONDS
+from lightrag_dagster.storage.tables.acceptance import remove_gone_sources
+from lightrag_dagster.storage.tables.shards import shards
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.storage.versions import Accepted
+
+UNLABELLED = "without_access"
+"""The sum of a table of documents that counts those without a value of `access`, where the rule asks for it."""
+
+Versions = Mapping[str, Mapping[str, str]]
+"""Source → table → version."""
+
+_MADE_FROM = "published"
+_OF_DOCUMENTS = ("paths", "tags", "access")
+
+
+class Shown(NamedTuple):
+    """Ids of the documents of a source that a scope shows and of their chunks, and the originals among them.
+
+    `originals` has `doc_id` and `original` of each document whose text another one has too. `unlabelled` is the number
+    of documents with text that have no value of `access`, where that is asked for.
+    """
+
+    documents: pa.Array
+    originals: pa.Table
+    unlabelled: int
+    chunks: pa.Array = pa.array([], pa.string())
+
+    def rows(self, table: str, rows: pa.Table) -> pa.Table:
+        """Return the rows of a table that are allowed; which documents are duplicates is judged among these alone."""
+        if table == "raw_documents":
+            return mark_duplicates(without_marks(_among(rows, "doc_id", self.documents)), self.originals)
+        key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
+        return _among(rows, *key)
+
+
+def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
+    """Return what a rule shows of documents of a source that it allows, in some files; their chunks are to be added."""
+    values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
+    with in_memory() as connection:
+        view_files(connection, "documents", documents, RAW_DOCUMENTS)
+        found = connection.sql(sql("allowed"), params=values).to_arrow_table()
+    shown = found.filter(found["passes"])
+    unlabelled = pc.sum(found["without"], min_count=0).as_py() if "access" in rule else 0
+    return Shown(shown["doc_id"].combine_chunks(), originals_of(shown), unlabelled)
+
+
+def _among(rows: pa.Table, column: str, ids: pa.Array) -> pa.Table:
+    return rows.filter(pc.is_in(rows[column], value_set=ids))
+
+
+def fill(settings: Settings, above: Home, sources: Versions) -> None:
+    """Give the scope of some settings the rows of each source that it shows; what it was given before stays.
+
+    `sources` are versions of tables in the home `above` it. Raises StoreError.
+    """
+    home, due = Home.of(settings), to_fill(settings, sources)
+    remove_gone_sources(home, due)
+    for source, given in due.items():
+        if made_from(home, source) != given:
+            filling = _Filling(SourceTables(above), SourceTables(home), source, given)
+            filling.all(sources[source], settings.scopes[home.scope])
+
+
+def to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
+    """Return the sources that a scope may show, each with a hash of what it is given of it."""
+    rule = settings.scopes[settings.scope]
+    return {
+        source: digest(sql("allowed"), versions, {name: sorted(values) for name, values in rule.items()})
+        for source, versions in sources.items()
+        if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
+    }
+
+
+def made_from(home: Home, source: str) -> str | None:
+    """Return the hash of what a source was filled from; None if that did not end."""
+    current = SourceTables(home).current("raw_documents", source)
+    ended = current is not None and (current.rows == 0 or home.accepted(source).exists())
+    return current.inputs.get(_MADE_FROM) if current and ended else None
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """The filling of a source of a scope, from its tables above; `made_from` is the hash of what is given."""
+
+    above: SourceTables
+    tables: SourceTables
+    source: str
+    made_from: str
+
+    def all(self, versions: Mapping[str, str], rule: ScopeRule) -> None:
+        """Store the allowed rows of all tables, and accept them if there is a document; that ends it."""
+        home, source = self.tables.home, self.source
+        shown = allowed(self.above.open("raw_documents", source, versions["raw_documents"]), rule)
+        with ingesting(home, source, STEP_SECONDS):
+            home.accepted(source).unlink(missing_ok=True)
+            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))
+            for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
+                self._copy(table, versions[table], shown)
+            stored = {table: self.tables.require(table, source).version for table in versions}
+            if len(shown.documents):
+                atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
+
+    def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
+        """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
+        chunks, stored = [pa.array([], pa.string())], []
+        for shard in shards(self.above.home.files.count_rows(self.above.open(table, self.source, version))):
+            rows = shown.rows(table, self.above.read_shard(table, self.source, version, shard))
+            stored.append(self.tables.store(table, self.source, rows))
+            if table == "chunks":
+                chunks.append(rows["chunk_id"].unique())
+        made_from, sums = {_MADE_FROM: self.made_from}, {UNLABELLED: shown.unlabelled}
+        self.tables.record(table, self.source, stored, inputs=made_from, recipe="scope", new_sums=sums)
+        return pa.concat_arrays(chunks)
+
+
+def _record(source: str, versions: Mapping[str, str]) -> Accepted:
+    tables, passes = dict[str, str](), dict[str, dict[str, str]]()
+    for table, version in sorted(versions.items()):
+        kind, _, name = table.partition("@")
+        (passes.setdefault(name, {}) if name else tables)[kind] = version
+    return Accepted(source=source, tables=tables, passes=passes)

@@ -1,0 +1,69 @@
+"""Tokens: who may ask, in which scope, how often, and for how many dollars a day.
+
+Hashes of tokens are kept, never tokens, so a file of them opens nothing.
+"""
+
+import hmac
+from hashlib import sha256
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.serving.refusals import first_fault
+
+VARIABLE = "SERVE_TOKENS"
+"""Variable of the environment that may hold the text of a file of tokens."""
+
+
+class Caller(BaseModel, extra="forbid", frozen=True):
+    """One who asks: the owner of a token, or anyone where there are no tokens."""
+
+    name: str = Field(pattern=r"^[\w.-]{1,64}$")
+    scope: str | None = None
+    requests_a_minute: int | None = Field(default=None, ge=1)
+    dollars_a_day: float | None = Field(default=None, ge=0)
+
+
+class _TokenEntry(Caller, frozen=True):
+    sha256: str = Field(pattern=r"^[0-9a-fA-F]{64}$")
+
+
+class _TokenFile(BaseModel, extra="forbid"):
+    tokens: list[_TokenEntry] = Field(min_length=1)
+
+
+class Tokens:
+    """The owners of tokens, by the hashes of these."""
+
+    def __init__(self, text: str, place: str) -> None:
+        """Read a list `tokens` in YAML or JSON; `place` is named in errors, which show no value.
+
+        Raises:
+            SettingsError: it cannot be read, is empty, or two entries share a name or a token.
+        """
+        try:
+            entries = _TokenFile.model_validate(yaml.safe_load(text)).tokens
+        except (yaml.YAMLError, ValidationError) as error:
+            fault = first_fault(error) if isinstance(error, ValidationError) else "it is not YAML"
+            raise SettingsError(f"{place}: {fault}; docs/serving.md shows a file of tokens") from None
+        for field in ("name", "sha256"):
+            if len({getattr(one, field).lower() for one in entries}) < len(entries):
+                raise SettingsError(f"{place}: two tokens have the same {field}; give each its own")
+        self.callers = {bytes.fromhex(one.sha256): Caller(**one.model_dump(exclude={"sha256"})) for one in entries}
+
+    @classmethod
+    def read(cls, file: Path) -> "Tokens":
+        """Read a file; raises SettingsError."""
+        try:
+            text = file.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{file} cannot be read ({type(error).__name__}); name a file of tokens") from None
+        return cls(text, str(file))
+
+    def caller(self, token: str) -> Caller | None:
+        """Return the owner of a token; every hash is compared, in the same time wherever they differ."""
+        given = sha256(token.encode()).digest()
+        found = [caller for expected, caller in self.callers.items() if hmac.compare_digest(expected, given)]
+        return found[0] if found else None

@@ -1,0 +1,111 @@
+"""The questions behind the tools: each asks a base, and returns dictionaries with places, without empty fields."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.arguments import text
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.serving import requests
+
+_MOST = 20_000
+"""Most characters of a document at once."""
+_INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
+
+_PASSAGE = """
+SELECT source, path, doc_id, chunk_index, content, heading, page, page_end, char_start, char_end
+FROM chunks WHERE chunk_id = {id} ORDER BY source, path, chunk_index
+"""
+_DOCUMENT = """
+SELECT source, path, doc_id, title, content, pages, date::VARCHAR AS date, author, status, error
+FROM raw_documents WHERE doc_id = {id} OR source || '/' || path = {id}
+"""
+
+
+def lean(told: Any) -> Any:
+    """Return dictionaries without empty and inner fields."""
+    if isinstance(told, dict):
+        kept = {name: lean(one) for name, one in told.items() if name not in _INNER}
+        return {name: one for name, one in kept.items() if one is not None and one not in ("", [], {})}
+    return [lean(one) for one in told] if isinstance(told, list | tuple) else told
+
+
+async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
+    """Return what is found for a question; the place of a passage is in its citations."""
+    found = (await base.aretrieve(asked.query, **asked.options())).to_dict()
+    del found["steps"]
+    for chunk in found["chunks"]:
+        del chunk["doc_id"], chunk["source"], chunk["path"]
+    return lean(found)  # type: ignore[no-any-return]
+
+
+async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
+    """Return an answer, the documents that it cites, and the passages of these that it was given."""
+    found = await base.aquery(asked.query, **asked.options())
+    references = [
+        {"reference_id": one.reference_id, "document": one.file, "is_cited": one in found.cited}
+        | {"passages": [{"chunk_id": each.chunk_id} for each in found.retrieval.passages(one)]}
+        for one in found.cited or found.references
+    ]
+    return {
+        "snapshot_id": found.snapshot_id,
+        "answer": found.text,
+        "references": references,
+        "notes": found.retrieval.notes,
+    }
+
+
+async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
+    """Return a passage with every place, or a part of a document and where to read on; raises QueryError."""
+    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
+    statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
+    rows = (await base.asql(statement.format(id=quoted))).to_pylist()
+    if not rows:
+        raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
+    content = rows[0]["content"]
+    if statement is _PASSAGE:
+        return {"chunk_id": asked.id, "content": content, "citations": [lean(row | {"content": None}) for row in rows]}
+    start, end = _bounds(rows[0]["pages"], len(content), asked)
+    stop = min(end, start + _MOST)
+    told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})
+    told |= {"characters": len(content), "char_start": start, "char_end": stop, "content": content[start:stop]}
+    return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})  # type: ignore[no-any-return]
+
+
+def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -> tuple[int, int]:
+    if asked.page is None:
+        return asked.start, length
+    last = max(asked.page, asked.last_page or 0)
+    if last > len(pages or ()):
+        raise QueryError(f"the document has {len(pages or ())} pages; start reads any from a character")
+    assert pages
+    return max(asked.start, pages[asked.page - 1]), pages[last] if last < len(pages) else length
+
+
+async def entity(base: KnowledgeBase, asked: requests.EntityRequest) -> dict[str, Any]:
+    """Return all about an entity."""
+    found = await base.aentity(asked.name, filters=asked.filters, limit=asked.limit)
+    return lean(found.to_dict())  # type: ignore[no-any-return]
+
+
+async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, Any]:
+    """Return the paths between two entities."""
+    found = await base.apath(asked.start, asked.end, filters=asked.filters)
+    return lean(found.to_dict())  # type: ignore[no-any-return]
+
+
+async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, Any]:
+    """Return facts, or numbers of facts."""
+    shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
+    if asked.count:
+        return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())  # type: ignore[no-any-return]
+    return lean((await base.afacts(asked.subject, **shared)).to_dict())  # type: ignore[no-any-return]
+
+
+async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
+    """Return what differs since a snapshot."""
+    rows = (await base.achanges(asked.before)).to_pylist()
+    numbers = Counter(f"{row['kind']} {row['change']}" for row in rows)
+    shown = [row | {end: json.loads(row[end] or "{}") for end in ("before", "after")} for row in rows[: asked.limit]]
+    return {"numbers": numbers, "changes": lean(shown), "left_out": len(rows) - len(shown)}

@@ -1,0 +1,118 @@
+"""The way into the service for every request of HTTP: token, length, and the client that may leave."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Mapping
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.refusals import RefusedError, refusal
+from lightrag_dagster.serving.service import Service
+
+_log = logging.getLogger("lightrag_dagster.serving")
+
+OPEN = ("/health", "/ready", "/openapi.json")
+"""Paths that need no token."""
+LOCAL = ("127.0.0.1", "localhost", "::1")
+_LEFT = 499
+
+
+def refused(error: RefusedError) -> JSONResponse:
+    """Return a refusal as an answer, in the form of LightRAG's."""
+    headers = {} if error.retry_after is None else {"Retry-After": f"{max(1, round(error.retry_after))}"}
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return JSONResponse({"detail": str(error)}, error.status, headers)
+
+
+class Entrance:
+    """An ASGI app in front of another: it lets in whom a token names, and ends what a client left.
+
+    Access is logged by method, path, status, time and name of the caller, never by what was asked.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, paths: Collection[str]) -> None:
+        """Take the app behind it, and the paths that it has."""
+        self._app, self._service, self._paths = app, service, paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        began, status, caller = time.perf_counter(), _LEFT, Caller(name="unknown")
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            caller = _caller(self._service, Headers(scope=scope), scope["path"])
+            if scope["path"] not in self._paths:
+                raise RefusedError(404, f"this path is not here; there are {', '.join(self._paths)}")
+            scope.setdefault("state", {})["caller"] = caller
+            await _until_gone(self._app, scope, receive, noting, self._service.limits.body_bytes)
+        except ClientDisconnect:
+            pass
+        except Exception as error:
+            answer = refused(refusal(error))
+            if status == _LEFT:
+                await answer(scope, receive, noting)
+        finally:
+            path = scope["path"] if scope["path"] in self._paths else "other"
+            self._service.requests.labels(path, str(status)).inc()
+            took = time.perf_counter() - began
+            _log.info("%s %s %d %.3f s %s", scope["method"], path, status, took, caller.name)
+
+
+def _caller(service: Service, headers: Mapping[str, str], path: str) -> Caller:
+    """Return who asks, by X-API-Key or Authorization; raises RefusedError."""
+    if service.tokens is None:
+        name = headers.get("host", "localhost")
+        if (name.rsplit(":", 1)[0] if "]" not in name else "::1") not in LOCAL:
+            raise RefusedError(421, "without tokens this service answers under the name localhost alone")
+        return service.anyone
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    token = headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
+    caller = service.tokens.caller(token)
+    if caller is None and path not in OPEN:
+        status = 403 if path.startswith("/query") else 401  # as LightRAG and MCP have it
+        raise RefusedError(status, "give a token of this service, as X-API-Key or as Authorization: Bearer")
+    return caller or Caller(name="unknown")
+
+
+async def _until_gone(app: ASGIApp, scope: Scope, receive: Receive, send: Send, most: int) -> None:
+    """Run an app with the whole body of its request, and cancel it when the client leaves; raises RefusedError."""
+    parts = []
+    async for part in Request(scope, receive).stream():
+        parts.append(part)
+        if sum(map(len, parts)) > most:
+            raise RefusedError(413, f"the body of a request has at most {most:,} bytes")
+    unread, gone = [b"".join(parts)], asyncio.Event()
+
+    async def replay() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    running, watching = asyncio.ensure_future(app(scope, replay, send)), asyncio.create_task(watch())
+    try:
+        await asyncio.wait((running, watching), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ended = running.done()
+        running.cancel()
+        watching.cancel()
+        await asyncio.gather(running, watching, return_exceptions=True)
+    if ended:
+        running.result()

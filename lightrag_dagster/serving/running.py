@@ -1,0 +1,57 @@
+"""A service at work: over HTTP, or over standard input and output."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import uvicorn
+from mcp.server.stdio import stdio_server
+
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.serving.access import VARIABLE, Tokens
+from lightrag_dagster.serving.app import app_of
+from lightrag_dagster.serving.entrance import LOCAL
+from lightrag_dagster.serving.service import Service
+from lightrag_dagster.serving.tools import mcp_server
+
+_LAST_SECONDS = 3
+"""Time that running questions have after the signal to end."""
+
+
+def tokens_of(file: Path | None) -> Tokens | None:
+    """Return the tokens of a file, else of the variable SERVE_TOKENS, else None; raises SettingsError."""
+    if file is not None:
+        return Tokens.read(file)
+    return Tokens(os.environ[VARIABLE], VARIABLE) if os.environ.get(VARIABLE) else None
+
+
+def listen(service: Service, host: str, port: int, *, only_mcp: bool = False) -> None:
+    """Answer by HTTP until a signal; raises SettingsError if anyone could ask from elsewhere."""
+    if service.tokens is None and host not in LOCAL:
+        raise SettingsError(f"at {host} anyone could ask; give --tokens, or listen at 127.0.0.1")
+    _log_to_standard_error()
+    app, quiet = app_of(service, only_mcp=only_mcp), {"access_log": False, "log_level": "warning"}
+    uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=_LAST_SECONDS, server_header=False, **quiet)  # type: ignore[arg-type]
+
+
+def speak(service: Service) -> None:
+    """Answer one agent by standard input and output until it leaves."""
+    _log_to_standard_error()
+    server = mcp_server(service)
+
+    async def answering() -> None:
+        async with service.running(), stdio_server() as (questions, answers):
+            await server.run(questions, answers, server.create_initialization_options())
+
+    asyncio.run(answering())
+
+
+def _log_to_standard_error() -> None:
+    """Write our lines to standard error, and of the SDK none: its lines may hold arguments."""
+    handler, own = logging.StreamHandler(), logging.getLogger("lightrag_dagster.serving")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    own.setLevel(logging.INFO)
+    own.addHandler(handler)
+    own.propagate = False
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)

@@ -1,0 +1,113 @@
+"""The paths of HTTP: answers, refusals, tokens, and what is written down."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from tests.serving.doors import KEYS, listening, service_of, tokens, until
+
+QUESTION = "Who repaired the sensor at Station 14?"
+
+
+def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
+    with KnowledgeBase.open(published_home) as base, listening(service_of(published_home)) as client:
+        found = base.retrieve(QUESTION, mode="naive", chunk_top_k=2).to_dict()
+        told = client.post("/retrieve", json={"query": QUESTION, "mode": "naive", "chunk_top_k": 2}).json()
+        assert json.dumps(told["chunks"]) == json.dumps(found["chunks"])
+        answer = client.post("/query", json={"query": QUESTION, "mode": "naive"}).json()
+        assert answer["response"] == base.query(QUESTION, mode="naive").text
+        assert answer["references"][0]["file_path"] == "archive/shared.md"
+        narrowed = client.post("/retrieve", json={"query": QUESTION, "filters": {"sources": ["office"]}}).json()
+        assert {chunk["source"] for chunk in narrowed["chunks"]} == {"office"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "status", "said"),
+    [
+        ("GET", "/graphs", {}, 404, "this path is not here; there are /query"),
+        ("GET", "/query", {}, 405, "Method Not Allowed"),
+        ("POST", "/query", {"json": {"query": "Wh"}}, 422, "too short"),
+        ("POST", "/query", {"json": {"query": QUESTION, "mode": "fuzzy"}}, 422, "mode: Input should be 'fusion'"),
+        ("POST", "/query", {"json": {"query": QUESTION, "ids": ["a"]}}, 422, "ids: Extra inputs"),
+        ("POST", "/query", {"json": {"query": QUESTION, "include_progress": True}}, 422, "include_progress: "),
+        ("POST", "/query/stream", {"json": {"query": "Wh"}}, 422, "too short"),
+        ("POST", "/query", {"content": "{", "headers": {"content-type": "application/json"}}, 422, "Invalid JSON"),
+        ("POST", "/query", {"content": json.dumps({"query": QUESTION})}, 415, "application/json"),
+        ("POST", "/query", {"json": {"query": "x" * 1_000_001}}, 413, "1,000,000 bytes"),
+        ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"sources": "nowhere"}}}, 422, "nowhere"),
+        ("POST", "/retrieve", {"json": {"query": QUESTION, "filters": {"source": "a"}}}, 422, "filters.source: "),
+        ("POST", "/facts", {"json": {"as_of": "never"}}, 422, "never"),
+        ("GET", "/health", {"headers": {"host": "evil.example"}}, 421, "localhost"),
+    ],
+)
+def test_a_refusal_is_a_status_and_a_sentence(
+    published_home: Path, method: str, path: str, sent: dict[str, Any], status: int, said: str
+) -> None:
+    with listening(service_of(published_home)) as client:
+        answer = client.request(method, path, **sent)
+        assert (answer.status_code, said in answer.text) == (status, True), answer.text
+
+
+def test_a_token_is_asked_for_wherever_something_is_told(published_home: Path) -> None:
+    with listening(service_of(published_home, tokens=tokens(keeper={}))) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        assert client.get("/health").json()["auth_mode"] == "enabled"
+        assert client.get("/openapi.json").status_code == 200
+        asked = {"query": QUESTION, "mode": "bm25"}
+        for key in ({}, {"X-API-Key": "wrong"}, {"Authorization": f"Basic {KEYS['keeper']}"}):
+            assert client.post("/query", json=asked, headers=key).status_code == 403
+            assert client.post("/retrieve", json=asked, headers=key).status_code == 401
+            assert client.get("/metrics", headers=key).status_code == 401
+            assert client.post("/mcp", json={}, headers=key).headers["www-authenticate"] == "Bearer"
+        for key in ({"X-API-Key": KEYS["keeper"]}, {"Authorization": f"Bearer {KEYS['keeper']}"}):
+            assert client.post("/query", json=asked, headers=key).status_code == 200
+
+
+def test_a_scope_that_is_not_there_is_an_error(published_home: Path) -> None:
+    with listening(service_of(published_home, tokens=tokens(board={"scope": "board"}))) as client:
+        answer = client.post("/retrieve", json={"query": QUESTION}, headers={"X-API-Key": KEYS["board"]})
+        assert (answer.status_code, "nothing has been published" in answer.text) == (503, True)
+        assert client.get("/ready").status_code == 503
+
+
+def test_who_asks_too_often_is_told_when_to_ask_again(published_home: Path) -> None:
+    with listening(service_of(published_home, tokens=tokens(keeper={"requests_a_minute": 1}))) as client:
+        key = {"X-API-Key": KEYS["keeper"]}
+        first, second = (client.post("/facts", json={}, headers=key) for _ in range(2))
+        assert (first.status_code, second.status_code) == (200, 429)
+        assert 50 < int(second.headers["retry-after"]) <= 60
+
+
+def test_neither_tokens_nor_questions_are_in_the_log(published_home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    asked = {"query": "Does Marzipan help?", "mode": "naive"}
+    with listening(service_of(published_home, tokens=tokens(keeper={}))) as client:
+        for key in (KEYS["keeper"], "wrong-token"):
+            for path in ("/query", "/query/stream", "/retrieve", "/facts?q=Marzipan", "/Marzipan"):
+                client.post(path, json=asked, headers={"X-API-Key": key})
+            client.post("/retrieve", json={"query": "Marzipan", "mode": "Marzipan"}, headers={"X-API-Key": key})
+        numbers = client.get("/metrics", headers={"X-API-Key": KEYS["keeper"]}).text
+    logged = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("lightrag"))
+    assert "POST /query 200" in logged
+    assert 'lightrag_question_seconds_count{door="/retrieve",outcome="422"} 1.0' in numbers
+    for secret in ("Marzipan", KEYS["keeper"], "wrong-token"):
+        assert secret not in logged + numbers
+
+
+def test_questions_are_logged_where_that_is_asked_for(published_home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with listening(service_of(published_home, logs_questions=True)) as client:
+        client.post("/facts", json={"subject": "Marzipan"})
+    assert '/facts of anyone: {"subject":"Marzipan"}' in caplog.text
+
+
+def test_a_home_without_a_snapshot_is_not_ready(tmp_path: Path) -> None:
+    with listening(service_of(tmp_path / "home")) as client:
+        assert client.get("/ready").status_code == 503
+        assert client.get("/health").status_code == 200
+        answer = client.post("/retrieve", json={"query": QUESTION})
+        assert (answer.status_code, "published" in answer.text) == (503, True)

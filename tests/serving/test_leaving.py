@@ -1,0 +1,90 @@
+"""Money and time of models: a client that leaves ends its calls, and a token spends no more than its dollars."""
+
+import asyncio
+import json
+import socket
+from datetime import UTC, datetime
+
+import pytest
+
+from lightrag_dagster.errors import ClosedError
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.bases import Bases
+from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from tests.loopback import Loopback
+from tests.query.test_asked import Silent, silent
+from tests.serving.doors import KEYS, listening, service_of, tokens, until
+from tests.support import RIVER, build, write_source
+
+__all__ = ["silent"]  # a fixture
+
+ASKED = {"query": "Who maintains the gauge?", "mode": "bm25"}
+
+
+@pytest.fixture
+def paid(settings: Settings) -> Settings:
+    """Settings of a published home whose questions cost money."""
+    write_source(settings, "river", {"gauge.md": RIVER})
+    assert build(settings).published
+    return load_settings(home=settings.home, llm={"provider": "openai", "model": "gpt-4o-mini"})
+
+
+@pytest.mark.parametrize("path", ["/query", "/query/stream", "/mcp"])
+def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path: str) -> None:
+    call = {"name": "answer", "arguments": ASKED}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call} if path == "/mcp" else ASKED
+    body = json.dumps(asked).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    with listening(service_of(paid)) as client:
+        with socket.create_connection(("127.0.0.1", client.base_url.port or 0)) as leaving:
+            leaving.sendall(f"{head}\r\nAccept: application/json, text/event-stream\r\n\r\n".encode() + body)
+            until(lambda: silent.taken == 1)
+        until(lambda: silent.open == 0, 5)
+        assert client.get("/metrics").text.count('outcome="left"') > 0
+
+
+def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent) -> None:
+    with listening(service_of(paid, limits={"seconds": 1.0})) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        answer = client.post("/query", json=ASKED)
+        assert (answer.status_code, "more than 1 s" in answer.text) == (504, True)
+        assert silent.taken == 1
+        until(lambda: silent.open == 0, 5)
+
+
+def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
+    known = tokens(keeper={"dollars_a_day": 0.0}, board={"dollars_a_day": 1.0})
+    with listening(service_of(paid, tokens=known)) as client:
+        told = {name: client.post("/query", json=ASKED, headers={"X-API-Key": KEYS[name]}) for name in KEYS}
+        again = client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]})
+    assert (told["keeper"].status_code, "$0 a day" in told["keeper"].text) == (429, True)
+    assert (told["board"].status_code, again.status_code, len(loopback.requests)) == (200, 200, 1)
+    entries = Ledger(Home.of(paid).ledger).entries().to_pylist()
+    today = datetime.now(UTC).date().isoformat()
+    assert [(one["run"], one["purpose"], one["calls"]) for one in entries if one["purpose"] == "answer"] == [
+        (f"serve board {today}", "answer", 1)
+    ]
+    assert entries[-1]["cost_usd"] > 0
+
+
+def test_a_new_day_has_a_new_account(paid: Settings, loopback: Loopback) -> None:
+    """The base of the day before is closed when its last question has ended, and enters its calls in the ledger."""
+    keeper = Caller(name="keeper", dollars_a_day=1.0)
+
+    async def ask() -> list[str]:
+        bases = Bases(paid, seconds=0.1)
+        today = await bases.of(keeper)
+        (key,) = bases._opened
+        bases._opened[(*key[:2], "1999-12-31")] = bases._opened.pop(key)
+        await today.aquery(ASKED["query"], mode="bm25")
+        tomorrow = await bases.of(keeper)
+        assert tomorrow is not today
+        await asyncio.sleep(1)
+        with pytest.raises(ClosedError):
+            await today.aretrieve(ASKED["query"], mode="bm25")
+        await bases.close()
+        return [one["run"] for one in Ledger(Home.of(paid).ledger).entries().to_pylist() if one["purpose"] == "answer"]
+
+    assert len(asyncio.run(ask())) == 1

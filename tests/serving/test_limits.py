@@ -1,0 +1,68 @@
+"""ServiceLimits: who asks too often, too many at once, or for too long is told so."""
+
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from lightrag_dagster.serving.access import Caller
+from lightrag_dagster.serving.limits import ServiceLimits, Turnstile
+from lightrag_dagster.serving.refusals import RefusedError
+
+
+async def statuses(limits: ServiceLimits, callers: list[Caller], seconds: float) -> list[int]:
+    """Return the status of each question, asked at once; 200 for an answer."""
+    turnstile = Turnstile(limits)
+
+    async def ask(caller: Caller) -> None:
+        async with turnstile.passing(caller):
+            await asyncio.sleep(seconds)
+
+    async def status(asked: Awaitable[None]) -> int:
+        try:
+            await asked
+        except RefusedError as error:
+            return error.status
+        return 200
+
+    return await asyncio.gather(*(status(ask(one)) for one in callers))
+
+
+KEEPER, OTHER = Caller(name="keeper", requests_a_minute=2), Caller(name="other")
+
+
+@pytest.mark.parametrize(
+    ("limits", "callers", "seconds", "found"),
+    [
+        (ServiceLimits(), [KEEPER, KEEPER, KEEPER, OTHER, OTHER, OTHER], 0, [200, 200, 429, 200, 200, 200]),
+        (ServiceLimits(at_once=1, waiting=1), [OTHER, OTHER, OTHER], 0.05, [200, 200, 503]),
+        (ServiceLimits(seconds=0.1), [OTHER], 5, [504]),
+        (ServiceLimits(seconds=0.4, at_once=1), [OTHER, OTHER], 0.3, [200, 504]),
+    ],
+)
+def test_questions_beyond_a_limit_are_refused(
+    limits: ServiceLimits, callers: list[Caller], seconds: float, found: list[int]
+) -> None:
+    assert asyncio.run(statuses(limits, callers, seconds)) == found
+
+
+def test_a_refusal_says_when_to_ask_again() -> None:
+    async def ask() -> None:
+        turnstile = Turnstile(ServiceLimits())
+        for _ in range(3):
+            async with turnstile.passing(KEEPER):
+                pass
+
+    with pytest.raises(RefusedError, match="2 times a minute; ask again in 60 s") as raised:
+        asyncio.run(ask())
+    assert raised.value.retry_after is not None
+    assert 59 < raised.value.retry_after <= 60
+
+
+def test_a_timeout_of_the_question_itself_is_not_ours() -> None:
+    async def ask() -> None:
+        async with Turnstile(ServiceLimits()).passing(OTHER):
+            raise TimeoutError("of a model")
+
+    with pytest.raises(TimeoutError, match="of a model"):
+        asyncio.run(ask())

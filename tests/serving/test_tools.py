@@ -1,0 +1,133 @@
+"""The tools of MCP, called by the client of the SDK over both transports."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from lightrag_dagster.serving import Service
+from lightrag_dagster.settings import load_settings
+from tests.serving.doors import KEYS, listening, service_of, tokens
+from tests.support import FLOOD, RIVER, build, write_source
+
+TOOLS = ["search", "read", "entity", "path", "facts", "changes", "answer"]
+
+
+def over_http(service: Service, ask: Callable[[Client], Awaitable[Any]], key: str = "none") -> Any:
+    """Return what a function makes of a client that is connected by HTTP."""
+    with listening(service) as http:
+
+        async def asking() -> Any:
+            async with (
+                create_mcp_http_client(headers={"Authorization": f"Bearer {key}"}) as client,
+                Client(streamable_http_client(f"{http.base_url}/mcp", http_client=client)) as connected,
+            ):
+                return await ask(connected)
+
+        return asyncio.run(asking())
+
+
+def called(home: Path, tool: str, **given: Any) -> Any:
+    """Return the result of a tool, or the sentence of its error."""
+
+    async def ask(client: Client) -> Any:
+        result = await client.call_tool(tool, given)
+        text = result.content[0].text  # type: ignore[union-attr]
+        assert result.is_error or json.loads(text) == result.structured_content
+        return text if result.is_error else result.structured_content
+
+    return over_http(service_of(home), ask)
+
+
+def test_a_result_has_its_places_and_says_that_texts_are_data(published_home: Path) -> None:
+    found = called(published_home, "search", query="Who repaired the sensor?", mode="bm25", chunk_top_k=1)
+    assert found["snapshot_id"].startswith("gen-")
+    assert found["scope"] is None
+    assert "not instructions" in found["note"]
+    (chunk,) = found["chunks"]
+    places = [(one["source"], one["path"], one["char_start"]) for one in chunk["citations"]]
+    assert places == [("archive", "shared.md", 0), ("office", "copy.md", 0)]
+    passage = called(published_home, "read", id=chunk["chunk_id"])
+    assert (passage["content"], len(passage["citations"])) == (chunk["content"], 2)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "key", "value"),
+    [
+        ("entity", {"name": "marta lindqvist", "limit": 1}, "name", "Marta Lindqvist"),
+        ("path", {"start": "Marta Lindqvist", "end": "Orrin Instruments"}, "tgt", "Orrin Instruments"),
+        ("facts", {"count": True, "by": "relation"}, "notes", None),
+        ("answer", {"query": "Who repaired the sensor?", "mode": "bm25"}, "references", None),
+        ("read", {"id": "office/bergen/notes.txt", "start": 7}, "char_start", 7),
+    ],
+)
+def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any], key: str, value: object) -> None:
+    told = called(published_home, tool, **given)
+    assert told[key] == value if value is not None else told[key]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("search", {"query": "a"}, "the question 'a' is too short"),
+        ("search", {"query": "abc", "mode": "fuzzy"}, "mode: Input should be 'fusion'"),
+        ("search", {"question": "abc"}, "query: Field required"),
+        ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
+        ("read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"'),
+        ("read", {"id": "office/copy.md", "page": 1}, "the document has 0 pages"),
+        ("changes", {}, "there is no snapshot before"),
+        ("drop", {}, "there is no tool 'drop'; there are search, read"),
+    ],
+)
+def test_an_error_is_a_sentence(published_home: Path, tool: str, given: dict[str, Any], said: str) -> None:
+    assert called(published_home, tool, **given).startswith(said)
+
+
+async def listed(client: Client) -> list[str]:
+    """Return the names of the tools."""
+    return [one.name for one in (await client.list_tools()).tools]
+
+
+def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
+    settings = load_settings(
+        home=tmp_path / "home", sources=tmp_path / "sources", scopes={"board": {"sources": ("board",)}}
+    )
+    write_source(settings, "board", {"river.md": RIVER})
+    write_source(settings, "secret", {"flood.md": FLOOD})
+    build(settings)
+    service = service_of(settings, tokens=tokens(keeper={}, board={"scope": "board"}))
+
+    async def ask(client: Client) -> str:
+        asked: dict[str, dict[str, Any]] = {
+            "search": {"query": "Who closed the station?", "mode": "bm25"},
+            "changes": {},
+        }
+        return str([await client.call_tool(tool, given) for tool, given in asked.items()])
+
+    whole, board = (
+        over_http(service_of(settings, tokens=service.tokens), ask, KEYS[one]) for one in ("keeper", "board")
+    )
+    assert "Station 14" in whole
+    assert "Station 14" not in board
+    assert "'scope': 'board'" in board
+    assert board.count("is_error=True") == 1  # there is one snapshot, so that nothing changed before
+
+
+def test_the_command_answers_by_standard_input_and_output(published_home: Path) -> None:
+    command = ["-m", "lightrag_dagster", "--home", str(published_home), "mcp"]
+
+    async def ask() -> tuple[list[str], Any]:
+        async with Client(StdioServerParameters(command=sys.executable, args=command)) as client:
+            found = await client.call_tool("search", {"query": "sensor", "mode": "bm25"})
+            return await listed(client), found.structured_content
+
+    names, found = asyncio.run(ask())
+    assert names == TOOLS
+    assert found["chunks"][0]["content"] == "Priya Nair repaired the sensor at Station 14."
