@@ -38,7 +38,7 @@ _MOST_COSTS = 60
 def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work; on Sunday mornings, raise StoreError if a published file is damaged on its disk."""
     if context.run.tags.get(COMMAND_TAG) == "morning" and datetime.now(UTC).weekday() == VERIFYING_DAY:
-        _require_undamaged(lightrag.home)
+        _require_undamaged(lightrag)
     with stopwatch() as watch:
         look_upstream(context.instance, lightrag.settings)
         states = pending(Situation.looking(lightrag.settings))
@@ -50,8 +50,9 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
     return report(states, watch.seconds, costs, advice)
 
 
-def _require_undamaged(home: Home) -> None:
-    if damage := [] if home.bucket else find_published_damage(home, verify=True):
+def _require_undamaged(lightrag: LightRAG) -> None:
+    homes = [] if lightrag.home.bucket else map(Home.of, map(lightrag.settings.within, ("", *lightrag.settings.scopes)))
+    if damage := [one for home in homes for one in find_published_damage(home, verify=True)]:
         more = f" and {len(damage) - 1} others" if damage[1:] else ""
         raise StoreError(f"{damage[0]}{more}; run `lightrag-dagster run --verify`")
 

@@ -153,12 +153,8 @@ def bring_up_to_date(
 def _is_busy(states: Pending, sources: Sequence[Source]) -> bool:
     """Say whether there is something to do for one of the sources, or to publish."""
     chosen = (states.sources[source.name] for source in sources)
-    return (
-        states.publish is not None
-        or states.graph
-        or bool(states.scopes)
-        or any(state.busy or state.problem for state in chosen)
-    )
+    publishes = states.publish is not None or states.graph or bool(states.scopes)
+    return publishes or any(state.busy or state.problem for state in chosen)
 
 
 def _repair(home: Home, *, verify: bool) -> list[str]:

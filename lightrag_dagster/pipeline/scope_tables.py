@@ -1,6 +1,7 @@
 """The tables of a scope: the rows of those above it that its rule shows."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +32,7 @@ Versions = Mapping[str, Mapping[str, str]]
 """Source → table → version."""
 
 _MADE_FROM = "published"
-_FIRST = ("raw_documents", "chunks")
-_CONDITIONS = ("sources", "paths", "tags", "access")
+_OF_DOCUMENTS = ("paths", "tags", "access")
 
 
 class Shown(NamedTuple):
@@ -56,8 +56,8 @@ class Shown(NamedTuple):
 
 
 def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
-    """Return what a rule shows of the documents in some files of RAW_DOCUMENTS; their chunks are to be added."""
-    values = {name: list(rule[name]) if name in rule else None for name in _CONDITIONS}
+    """Return what a rule shows of documents of a source that it allows, in some files; their chunks are to be added."""
+    values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(sql("allowed"), params=values).to_arrow_table()
@@ -79,7 +79,8 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
     remove_gone_sources(home, due)
     for source, given in due.items():
         if made_from(home, source) != given:
-            _fill_source(SourceTables(above), home, source, sources[source], (settings.scopes[home.scope], given))
+            filling = _Filling(SourceTables(above), SourceTables(home), source, given)
+            filling.all(sources[source], settings.scopes[home.scope])
 
 
 def to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
@@ -99,41 +100,39 @@ def made_from(home: Home, source: str) -> str | None:
     return current.inputs.get(_MADE_FROM) if current and ended else None
 
 
-def _fill_source(
-    above: SourceTables, home: Home, source: str, versions: Mapping[str, str], given: tuple[ScopeRule, str]
-) -> None:
-    """Store the allowed rows of the tables of a source, and accept them if there is a document; that ends it.
+@dataclass(frozen=True)
+class _Filling:
+    """The filling of a source of a scope, from its tables above; `made_from` is the hash of what is given."""
 
-    `given` are the rule and the hash of what is given.
-    """
-    rule, told = given
-    shown = allowed(above.open("raw_documents", source, versions["raw_documents"]), rule)
-    with ingesting(home, source, STEP_SECONDS):
-        home.accepted(source).unlink(missing_ok=True)
-        shown = shown._replace(chunks=_copy(above, home, source, ("chunks", versions["chunks"]), shown))
-        for table, version in versions.items():
-            if table not in _FIRST:
-                _copy(above, home, source, (table, version), shown)
-        _copy(above, home, source, ("raw_documents", versions["raw_documents"]), shown, told)
-        stored = {table: SourceTables(home).require(table, source).version for table in versions}
-        if len(shown.documents):
-            atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
+    above: SourceTables
+    tables: SourceTables
+    source: str
+    made_from: str
 
+    def all(self, versions: Mapping[str, str], rule: ScopeRule) -> None:
+        """Store the allowed rows of all tables, and accept them if there is a document; that ends it."""
+        home, source = self.tables.home, self.source
+        shown = allowed(self.above.open("raw_documents", source, versions["raw_documents"]), rule)
+        with ingesting(home, source, STEP_SECONDS):
+            home.accepted(source).unlink(missing_ok=True)
+            shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))
+            for table in (*sorted(versions.keys() - {"raw_documents", "chunks"}), "raw_documents"):
+                self._copy(table, versions[table], shown)
+            stored = {table: self.tables.require(table, source).version for table in versions}
+            if len(shown.documents):
+                atomic.write_text(home.accepted(source), _record(source, stored).model_dump_json(indent=2))
 
-def _copy(
-    above: SourceTables, home: Home, source: str, table: tuple[str, str], shown: Shown, told: str = ""
-) -> pa.Array:
-    """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
-    name, version = table
-    tables, chunks, stored = SourceTables(home), [pa.array([], pa.string())], []
-    for shard in shards(above.home.files.count_rows(above.open(name, source, version))):
-        rows = shown.rows(name, above.read_shard(name, source, version, shard))
-        stored.append(tables.store(name, source, rows))
-        if name == "chunks":
-            chunks.append(rows["chunk_id"].unique())
-    sums = {UNLABELLED: shown.unlabelled} if told else {}
-    tables.record(name, source, stored, inputs={_MADE_FROM: told}, recipe="scope", new_sums=sums)
-    return pa.concat_arrays(chunks)
+    def _copy(self, table: str, version: str, shown: Shown) -> pa.Array:
+        """Store the allowed rows of one version of a table, shard by shard; return the ids of the chunks in them."""
+        chunks, stored = [pa.array([], pa.string())], []
+        for shard in shards(self.above.home.files.count_rows(self.above.open(table, self.source, version))):
+            rows = shown.rows(table, self.above.read_shard(table, self.source, version, shard))
+            stored.append(self.tables.store(table, self.source, rows))
+            if table == "chunks":
+                chunks.append(rows["chunk_id"].unique())
+        made_from, sums = {_MADE_FROM: self.made_from}, {UNLABELLED: shown.unlabelled}
+        self.tables.record(table, self.source, stored, inputs=made_from, recipe="scope", new_sums=sums)
+        return pa.concat_arrays(chunks)
 
 
 def _record(source: str, versions: Mapping[str, str]) -> Accepted:

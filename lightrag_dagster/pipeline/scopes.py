@@ -7,14 +7,14 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 
 import shutil
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import Field
 
 from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.errors import LightRAGError
+from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
@@ -39,6 +39,8 @@ from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
+
+_NEXT = "the next run publishes it"
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,14 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
 def pending_scopes(situation: Situation) -> dict[str, str]:
     """Return the scopes that the next run publishes or removes, and why they are not yet what the settings say.
 
-    Raises:
-        StoreError: a record is damaged.
-        LightRAGError: as `next_publication`.
+    A fault of one is the reason of that alone. Raises StoreError of the home itself.
     """
     if situation.published is None:
         return {}
-    due = [name for name in situation.settings.scopes if _is_due(situation, name)]
-    due += _homes(situation.home) - situation.settings.scopes.keys()
+    due = {name: why for name in situation.settings.scopes if (why := _why_due(situation, name))}
+    due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _NEXT)
     looks = Looks(situation.home.ledger).read() if due else {}
-    return {name: looks.get(of_scope(name), NEVER).error or "the next run publishes it" for name in sorted(due)}
+    return {name: looks.get(of_scope(name), NEVER).error or due[name] for name in sorted(due)}
 
 
 def unlabelled(situation: Situation) -> dict[str, int]:
@@ -89,9 +89,10 @@ def unlabelled(situation: Situation) -> dict[str, int]:
     found = dict[str, int]()
     for name, rule in situation.settings.scopes.items():
         tables = SourceTables(Home.of(situation.settings.within(name)))
-        versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
-        if count := sum(one.new_sums.get(UNLABELLED, 0) for one in versions if one):
-            found[name] = count
+        with suppress(StoreError):  # of which `pending_scopes` tells
+            versions = [tables.current("raw_documents", source) for source in _sources(situation) if "access" in rule]
+            if count := sum(one.new_sums.get(UNLABELLED, 0) for one in versions if one):
+                found[name] = count
     return found
 
 
@@ -179,6 +180,14 @@ def publish_merged(
     manifest = publish_newest(settings)
     collect_after_publication(home, settings.retention)
     return manifest, used
+
+
+def _why_due(situation: Situation, name: str) -> str | None:
+    """Return why a scope is not what the settings say; None if it is."""
+    try:
+        return _NEXT if _is_due(situation, name) else None
+    except LightRAGError as error:
+        return str(error)
 
 
 def _is_due(situation: Situation, name: str) -> bool:

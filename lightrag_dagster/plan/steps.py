@@ -1,7 +1,7 @@
 """The steps of a plan that cost money: their calls, tokens and price, from counted questions and ratios."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.indexes.embedding import texts_to_embed
@@ -132,17 +132,8 @@ def _of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> Plann
 def together(steps: Iterable[PlannedStep]) -> PlannedStep:
     """Return several steps as one."""
     found = list(steps)
-
-    def total(values: Iterable[Estimate | None]) -> Estimate:
-        return Estimate.total(one for one in values if one)
-
-    return PlannedStep(
-        total(one.cost for one in found),
-        total(one.cost_by_batch for one in found),
-        total(one.calls for one in found),
-        total(one.input_tokens for one in found),
-        total(one.output_tokens for one in found),
-    )
+    columns = ([getattr(one, field.name) for one in found] for field in fields(PlannedStep))
+    return PlannedStep(*(Estimate.total(one for one in column if one) for column in columns))
 
 
 def _summaries(asked: Unanswered, length: Estimate, settings: Settings, *, known: bool) -> PlannedStep:

@@ -50,7 +50,7 @@ class Opened:
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
         self._turns = Semaphore(_WORKING)
-        self._interrupts: set[Callable[[], None]] = set()
+        self.life = UnderWay()
 
     def require_open(self) -> None:
         """Raise ClosedError if it is closed, or was opened in another process."""
@@ -75,15 +75,6 @@ class Opened:
         except Exception:
             self.require_open()
             raise
-
-    @contextmanager
-    def ended_by(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Call `interrupt` if the knowledge base is closed during the block."""
-        self._interrupts.add(interrupt)
-        try:
-            yield
-        finally:
-            self._interrupts.discard(interrupt)
 
     def asked(self, seconds: object) -> UnderWay:
         """Begin a question of an event loop; raises QueryError for a time that is none."""
@@ -117,8 +108,7 @@ class Opened:
         self._closed = True
         self.cypher.close()
         self.sql.close()
-        for interrupt in list(self._interrupts):
-            interrupt()
+        self.life.give_up()
         try:
             self.models.close(timeout)
         finally:

@@ -176,7 +176,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """
     manifest = find_snapshot(home, snapshot_id)
     with _noticing_removal(Generation(home, manifest.snapshot_id)):
-        generation = CheckedGeneration.of(home, manifest.snapshot_id)
+        generation = CheckedGeneration.of(home, manifest.snapshot_id, beside=True)
         with generation.checks.guard():
             return _open(generation, manifest)
 

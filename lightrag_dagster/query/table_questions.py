@@ -77,7 +77,7 @@ class TableQuestions(FactQuestions):
                 return self._opened.sql.query(files, statements, more, asked)
             with (
                 open_tables(files, more=more) as connection,
-                self._opened.ended_by(connection.interrupt),
+                self._opened.life.ended_by(connection.interrupt),
                 asked.ended_by(connection.interrupt),
             ):
                 return last_result(connection, statements, timeout=asked.left())

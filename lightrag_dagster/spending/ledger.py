@@ -77,7 +77,8 @@ class Ledger:
     def spent(self, run: str, source: str | None = None) -> float:
         """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
+            total = func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)
+            statement = select(total).where(LEDGER.c.run == run, *self._shown)
             if source is not None:
                 statement = statement.where(LEDGER.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0

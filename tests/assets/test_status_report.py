@@ -76,7 +76,13 @@ def test_it_shows_what_was_spent(settings: Settings, instance: dg.DagsterInstanc
 
 
 @pytest.mark.parametrize(
-    ("command", "day", "is_read"), [("morning", 0, True), ("morning", 1, False), ("report", 0, False)]
+    ("command", "day", "below", "is_read"),
+    [
+        ("morning", 0, "", True),
+        ("morning", 1, "", False),
+        ("report", 0, "", False),
+        ("morning", 0, "scopes/board", True),
+    ],
 )
 def test_published_files_are_read_once_a_week(
     settings: Settings,
@@ -86,18 +92,21 @@ def test_published_files_are_read_once_a_week(
     monkeypatch: pytest.MonkeyPatch,
     command: str,
     day: int,
+    below: str,
     is_read: bool,
 ) -> None:
     monkeypatch.setattr(
         import_module("lightrag_dagster.assets.status_report"), "VERIFYING_DAY", (datetime.now(UTC).weekday() + day) % 7
     )
     home = Path(shutil.copytree(published_home, tmp_path / "published"))
-    (damaged,) = home.glob("generations/*/entities.parquet")
+    settings = settings.changed(home=home, scopes={"board": {"sources": ("notes",)}} if below else {})
+    shutil.copytree(published_home, home / below, dirs_exist_ok=True)
+    (damaged,) = (home / below).glob("generations/*/entities.parquet")
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"!")
     made = dg.materialize(
         [status_report.within(Namespace())],
         instance=instance,
-        resources={"lightrag": LightRAG(settings.model_copy(update={"home": home}))},
+        resources={"lightrag": LightRAG(settings)},
         tags={COMMAND_TAG: command},
         raise_on_error=False,
     )

@@ -219,6 +219,19 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
     assert "scope board does not show 2 documents without a value of `access`" in warnings
 
 
+def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD | {"access": ("board",)}, other={"sources": ("handbook",)})
+    write_all(scoped, SHOWN)
+    build(scoped)
+    (record,) = home_of(scoped, "board").root.glob("tables/raw_documents/board/current.json")
+    record.write_text("{")
+    write_source(scoped, "handbook", {"flood.md": OFFICE})
+    assert "is damaged" in pending(Situation.looking(scoped)).scopes["board"]
+    build(scoped)
+    assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
+    assert published(scoped.within("other")).sequence == 2
+
+
 @pytest.mark.long
 def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)

@@ -547,7 +547,7 @@ def test_closing_ends_sql_under_way(published_home: Path) -> None:
     began = "SELECT count(*) FROM range(1000000000) AS a, range(1000000000) AS b"
     with ThreadPoolExecutor(1) as thread:
         asked = thread.submit(opened.sql, began, trusted=True)
-        while not opened._opened._interrupts:
+        while not opened._opened.life._calls:
             time.sleep(0.01)
         time.sleep(0.2)
         opened.close()

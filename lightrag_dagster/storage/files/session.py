@@ -24,17 +24,8 @@ from lightrag_dagster.storage.locks.base import Lock
 RECORDS = "records"
 """Folder of the records in the bucket."""
 
-POINTERS = (
-    "scopes.json",
-    "pins.json",
-    "purging.json",
-    "collected.json",
-    "exports.json",
-    "NEWEST",
-    "HELD",
-    "PUBLISHED",
-    "FORMAT",
-)
+_ABOUT = ("scopes.json", "pins.json", "purging.json", "collected.json", "exports.json")
+POINTERS = (*_ABOUT, "NEWEST", "HELD", "PUBLISHED", "FORMAT")
 """Records of the home itself, in the order in which they are written."""
 
 _RANKS = ("generations", "tables", "accepted", *POINTERS)

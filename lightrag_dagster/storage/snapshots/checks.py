@@ -5,6 +5,7 @@ The manifest is not checked, since it is written again when an old snapshot is p
 
 import hashlib
 import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future
@@ -33,8 +34,9 @@ _UNKNOWN = FileSum(size=0, sha256="")
 class FileChecks:
     """The hashes of a snapshot's files, and the files that were loaded; threads may share it."""
 
-    def __init__(self, home: Home, snapshot_id: str) -> None:
-        """Read what was published; raises StoreError if the record is missing or damaged."""
+    def __init__(self, home: Home, snapshot_id: str, *, beside: bool) -> None:
+        """Read what was published; `beside` lets a thread check large files. Raises StoreError if that is damaged."""
+        self._beside = beside
         self._home, record = home, home.generation(snapshot_id) / FILES
         home.files.take_over([record])
         found = read_record(record, PublishedFiles)
@@ -50,7 +52,7 @@ class FileChecks:
         self._require(self._opened(f"{self._name(folder)}/"))
 
     def require(self, paths: Iterable[Path]) -> None:
-        """Check files that are loaded for the first time: small ones now, more than AT_ONCE in a thread.
+        """Check files that are loaded for the first time, now; more than AT_ONCE in a thread, if there may be one.
 
         Raises:
             StoreError: one of them is damaged, or one that was loaded before; or it cannot be read.
@@ -60,7 +62,7 @@ class FileChecks:
     def _require(self, names: Iterable[str]) -> None:
         with self._checking:
             new = {name: self._published(name).size for name in names if name not in self._loaded}
-            left = AT_ONCE
+            left = AT_ONCE if self._beside else sys.maxsize
             for name in sorted(new, key=new.__getitem__):
                 left -= new[name]
                 if left >= 0:
@@ -163,9 +165,12 @@ class CheckedGeneration(Generation):
     checks: FileChecks = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, home: Home, snapshot_id: str) -> Self:
-        """Return that of a snapshot; raises StoreError if the hashes of its files are missing or damaged."""
-        return cls(home, snapshot_id, FileChecks(home, snapshot_id))
+    def of(cls, home: Home, snapshot_id: str, *, beside: bool = False) -> Self:
+        """Return that of a snapshot; raises StoreError if the hashes of its files are missing or damaged.
+
+        With `beside`, a thread checks large files, for those who look again whether all were sound.
+        """
+        return cls(home, snapshot_id, FileChecks(home, snapshot_id, beside=beside))
 
     def table_files(self, table: str) -> list[Path]:
         """Return the Parquet files of a table, fetched from a bucket and checked; raises StoreError."""

@@ -24,7 +24,7 @@ def home(published_home: Path, tmp_path: Path) -> Home:
 
 @pytest.fixture
 def generation(home: Home) -> Iterator[CheckedGeneration]:
-    found = CheckedGeneration.of(home, require_published(home).snapshot_id)
+    found = CheckedGeneration.of(home, require_published(home).snapshot_id, beside=True)
     with closing(found.checks):
         yield found
 
@@ -87,6 +87,17 @@ def test_a_damaged_file_is_refused_when_it_is_loaded(
         generation.checks.wait()
     with pytest.raises(StoreError, match=str(path)), generation.checks.guard():
         raise AssertionError("it goes on with a damaged file")
+
+
+def test_a_caller_that_does_not_look_again_waits(
+    generation: CheckedGeneration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "AT_ONCE", 0)
+    waiting = CheckedGeneration.of(generation.home, generation.id)
+    (path,) = generation.home.root.glob("generations/*/entities.parquet")
+    flip(path)
+    with pytest.raises(StoreError, match=str(path)):
+        waiting.table_files("entities")
 
 
 def test_sound_files_are_read_once(generation: CheckedGeneration) -> None:

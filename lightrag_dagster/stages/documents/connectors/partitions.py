@@ -87,11 +87,8 @@ class Partitioned(Incremental):
     def state(self) -> dict[str, str]:
         """The settings and every partition's version, of which a listing is made; raises SourceError."""
         access = {"access": digest([*self.settings.access.items()])} if self.settings.access else {}
-        return (
-            {"settings": digest(*self.settings.said)}
-            | access
-            | {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
-        )
+        known = {f"{_OF_PARTITION}{key}": version for key, version in self._known.items()}
+        return {"settings": digest(*self.settings.said), **access, **known}
 
     def of_partitions(self, partitions: Iterable[str], unread: dict[str, str]) -> Iterator[ListedFile]:
         """Yield the documents of some partitions, and a refused one in place of each that cannot be read.
