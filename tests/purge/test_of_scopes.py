@@ -4,7 +4,8 @@ import pytest
 
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import fill, pending_scopes
+from lightrag_dagster.pipeline.scope_tables import fill
+from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import Settings
