@@ -166,8 +166,8 @@ def _inside(folder: Path, sources: Path) -> Origin:
 def _why_misnamed(source: Source) -> str | None:
     """Return the reason why the name of a source cannot be a partition key; None if it can."""
     name = source.name
-    if not name or name.startswith(".") or "/" in name or name != name.strip():
-        reason = "may not be empty, start with a dot, hold a slash or have spaces around it"
+    if not name or name.startswith((".", "@")) or "/" in name or name != name.strip():
+        reason = "may not be empty, start with a dot or @, hold a slash or have spaces around it"
     elif _RANGE in name or UNFIT_CHARACTERS.search(name) or visible(name) != name:
         reason = f"may not hold {_RANGE!r}, control characters, or those that are not seen"
     elif len(quote(name, safe="")) > _MAX_ENCODED_NAME:

@@ -154,7 +154,7 @@ def test_a_folder_whose_name_cannot_be_a_partition_key_is_named(tmp_path: Path, 
     assert reason.endswith("rename the folder or source 'some/folder'")
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b"])
+@pytest.mark.parametrize("name", ["", ".", "..", ".a", "a/b", "@a"])
 def test_a_name_that_would_be_another_path_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "sources").mkdir()
     configured = settings(tmp_path / "sources", **{name: SourceSettings(uri="x")})
