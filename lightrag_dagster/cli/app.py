@@ -49,8 +49,7 @@ app.add_typer(readings_app, name="readings")
 
 
 _IN_A_SCOPE = """
-query sql cypher find entity neighbours path facts count communities changes export report status costs snapshots
-rollback release gc serve mcp
+query sql cypher find entity neighbours path facts count communities export report status serve mcp
 """
 """Commands that take --scope: those that ask, and those that show what there is."""
 
@@ -75,8 +74,8 @@ def settings_from_options(
         typer.Option(help="A defs.yaml of a dg project, whose settings count; defs.yaml#NAMESPACE of several."),
     ] = None,
     scope: Annotated[
-        str, typer.Option(help="Ask what this scope published, in place of the whole knowledge base.")
-    ] = "",
+        str | None, typer.Option(help="Ask what this scope published, in place of the whole knowledge base.")
+    ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an unexpected error.")] = False,
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
@@ -87,6 +86,8 @@ def settings_from_options(
     places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
     if places and defs is not None:
         raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
+    if scope == "":
+        raise typer.BadParameter("it is empty; name one, or leave it out", param_hint="--scope")
     if scope and context.invoked_subcommand not in _IN_A_SCOPE.split():
         raise typer.BadParameter(
             f"{context.invoked_subcommand} works on the whole knowledge base; leave it out", param_hint="--scope"
@@ -95,11 +96,11 @@ def settings_from_options(
         from lightrag_dagster.orchestration.defs_file import chosen_by
         from lightrag_dagster.settings import choosing
 
-        context.with_resource(choosing(chosen_by(defs)._replace(scope=scope)))
+        context.with_resource(choosing(chosen_by(defs)._replace(scope=scope or "")))
     elif places or scope:
         from lightrag_dagster.settings import Chosen, choosing
 
-        context.with_resource(choosing(Chosen(places, scope=scope)))
+        context.with_resource(choosing(Chosen(places, scope=scope or "")))
 
 
 @app.command()

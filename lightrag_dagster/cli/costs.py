@@ -23,7 +23,7 @@ _COUNTED = {
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     """Print the costs, summed by some columns, and their total; raises StoreError, also if there is no home."""
     home = Home.existing(load_settings())
-    costs = Ledger(home.ledger, home.scope).costs(by)
+    costs = Ledger(home.ledger).costs(by)
     total = sum(row["cost_usd"] for row in costs)
     if as_json:
         print_json({"cost_usd": total, "costs": costs})

@@ -22,6 +22,7 @@ from lightrag_dagster.curation.rules import (
     place_of,
     resolved,
 )
+from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 
@@ -42,6 +43,8 @@ def decide(console: Console, **values: object) -> None:
     settings = load_settings()
     given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
     decision = check_decision("the decision", **given).decision
+    if unknown := sorted({*decision.scopes} - settings.scopes.keys()):
+        raise DecisionError(f"there is no scope {unknown[0]!r} in the settings; name one of `scopes`")
     before = decisions_of(settings)
     with known_names(Home.of(settings), before) as known:
         if known:
@@ -115,13 +118,17 @@ def described(decision: Decision) -> str:
         case "retype":
             return f"{first} is of type {decision.type}"
         case "describe":
-            return f"{relation} is described"
+            return f"{relation} is described{_seen_in(decision)}"
         case "remove":
             return f"{relation} is removed"
         case "split":
             return f"mentions of {first} {_conditions(decision)} are {into}"
         case "add":
-            return f"{relation} is added"
+            return f"{relation} is added{_seen_in(decision)}"
+
+
+def _seen_in(decision: Decision) -> str:
+    return f", also in scope {' and '.join(decision.scopes)}" if decision.scopes else ""
 
 
 def _conditions(decision: Decision) -> str:

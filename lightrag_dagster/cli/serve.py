@@ -52,10 +52,14 @@ def mcp(
 
 
 def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions: bool) -> "Service":
+    from lightrag_dagster.errors import SettingsError
     from lightrag_dagster.serving import Service, ServiceLimits, tokens_of
     from lightrag_dagster.settings import load_settings
 
     settings, limits, callers = load_settings(), ServiceLimits(seconds=seconds, at_once=at_once), tokens_of(tokens)
+    named = {one.scope for one in callers.callers.values() if one.scope} if callers else set()
+    if settings.scopes and (unknown := sorted(named - settings.scopes.keys())):
+        raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` lacks; name one of these")
     if settings.scope and callers:
         raise typer.BadParameter("tokens name their own scopes; leave it out", param_hint="--scope")
     return Service(settings.within(""), callers, settings.scope or None, limits, logs_questions=log_questions)

@@ -88,8 +88,8 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     for name, named in settings.named_sources.items():
         if named.rows and named.rows.watermark:
             console.print(watermark_line(name, named.rows.watermark))
-    for name in settings.scopes:
-        console.print(f"scope {name}: {states.scopes.get(name, 'published')}")
+    for name, said in _scopes(states, settings).items():
+        console.print(f"scope {name}: {said}")
     _print_problems(console, states)
     for line in damage_of(home):
         console.print(line)
@@ -118,8 +118,9 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         )
         if states.graph:
             console.print("graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it")
-    _print_cost(console, home)
-    _print_batches(console, home)
+    if not home.scope:
+        _print_cost(console, home)
+        _print_batches(console, home)
 
 
 def taken_over(home: Home) -> list[str]:
@@ -175,7 +176,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
     """Return the facts of the console's tables."""
     manifest, spent = states.manifest, None
     with suppress(StoreError):
-        spent = _spent(home)
+        spent = None if home.scope else _spent(home)
     return {
         "snapshot_id": manifest.snapshot_id if manifest else None,
         "sequence": manifest.sequence if manifest else None,
@@ -184,7 +185,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
-        "scopes": {name: states.scopes.get(name, "published") for name in settings.scopes},
+        "scopes": _scopes(states, settings),
         "outdated": states.outdated,
         "spent_usd": spent,
         "sources": {
@@ -207,6 +208,19 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
     }
 
 
+def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
+    """Return what is published of each scope, or why it waits."""
+    found = {}
+    for name in settings.scopes:
+        shown = Situation.looking(settings.within(name)).published if name not in states.scopes else None
+        rows = shown.rows["raw_documents"] if shown else 0
+        published = (
+            f"published, {counted(rows, 'document', 'documents')}" if rows else "published; it shows no document"
+        )
+        found[name] = states.scopes.get(name, published)
+    return found
+
+
 def _print_problems(console: Console, states: Pending) -> None:
     for name, state in states.sources.items():
         if state.withheld:
@@ -223,7 +237,7 @@ def _print_problems(console: Console, states: Pending) -> None:
 
 
 def _print_cost(console: Console, home: Home) -> None:
-    ledger = Ledger(home.ledger, home.scope)
+    ledger = Ledger(home.ledger)
     try:
         if run := ledger.last_run():
             by_last = f"${ledger.spent(run):.4f} of it by the last run that asked a model"
@@ -234,7 +248,7 @@ def _print_cost(console: Console, home: Home) -> None:
 
 def _spent(home: Home) -> float:
     """Return what was ever spent, in US dollars; raises StoreError."""
-    return sum(entry.cost_usd for entry in Ledger(home.ledger, home.scope).by_purpose().values())
+    return sum(entry.cost_usd for entry in Ledger(home.ledger).by_purpose().values())
 
 
 def _print_batches(console: Console, home: Home) -> None:

@@ -50,7 +50,9 @@ class Shown(NamedTuple):
     def rows(self, table: str, rows: pa.Table) -> pa.Table:
         """Return the rows of a table that are allowed; which documents are duplicates is judged among these alone."""
         if table == "raw_documents":
-            return mark_duplicates(without_marks(_among(rows, "doc_id", self.documents)), self.originals)
+            found = mark_duplicates(without_marks(_among(rows, "doc_id", self.documents)), self.originals)
+            place = found.schema.get_field_index("access")  # which names other readers
+            return found.set_column(place, found.schema.field(place), pa.nulls(len(found), found.schema.types[place]))
         key = ("doc_id", self.documents) if table == "chunks" else ("chunk_id", self.chunks)
         return _among(rows, *key)
 

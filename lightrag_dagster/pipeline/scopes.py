@@ -157,7 +157,9 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
         again = _summaries_again(situation, below)
         if next_publication(below, backfill=again) is None:
             return ScopeState(name, below.newest)
-        ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None))  # as the home was
+        # The gates are those of the home; and an older snapshot may show what is hidden by now.
+        alone = {"automatic": True, "snapshots": 1, "grace_days": 0}
+        ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=alone))
         snapshot, used = publish_merged(ungated, account, backfill=again)
         build_published_graph(home)
     return ScopeState(name, snapshot, used.cost_usd)

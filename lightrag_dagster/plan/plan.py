@@ -207,5 +207,5 @@ def _ratios(today: Recipes, sources: Sequence[Source], asked: Asked, reading: Re
     with in_memory() as connection:
         for name, found in zip(("chunks", "extractions"), paths.values(), strict=True):
             view_files(connection, name, found, SOURCE_TABLES[name])
-        own = own_ratios(connection, Ledger(home.ledger, home.scope).by_purpose(), today, questions, reading)
+        own = own_ratios(connection, Ledger(home.ledger).by_purpose(), today, questions, reading)
     return own or default_ratios(today, questions, round(asked.first_tokens.expected), reading)

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from threading import Lock
 from typing import Any, Protocol, Self
 
-from lightrag_dagster.errors import ClosedError, LightRAGError
+from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError
 from lightrag_dagster.query.filters.filters import Filters
 
 _LOOK_SECONDS = 1.0
@@ -40,7 +40,8 @@ class Follower:
 
     A question is asked of one snapshot to its end. When it begins and another snapshot was published, that is opened,
     while other questions still get the one before, which is closed when its last question has ended. If the new one
-    cannot be opened, the one before stays, with a warning in the log, and the next look tries again.
+    cannot be opened, the one before stays, with a warning in the log, and the next look tries again. While nothing is
+    published any more, as of a scope that was removed, every question raises NoSnapshotError.
     """
 
     def __init__(self, knowledge: Refreshed) -> None:
@@ -48,6 +49,7 @@ class Follower:
         self._warmed: tuple[Filters, ...] | None = None
         self._looking, self._looked = Lock(), time.monotonic()
         self._closed = False
+        self._gone: NoSnapshotError | None = None
         self._said = ""
 
     def __getattr__(self, name: str) -> Any:
@@ -98,6 +100,8 @@ class Follower:
             finally:
                 self._looked = time.monotonic()
                 self._looking.release()
+        if self._gone:
+            raise NoSnapshotError(str(self._gone))
         return self._newest
 
     def _look(self) -> None:
@@ -108,6 +112,9 @@ class Follower:
                 found.warm(self._warmed)
         except ClosedError:
             return  # of which the question says more
+        except NoSnapshotError as error:  # a scope may be gone, and with it the right to ask
+            self._gone = error
+            return
         except LightRAGError as error:
             if found is not before:
                 found.close()
@@ -115,7 +122,7 @@ class Follower:
                 _log.warning("%s is asked still, since the newest snapshot cannot be opened: %s", before, said)
             self._said = said
             return
-        self._said = ""
+        self._said, self._gone = "", None
         if found is not before:
             self._newest = found
             before.close_unused()
@@ -123,7 +130,7 @@ class Follower:
                 found.close()
 
     async def _later(self) -> Refreshed:
-        return await asyncio.to_thread(self._now) if self._is_due() else self._newest
+        return await asyncio.to_thread(self._now) if self._gone or self._is_due() else self._newest
 
     def _awaited(self, name: str) -> Callable[..., Any]:
         async def ask(*given: Any, **options: Any) -> Any:

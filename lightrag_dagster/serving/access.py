@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.serving.refusals import first_fault
@@ -21,13 +21,22 @@ class Caller(BaseModel, extra="forbid", frozen=True):
     """One who asks: the owner of a token, or anyone where there are no tokens."""
 
     name: str = Field(pattern=r"^[\w.-]{1,64}$")
-    scope: str | None = None
+    scope: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,63}$")
     requests_a_minute: int | None = Field(default=None, ge=1)
     dollars_a_day: float | None = Field(default=None, ge=0)
 
 
 class _TokenEntry(Caller, frozen=True):
     sha256: str = Field(pattern=r"^[0-9a-fA-F]{64}$")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _says_what_it_means(cls, given: object) -> object:
+        if isinstance(given, dict) and "scope" in given and given["scope"] is None:
+            raise ValueError("scope has no value; name one, or leave it out for everything")
+        if isinstance(given, dict) and str(given.get("sha256")).lower() == sha256(b"").hexdigest():
+            raise ValueError("sha256 is the hash of an empty token; make one that is long and random")
+        return given
 
 
 class _TokenFile(BaseModel, extra="forbid"):
@@ -45,7 +54,7 @@ class Tokens:
         """
         try:
             entries = _TokenFile.model_validate(yaml.safe_load(text)).tokens
-        except (yaml.YAMLError, ValidationError) as error:
+        except (yaml.YAMLError, ValueError) as error:
             fault = first_fault(error) if isinstance(error, ValidationError) else "it is not YAML"
             raise SettingsError(f"{place}: {fault}; docs/serving.md shows a file of tokens") from None
         for field in ("name", "sha256"):

@@ -1,5 +1,6 @@
 """One ASGI app with every door: MCP, LightRAG's questions, `/retrieve`, `/facts`, and what operators look at."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -71,10 +72,15 @@ async def _send_lines(lines: AsyncIterator[dict[str, Any]], send: Send) -> None:
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
                 started = True
             await send_line(line)
-    except Exception as error:
+    except (Exception, asyncio.CancelledError) as error:
         if not started:
             raise
-        await send_line({"error": str(refusal(error))})
+        # Cancelled by the time limit: a client that left cannot read it.
+        said = "it took too long; ask for less" if isinstance(error, asyncio.CancelledError) else str(refusal(error))
+        await send_line({"error": said})
+        if isinstance(error, asyncio.CancelledError):
+            await send({"type": "http.response.body", "body": b""})
+            raise
     await send({"type": "http.response.body", "body": b""})
 
 

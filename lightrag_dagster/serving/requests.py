@@ -97,5 +97,7 @@ class FactsRequest(Narrowed):
 class ChangesRequest(BaseModel, extra="forbid"):
     """A snapshot to compare with."""
 
-    before: str | None = Field(None, description="Its id or name; the one before unless given.")
+    before: str | None = Field(
+        None, pattern=r"^[^\x00-\x1f]+$", description="Its id or name; the one before unless given."
+    )
     limit: int = Field(50, ge=1, le=1000, description="Most rows.")

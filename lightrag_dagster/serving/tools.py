@@ -28,6 +28,7 @@ class Tool(NamedTuple):
     takes: type[BaseModel]
     ask: Callable[..., Awaitable[dict[str, Any]]]
     described: str
+    knows_scopes: bool = True
 
 
 TOOLS = {
@@ -44,7 +45,7 @@ TOOLS = {
         requests.PathRequest, asking.path, "Find how two entities are related: paths, each step with a quote."
     ),
     "facts": Tool(requests.FactsRequest, asking.facts, "List or count dated facts, each with the words that state it."),
-    "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot."),
+    "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot.", knows_scopes=False),
     "answer": Tool(
         requests.SearchRequest, asking.answer, "Have the base's own language model answer; it may cost money."
     ),
@@ -54,13 +55,13 @@ TOOLS = {
 def mcp_server(service: Service) -> Server[Any]:
     """Return a server of the tools."""
 
-    async def listed(_context: ServerRequestContext[Any, Any], _: object) -> types.ListToolsResult:
+    async def listed(context: ServerRequestContext[Any, Any], _: object) -> types.ListToolsResult:
         hints = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
         listed = [
             types.Tool(
                 name=n, description=one.described, input_schema=_lean(one.takes.model_json_schema()), annotations=hints
             )
-            for n, one in TOOLS.items()
+            for n, one in _tools_of(_caller(service, context)).items()
         ]
         return types.ListToolsResult(tools=listed)
 
@@ -84,6 +85,11 @@ def mcp_server(service: Service) -> Server[Any]:
     )
 
 
+def _tools_of(caller: Caller) -> dict[str, Tool]:
+    """Return the tools for a caller; a scope keeps no earlier snapshot, so that nothing changed in it."""
+    return {name: one for name, one in TOOLS.items() if one.knows_scopes or caller.scope is None}
+
+
 def _lean(schema: Any) -> Any:
     """Return a schema without titles, defaults of nothing and the docstrings of classes, which agents pay for."""
     if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
@@ -99,10 +105,10 @@ def _caller(service: Service, context: ServerRequestContext[Any, Any]) -> Caller
 
 
 async def _told(service: Service, caller: Caller, asked: types.CallToolRequestParams) -> dict[str, Any]:
-    given = asked.arguments or {}
-    if asked.name not in TOOLS:
-        raise RefusedError(404, f"there is no tool {asked.name!r}; there are {', '.join(TOOLS)}")
-    tool = TOOLS[asked.name]
+    tools, given = _tools_of(caller), asked.arguments or {}
+    if asked.name not in tools:
+        raise RefusedError(404, f"there is no tool {asked.name[:64]!r}; there are {', '.join(tools)}")
+    tool = tools[asked.name]
     async with service.asking(caller, f"mcp {asked.name}", given) as base:
         wanted, before, found = tool.takes.model_validate(given), "", dict[str, Any]()
         while (

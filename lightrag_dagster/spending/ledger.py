@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
 
-from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit, of_scope
+from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
     KEPT,
     LEDGER,
@@ -45,13 +45,9 @@ _COUNTED = {"preserve_rowcount": True}
 class Ledger:
     """Entries in the order in which they were added; safe from several processes. Every method raises StoreError."""
 
-    def __init__(self, address: Address, scope: str = "") -> None:
-        """Name the database; it is opened, and a missing SQLite file created, by the first method that needs it.
-
-        With a `scope`, only its entries are counted and returned.
-        """
+    def __init__(self, address: Address) -> None:
+        """Name the database; it is opened, and a missing SQLite file created, by the first method that needs it."""
         self._address = address
-        self._shown = [LEDGER.c.source == of_scope(scope)] if scope else []
         self._opened: Database | None = None
 
     def add(self, entry: Entry, receipt: str | None = None, reserved: str = "") -> None:
@@ -77,8 +73,7 @@ class Ledger:
     def spent(self, run: str, source: str | None = None) -> float:
         """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
         with self._reading() as connection:
-            total = func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)
-            statement = select(total).where(LEDGER.c.run == run, *self._shown)
+            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
             if source is not None:
                 statement = statement.where(LEDGER.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
@@ -105,7 +100,7 @@ class Ledger:
             if connection is None:
                 return []
             keys = [_month(connection) if name == "month" else LEDGER.c[name] for name in by]
-            found = connection.execute(select(*keys, *totals).where(*self._shown).group_by(*keys).order_by(*keys))
+            found = connection.execute(select(*keys, *totals).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
 
     def entries(self) -> "pa.Table":
@@ -119,7 +114,7 @@ class Ledger:
         with self._reading() as connection:
             if connection is not None:
                 found = connection.execution_options(yield_per=_AT_ONCE).execute(
-                    select(*columns).where(*self._shown).order_by(LEDGER.c.number)
+                    select(*columns).order_by(LEDGER.c.number)
                 )
                 for rows in found.partitions():
                     days, *values = zip(*rows, strict=True)
@@ -130,7 +125,7 @@ class Ledger:
 
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""
-        statement = select(LEDGER.c.run).where(*self._shown).order_by(LEDGER.c.number.desc()).limit(1)
+        statement = select(LEDGER.c.run).order_by(LEDGER.c.number.desc()).limit(1)
         with self._reading() as connection:
             return connection.execute(statement).scalar() if connection else None
 

@@ -152,6 +152,8 @@ class Home:
     def existing(cls, settings: Settings) -> Self:
         """Return the home of some settings; raises as `of`, and StoreError if it does not exist."""
         home = cls.of(settings)
+        if home.parent and not home.root.exists():
+            raise StoreError(f"there is no scope {home.scope} in {home.parent.name}; name one that a run has published")
         if not home.root.exists():
             raise StoreError(f"there is no home {home.name}; name it by --home or LIGHTRAG_HOME, or make one by `run`")
         return home

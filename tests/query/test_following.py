@@ -20,6 +20,7 @@ from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from tests.query.published import publish_sources
+from tests.support import RIVER, build, write_source
 
 QUESTION = "Who maintains Halden Weir?"
 NAMES = ("Marta Lindqvist", "Priya Nair", "Emil Dorn")
@@ -96,6 +97,23 @@ def test_the_one_before_is_closed_when_its_questions_have_ended(following: Knowl
     until(old)
     assert NAMES[1] in following.query(QUESTION, mode="naive").text
     assert threading.active_count() <= threads
+
+
+def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
+    scoped = settings.changed(scopes={"some": {"sources": ("notes",)}})
+    write_source(scoped, "notes", {"river.md": RIVER})
+    build(scoped)
+    with KnowledgeBase.follow(scope="some", settings=scoped) as following:
+        assert following.retrieve("gauge", mode="bm25").chunks
+        build(scoped.changed(scopes={}))
+        for _ in range(2):
+            with pytest.raises(NoSnapshotError, match="no scope some is published"):
+                following.refresh()
+            with pytest.raises(NoSnapshotError):
+                following.retrieve("gauge", mode="bm25")
+        build(scoped)
+        following.refresh()
+        assert following.retrieve("gauge", mode="bm25").chunks
 
 
 @pytest.mark.long

@@ -27,8 +27,6 @@ QUESTION = "Who leads the office in Bergen, and who repaired the gauge?"
 COMMANDS = (
     ["status"],
     ["status", "--json"],
-    ["costs"],
-    ["snapshots"],
     ["find", "Marta"],
     ["find", "Qofficex"],
     ["entity", "Qofficex Instruments"],
@@ -43,7 +41,6 @@ COMMANDS = (
     ["sql", "SELECT * FROM costs"],
     ["sql", "SELECT * FROM ledger"],
     ["sql", "SELECT count(*) FROM ofice"],
-    ["changes"],
     ["facts"],
     ["count"],
 )

@@ -34,6 +34,16 @@ def test_anything_else_has_none(token: str) -> None:
         ("tokens: [", "file: it is not YAML"),
         ("tokens:\n- {name: keeper, token: hush}", "file: tokens.0.sha256: Field required"),
         ("tokens:\n- {name: keeper, sha256: hush}", "file: tokens.0.sha256: String should"),
+        (
+            f"tokens:\n{ENTRY}, scope: }}\n",
+            "file: tokens.0: Value error, scope has no value",
+        ),
+        (f"tokens:\n{ENTRY}, scope: ''}}\n", "file: tokens.0.scope: String should match pattern"),
+        (
+            f"tokens: [{{name: a, sha256: {sha256(b'').hexdigest()}}}]",
+            "file: tokens.0: Value error, sha256",
+        ),
+        ("tokens: [2026-99-99]", "file: it is not YAML"),
         (f"tokens:\n{ENTRY}, scopes: hush}}", "file: tokens.0.scopes: Extra inputs"),
         (f"tokens:\n{ENTRY}, dollars_a_day: -1}}", "file: tokens.0.dollars_a_day: Input should"),
         (f"tokens:\n{ENTRY}}}\n{ENTRY}}}", "file: two tokens have the same name"),

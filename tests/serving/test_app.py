@@ -70,7 +70,7 @@ def test_a_token_is_asked_for_wherever_something_is_told(published_home: Path) -
 def test_a_scope_that_is_not_there_is_an_error(published_home: Path) -> None:
     with listening(service_of(published_home, tokens=tokens(board={"scope": "board"}))) as client:
         answer = client.post("/retrieve", json={"query": QUESTION}, headers={"X-API-Key": KEYS["board"]})
-        assert (answer.status_code, "nothing has been published" in answer.text) == (503, True)
+        assert (answer.status_code, "no scope board is published in the home" in answer.text) == (503, True)
         assert client.get("/ready").status_code == 503
 
 

@@ -121,11 +121,8 @@ def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     service = service_of(settings, tokens=tokens(keeper={}, board={"scope": "board"}))
 
     async def ask(client: Client) -> str:
-        asked: dict[str, dict[str, Any]] = {
-            "search": {"query": "Who closed the station?", "mode": "bm25"},
-            "changes": {},
-        }
-        return str([await client.call_tool(tool, given) for tool, given in asked.items()])
+        found = await client.call_tool("search", {"query": "Who closed the station?", "mode": "bm25"})
+        return f"{found} {await listed(client)}"
 
     whole, board = (
         over_http(service_of(settings, tokens=service.tokens), ask, KEYS[one]) for one in ("keeper", "board")
@@ -133,7 +130,7 @@ def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     assert "Station 14" in whole
     assert "Station 14" not in board
     assert "'scope': 'board'" in board
-    assert board.count("is_error=True") == 1  # there is one snapshot, so that nothing changed before
+    assert ("'changes'" in whole, "'changes'" in board) == (True, False)
 
 
 def test_the_command_answers_by_standard_input_and_output(published_home: Path) -> None:

@@ -29,14 +29,6 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
     assert list(ledger.by_purpose()) == ["embed", "extract"]
 
 
-def test_a_scope_counts_its_own_entries(address: Address) -> None:
-    for one in (entry("a", "extract"), Entry("a", "embed", "@board", "m", 1, 0, 7, 0, 0, 0.25), entry("b", "extract")):
-        Ledger(address).add(one)
-    ledger = Ledger(address, "board")
-    assert (ledger.last_run(), ledger.spent("a"), list(ledger.by_purpose())) == ("a", 0.25, ["embed"])
-    assert ledger.entries()["source"].to_pylist() == ["@board"]
-
-
 def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(address)
     assert (ledger.costs(["month", "source"]), ledger.entries().num_rows) == ([], 0)

@@ -147,6 +147,11 @@ def require_published(home: Home) -> Manifest:
 
 def required(home: Home, snapshot: Manifest | None) -> Manifest:
     """Return the published snapshot of a home, if there is one; raises NoSnapshotError before the first publication."""
+    if snapshot is None and home.parent:
+        raise NoSnapshotError(
+            f"no scope {home.scope} is published in {home.parent.name}; name it under `scopes` and run "
+            "`lightrag-dagster run`, or correct its rule if it shows no document"
+        )
     if snapshot is None:
         raise NoSnapshotError(
             f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first, or the jobs `ingest` "
