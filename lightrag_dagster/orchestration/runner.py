@@ -5,6 +5,7 @@ shows the partitions.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
@@ -267,12 +268,27 @@ class _PendingWork:
         now = self._now()
         is_new = next_publication(now, backfill=backfill) is not None
         if is_new or pending_scopes(now):
-            before = _collected(self._home)
+            before, scopes = _collected(self._home), _scopes(now.settings)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = self._now().newest if is_new else self._outcome.published
+            self._outcome.notes["scopes"] = [
+                f"Scope {name} is published: {one.rows['raw_documents']:,} documents listed."
+                for name, one in _scopes(now.settings).items()
+                if one != scopes.get(name)
+            ]
             after = _collected(self._home)
             if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))
+
+
+def _scopes(settings: Settings) -> dict[str, Manifest]:
+    """Return the snapshot that each scope has published; one that cannot be read is said to be pending."""
+    found = dict[str, Manifest]()
+    for name in settings.scopes:
+        with suppress(LightRAGError):
+            if one := Situation.looking(settings.within(name)).published:
+                found[name] = one
+    return found
 
 
 def _collected(home: Home) -> Collection | str | None:
