@@ -209,9 +209,9 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
 
 
 def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
-    """Return what is published of each scope, or why it waits."""
+    """Return what is published of each scope, or why it waits; within a scope nothing is said of others."""
     found = {}
-    for name in settings.scopes:
+    for name in () if settings.scope else settings.scopes:
         shown = Situation.looking(settings.within(name)).published if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
         published = (
