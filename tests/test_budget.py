@@ -19,7 +19,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2438,  # scopes, checks of files
-    "cli": 3422,  # serve, mcp, --scope
+    "cli": 3443,  # serve, mcp, --scope
     "core": 1506,  # memory of a process
     "curation.desk": 794,
     "curation.rules": 704,  # decisions in scopes
@@ -30,19 +30,19 @@ CODE = {
     "models": 2192,  # batches and ledger by purpose, what may pass; columns
     "models.local": 456,
     "offline": 1228,  # greetings, contractions, Chinese words beside names
-    "orchestration": 964,
-    "pipeline": 3166,  # scopes
+    "orchestration": 977,  # scopes
+    "pipeline": 3169,  # scopes
     "plan": 804,
     "purge": 420,  # scopes
-    "query": 4124,
+    "query": 4132,  # time limits, follow, warm, SQL in processes
     "readers": 8036,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 68,  # scopes
-    "serving": 860,
+    "serving": 878,
     "settings": 1055,  # scopes, access
-    "spending": 484,  # scopes
+    "spending": 482,
     "stages": 5647,
-    "storage": 3985,
+    "storage": 3992,  # scopes, checks of files
     "testing": 209,
     "the package itself": 709,  # errors, schemas
 }
@@ -52,12 +52,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 36_374,
+    "lines of code outside the rooms behind doors": 36_424,  # walls, time limits, doors: 1,265, where 1,000 were asked
     "files": 650,  # scopes, doors
     "settings": 150,  # facts of columns
     "commands": 52,  # serve, mcp
     "private imports of Dagster": 6,
-    "imports in functions": 213,  # doors
+    "imports in functions": 214,  # doors
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 16,  # facts
 }
