@@ -142,7 +142,6 @@ def test_its_options_reach_workers_and_dagsters_jobs_and_are_forgotten(
     monkeypatch.setenv("LIGHTRAG_HOME", "wrong")
     monkeypatch.setenv("LIGHTRAG_SOURCES", "wrong")
     monkeypatch.setenv("LIGHTRAG_ENGINE", engine)
-    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25"]')
     monkeypatch.setenv("LIGHTRAG_QUESTIONS", "questions.yaml")
     Path("questions.yaml").write_text("- question: Who maintains the gauge?\n  documents: [notes/river.md]\n")
     environment = dict(os.environ)

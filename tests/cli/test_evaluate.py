@@ -104,7 +104,6 @@ def test_sentences_of_the_documents_make_questions_without_a_model(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = ("evaluate", "--make-questions", "9")
-    monkeypatch.setenv("LIGHTRAG_EVALUATION__MODES", '["bm25", "naive"]')
     settings = load_settings()
     publish_sources(settings, {"notes": {"short.md": "The bell was rung by nobody."}})
     code, _, error = command(capfd, monkeypatch, *make)
@@ -114,7 +113,7 @@ def test_sentences_of_the_documents_make_questions_without_a_model(
     code, output, _ = command(capfd, monkeypatch, *make, "--json")
     found = json.loads(output)
     assert (code, found["questions"], found["documents"]) == (0, 8, 9)
-    assert {one["mode"] for one in found["modes"]} == {"bm25", "naive"}
+    assert {one["mode"] for one in found["modes"]} > {"bm25", "naive"}
 
     code, output, _ = command(capfd, monkeypatch, *make, "--price")
     assert (code, "no call to one, $0" in output) == (0, True)
