@@ -34,17 +34,16 @@ def call(chance: random.Random) -> tuple[str, dict[str, Any]]:
         "facts": {"subject": word},
     }
     rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    return chance.choice(
-        [
-            ("/query", asked),
-            ("/query/data", asked),
-            ("/query/stream", asked),
-            ("/retrieve", asked),
-            ("/facts", {"subject": word}),
-            ("/mcp", rpc | {"params": {"name": tool, "arguments": given.get(tool, {})}}),
-            ("/mcp", rpc | {"params": {"name": tool, "arguments": given.get(tool, {})}}),
-        ]
-    )
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("/query", asked),
+        ("/query/data", asked),
+        ("/query/stream", asked),
+        ("/retrieve", asked),
+        ("/facts", {"subject": word}),
+        ("/mcp", rpc | {"params": {"name": tool, "arguments": given.get(tool, {})}}),
+        ("/mcp", rpc | {"params": {"name": tool, "arguments": given.get(tool, {})}}),
+    ]
+    return chance.choice(requests)
 
 
 @pytest.mark.long
