@@ -86,9 +86,7 @@ def settings_from_options(
     places = {name: place for name, place in (("home", home), ("sources", sources)) if place is not None}
     if places and defs is not None:
         raise typer.BadParameter("it names home and sources; leave out --home and --sources", param_hint="--defs")
-    if scope == "":
-        raise typer.BadParameter("it is empty; name one, or leave it out", param_hint="--scope")
-    if scope and context.invoked_subcommand not in _IN_A_SCOPE.split():
+    if scope is not None and context.invoked_subcommand not in _IN_A_SCOPE.split():
         raise typer.BadParameter(
             f"{context.invoked_subcommand} works on the whole knowledge base; leave it out", param_hint="--scope"
         )
@@ -96,11 +94,11 @@ def settings_from_options(
         from lightrag_dagster.orchestration.defs_file import chosen_by
         from lightrag_dagster.settings import choosing
 
-        context.with_resource(choosing(chosen_by(defs)._replace(scope=scope or "")))
-    elif places or scope:
+        context.with_resource(choosing(chosen_by(defs)._replace(scope=scope)))
+    elif places or scope is not None:
         from lightrag_dagster.settings import Chosen, choosing
 
-        context.with_resource(choosing(Chosen(places, scope=scope or "")))
+        context.with_resource(choosing(Chosen(places, scope=scope)))
 
 
 @app.command()

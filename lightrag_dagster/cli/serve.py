@@ -62,7 +62,7 @@ def _service(tokens: Path | None, seconds: float, at_once: int, *, log_questions
         raise SettingsError(f"a token names the scope {unknown[0]}, which `scopes` lacks; name one of these")
     if settings.scope and callers:
         raise typer.BadParameter("tokens name their own scopes; leave it out", param_hint="--scope")
-    return Service(settings.within(""), callers, settings.scope or None, limits, logs_questions=log_questions)
+    return Service(settings.within(None), callers, settings.scope or None, limits, logs_questions=log_questions)
 
 
 COMMANDS = (serve, mcp)

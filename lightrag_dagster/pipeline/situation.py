@@ -78,7 +78,7 @@ class Situation:
         """Read that of a scope: what it was given of the tables of sources; of none is more known here."""
         settings, given = recipes.settings, dict.fromkeys(accepted_sources(home), "")
         records = _or_error(lambda: _accepted_of(home, list(given)))
-        decided = _or_error(lambda: decisions_within(in_force(settings.within("")), home, _given(records)))
+        decided = _or_error(lambda: decisions_within(in_force(settings.within(None)), home, _given(records)))
         above = published_snapshot(home.parent) if home.parent else None
         return cls(home, recipes, newest, published_snapshot(home), {}, given, records, decided, above)
 

@@ -106,7 +106,7 @@ class KnowledgeBase(TableQuestions):
         if home is not None:
             settings = settings.model_copy(update={"home": path_of(home, "home")})
         if scope is not None:
-            settings = settings.within(text(scope, "scope") or " ")  # an empty one must not be the whole
+            settings = settings.within(text(scope, "scope"))
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
 

@@ -199,16 +199,16 @@ class Settings(BaseSettings):
         """The scope of which the home is that of the settings; empty for the whole knowledge base."""
         return self._scope
 
-    def within(self, scope: str) -> "Settings":
-        """Return a copy whose home is that of a scope, below the home; of the whole knowledge base if it is empty.
+    def within(self, scope: str | None) -> "Settings":
+        """Return a copy whose home is that of a scope, below the home; with None, of the whole knowledge base.
 
         Raises:
             SettingsError: no scope can have this name.
         """
-        if scope and not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", scope):
+        if scope is not None and not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", scope):
             raise SettingsError(f"{scope[:70]!a} cannot be the name of a scope; it has a-z, 0-9 and _ alone")
         copy = self.model_copy()
-        copy._scope = scope
+        copy._scope = scope or ""
         return copy
 
     def retrying_failed(self) -> "Settings":
@@ -260,7 +260,7 @@ class Chosen(NamedTuple):
     settings: Mapping[str, object] = {}
     file: Path | None = None
     by: str = ""
-    scope: str = ""
+    scope: str | None = None
 
 
 _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
@@ -307,7 +307,7 @@ def load_settings(**overrides: object) -> Settings:
     check_variables(Settings)
     try:
         settings = Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
-        return settings.within(chosen.scope) if chosen.scope else settings
+        return settings.within(chosen.scope)
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except RecursionError:

@@ -128,7 +128,7 @@ class Home:
             StoreError: the cache cannot be written.
         """
         if settings.scope:
-            parent, below = cls.of(settings.within("")), f"scopes/{settings.scope}"
+            parent, below = cls.of(settings.within(None)), f"scopes/{settings.scope}"
             if parent.bucket is None:
                 return replace(parent, root=parent.root / below, scope=settings.scope, parent=parent)
             of_scope = cls._cached(f"{parent.bucket}/{below}", settings.cache, settings.database)
