@@ -13,13 +13,11 @@ from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.pending import PUBLISHED, WAITS_FOR_RELEASE, Pending, pending
+from lightrag_dagster.pipeline.scopes import require_undamaged
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
 VERIFYING_DAY = 6
 """Sunday, when every published file is read."""
@@ -38,7 +36,7 @@ _MOST_COSTS = 60
 def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Report the pending work; on Sunday mornings, raise StoreError if a published file is damaged on its disk."""
     if context.run.tags.get(COMMAND_TAG) == "morning" and datetime.now(UTC).weekday() == VERIFYING_DAY:
-        _require_undamaged(lightrag)
+        require_undamaged(lightrag.settings)
     with stopwatch() as watch:
         look_upstream(context.instance, lightrag.settings)
         states = pending(Situation.looking(lightrag.settings))
@@ -48,13 +46,6 @@ def status_report(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[
     for line in advice:
         context.log.info(line)
     return report(states, watch.seconds, costs, advice)
-
-
-def _require_undamaged(lightrag: LightRAG) -> None:
-    homes = [] if lightrag.home.bucket else map(Home.of, map(lightrag.settings.within, ("", *lightrag.settings.scopes)))
-    if damage := [one for home in homes for one in find_published_damage(home, verify=True)]:
-        more = f" and {len(damage) - 1} others" if damage[1:] else ""
-        raise StoreError(f"{damage[0]}{more}; run `lightrag-dagster run --verify`")
 
 
 def lacking(instance: dg.DagsterInstance, namespace: Namespace) -> list[str]:

@@ -111,6 +111,14 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
     return found
 
 
+def require_undamaged(settings: Settings) -> None:
+    """Read all published files, of scopes too, on a disk; raises StoreError if one is not as it was published."""
+    homes = [home for name in (None, *settings.scopes) if not (home := Home.of(settings.within(name))).bucket]
+    if damage := [one for home in homes for one in find_published_damage(home, verify=True)]:
+        more = f" and {len(damage) - 1} others" if damage[1:] else ""
+        raise StoreError(f"{damage[0]}{more}; run `lightrag-dagster run --verify`")
+
+
 def empty(home: Home) -> None:
     """Remove everything from the home of a scope, what readers open first."""
     with building(home):
