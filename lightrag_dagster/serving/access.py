@@ -72,7 +72,7 @@ class Tokens:
         return cls(text, str(file))
 
     def caller(self, token: str) -> Caller | None:
-        """Return the owner of a token; every hash is compared, in the same time wherever they differ."""
+        """Return the owner of a token; every hash is compared, each in the same time."""
         given = sha256(token.encode()).digest()
         found = [caller for expected, caller in self.callers.items() if hmac.compare_digest(expected, given)]
         return found[0] if found else None

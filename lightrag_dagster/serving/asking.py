@@ -1,8 +1,10 @@
 """The questions behind the tools: each asks a base, and returns dictionaries with places, without empty fields."""
 
 import json
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any
+
+import pyarrow.compute as pc
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.arguments import text
@@ -37,12 +39,16 @@ FROM raw_documents WHERE source = {id} ORDER BY path LIMIT 1000 OFFSET {start}
 """
 
 
-def lean(told: Any) -> Any:
-    """Return dictionaries without empty and inner fields."""
+def lean(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a dictionary without empty and inner fields, at any depth."""
+    kept = {name: _lean(one) for name, one in told.items() if name not in _INNER}
+    return {name: one for name, one in kept.items() if one is not None and one not in ("", [], {})}
+
+
+def _lean(told: Any) -> Any:
     if isinstance(told, dict):
-        kept = {name: lean(one) for name, one in told.items() if name not in _INNER}
-        return {name: one for name, one in kept.items() if one is not None and one not in ("", [], {})}
-    return [lean(one) for one in told] if isinstance(told, list | tuple) else told
+        return lean(told)
+    return [_lean(one) for one in told] if isinstance(told, list | tuple) else told
 
 
 async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str, Any]:
@@ -51,7 +57,7 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
     del found["steps"]
     for chunk in found["chunks"]:
         del chunk["doc_id"], chunk["source"], chunk["path"]
-    told: dict[str, Any] = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
+    told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
     words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, filters=asked.filters or Filters())
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
 
@@ -74,13 +80,14 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
 
 async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, Any]:
     """Return a passage with every place, a part of a document and where to read on, or a list; raises QueryError."""
-    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'" if asked.id else "''"
-    listed = (await base.asql((_LISTED if asked.id else _SOURCES).format(id=quoted, start=asked.start))).to_pylist()
-    if listed:
-        return {"documents" if asked.id else "sources": lean(listed)}
+    if not asked.id:
+        return {"sources": (await base.asql(_SOURCES)).to_pylist()}
+    quoted = "'" + text(asked.id, "id").replace("'", "''") + "'"
     statement = _PASSAGE if asked.id.startswith("chunk-") else _DOCUMENT
     rows = (await base.asql(statement.format(id=quoted))).to_pylist()
     if not rows:
+        if listed := (await base.asql(_LISTED.format(id=quoted, start=asked.start))).to_pylist():
+            return {"documents": [lean(row) for row in listed]}
         raise QueryError(f"nothing has the id {asked.id!r}; take a chunk_id, a doc_id or source/path of a result")
     content = rows[0]["content"]
     if statement is _PASSAGE:
@@ -89,43 +96,49 @@ async def read(base: KnowledgeBase, asked: requests.ReadRequest) -> dict[str, An
     stop = min(end, start + _MOST)
     told = lean(rows[0] | {"content": None, "pages": len(rows[0]["pages"] or ()) or None})
     told |= {"characters": len(content), "char_start": start, "char_end": stop, "content": content[start:stop]}
-    return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})  # type: ignore[no-any-return]
+    return told | ({"next_start": stop, "left_out": end - stop} if stop < end else {})
 
 
 def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -> tuple[int, int]:
     if asked.page is None:
         return asked.start, length
-    last = max(asked.page, asked.last_page or 0)
-    if last > len(pages or ()):
-        raise QueryError(f"the document has {len(pages or ())} pages; start reads any from a character")
-    assert pages
-    return max(asked.start, pages[asked.page - 1]), pages[last] if last < len(pages) else length
+    begins, last = pages or [], max(asked.page, asked.last_page or 0)
+    if last > len(begins):
+        raise QueryError(f"the document has {len(begins)} pages; start reads any from a character")
+    return max(asked.start, begins[asked.page - 1]), begins[last] if last < len(begins) else length
 
 
 async def entity(base: KnowledgeBase, asked: requests.EntityRequest) -> dict[str, Any]:
     """Return all about an entity."""
     found = await base.aentity(asked.name, filters=asked.filters, limit=asked.limit)
-    return lean(found.to_dict())  # type: ignore[no-any-return]
+    return lean(found.to_dict())
 
 
 async def path(base: KnowledgeBase, asked: requests.PathRequest) -> dict[str, Any]:
     """Return the paths between two entities."""
     found = await base.apath(asked.start, asked.end, filters=asked.filters)
-    return lean(found.to_dict())  # type: ignore[no-any-return]
+    return lean(found.to_dict())
 
 
 async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, Any]:
     """Return facts, or numbers of facts."""
     shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
     if asked.count or asked.by:
-        return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())  # type: ignore[no-any-return]
-    return lean((await base.afacts(asked.subject, **shared)).to_dict())  # type: ignore[no-any-return]
+        return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())
+    return lean((await base.afacts(asked.subject, **shared)).to_dict())
 
 
 async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
     """Return what differs since a snapshot."""
-    rows = (await base.achanges(asked.before)).to_pylist()
-    numbers = Counter(f"{row['kind']} {row['change']}" for row in rows)
-    shown = [row | {end: json.loads(row[end] or "{}") for end in ("before", "after")} for row in rows[: asked.limit]]
-    snapshots = (await base.asql(_SNAPSHOTS)).to_pylist()
-    return {"numbers": numbers, "changes": lean(shown), "left_out": len(rows) - len(shown), "snapshots": snapshots}
+    found = await base.achanges(asked.before)
+    kinds = pc.binary_join_element_wise(found["kind"], found["change"], " ").value_counts().to_pylist()
+    shown = [
+        lean(row | {end: json.loads(row[end] or "{}") for end in ("before", "after")})
+        for row in found.slice(0, asked.limit).to_pylist()
+    ]
+    return {
+        "numbers": {one["values"]: one["counts"] for one in kinds},
+        "changes": shown,
+        "left_out": found.num_rows - len(shown),
+        "snapshots": (await base.asql(_SNAPSHOTS)).to_pylist(),
+    }

@@ -1,4 +1,4 @@
-"""ServiceLimits of a service: questions at once, a minute and in time."""
+"""Limits of a service: questions at once, a minute and in time."""
 
 import asyncio
 import time

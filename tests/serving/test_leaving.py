@@ -54,6 +54,15 @@ def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent)
         until(lambda: silent.open == 0, 5)
 
 
+def test_a_stream_that_takes_too_long_says_so_in_its_last_line(paid: Settings, silent: Silent) -> None:
+    with listening(service_of(paid, limits={"seconds": 1.0})) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        lines = [json.loads(line) for line in client.post("/query/stream", json=ASKED).text.splitlines()]
+        assert [*lines[0]] == ["references"]
+        assert "too long" in lines[-1]["error"] or "more than 1 s" in lines[-1]["error"]
+        until(lambda: silent.open == 0, 5)
+
+
 def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
     known = tokens(keeper={"dollars_a_day": 0.0}, board={"dollars_a_day": 1.0})
     with listening(service_of(paid, tokens=known)) as client:
