@@ -45,13 +45,7 @@ RAW_DOCUMENTS = pa.schema(
         column("author", pa.string(), "Who wrote it, as the document says.", nullable=True),
         column("date", pa.date32(), "When it was written: as it says itself, else as its name does.", nullable=True),
         column("tags", _TEXTS, "Tags and keywords of the document.", nullable=True),
-        column(
-            "access",
-            _TEXTS,
-            "Who may see it, as the source's settings, a column of its table or a file beside it say; `scopes` ask "
-            "for it.",
-            nullable=True,
-        ),
+        column("access", _TEXTS, "Its readers, by settings, a column or a file beside it.", nullable=True),
         column("language", pa.string(), "ISO 639 code, as detected, else as the document says.", nullable=True),
         column("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         column("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),

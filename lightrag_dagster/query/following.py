@@ -1,4 +1,4 @@
-"""The knowledge base that is published, whichever that is by then, as one object for a service."""
+"""The published knowledge base, the newest one with each question, as one object for a service."""
 
 import asyncio
 import inspect

@@ -41,7 +41,7 @@ class Models:
     def __init__(self, settings: Settings, vectors: manifests.Vectors, account: Account | None = None) -> None:
         """Take the settings of the models; `vectors` names the embedder of the snapshot, `account` is billed."""
         self._account = account
-        # Fewer attempts than a build makes at night: somebody waits.
+        # Fewer attempts than a build makes at night: a person waits.
         self._llm = settings.llm.hurried(settings.query.max_retries)
         self._rerank = settings.rerank
         # A question is comparable with the snapshot's vectors only when the same embedder makes its own.

@@ -52,7 +52,7 @@ class TableQuestions(FactQuestions):
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
         `costs` and `ledger`; it takes at most a quarter of the machine's or container's memory, and 4 GB. It is in one
         of two processes, which the first calls start and which end a minute after the last: on Linux such a process
-        takes at most twice that memory, whatever the statement.
+        takes at most twice that memory.
 
         Args:
             query: one statement, or several, such as `CREATE TEMP TABLE …; FROM …`.
