@@ -18,8 +18,8 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2438,  # scopes, checks of files
-    "cli": 3443,  # serve, mcp, --scope
+    "assets": 2431,
+    "cli": 3442,
     "core": 1506,  # memory of a process
     "curation.desk": 794,
     "curation.rules": 704,  # decisions in scopes
@@ -31,20 +31,20 @@ CODE = {
     "models.local": 456,
     "offline": 1228,  # greetings, contractions, Chinese words beside names
     "orchestration": 977,  # scopes
-    "pipeline": 3169,  # scopes
+    "pipeline": 3174,  # scopes
     "plan": 804,
-    "purge": 420,  # scopes
+    "purge": 433,  # scopes
     "query": 4132,  # time limits, follow, warm, SQL in processes
     "readers": 8036,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 68,  # scopes
-    "serving": 878,
+    "serving": 888,
     "settings": 1055,  # scopes, access
     "spending": 482,
     "stages": 5647,
     "storage": 3992,  # scopes, checks of files
     "testing": 209,
-    "the package itself": 709,  # errors, schemas
+    "the package itself": 703,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
@@ -52,8 +52,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 36_424,  # walls, time limits, doors: 1,265, where 1,000 were asked
-    "files": 650,  # scopes, doors
+    "lines of code outside the rooms behind doors": 36_428,  # walls, time limits, doors: 1,265, where 1,000 were asked
+    "files": 651,  # scopes, doors
     "settings": 150,  # facts of columns
     "commands": 52,  # serve, mcp
     "private imports of Dagster": 6,

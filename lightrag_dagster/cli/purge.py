@@ -7,7 +7,8 @@ from rich.console import Console
 from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.purge import copies, find_gone, holders, noted, purge, purging
+from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
+from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots

@@ -22,7 +22,8 @@ from lightrag_dagster.exports.exports import WRITERS, export_published, export_t
 from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.purge import find_gone, purge, purging
+from lightrag_dagster.purge.documents import find_gone
+from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building

@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.pending import pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.purge.purge import find_gone
+from lightrag_dagster.purge.documents import find_gone
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.connectors import folder
 from lightrag_dagster.stages.documents.sources import find_source

@@ -9,7 +9,8 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.core.identity import document_id
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.purge import find_gone, noted, purge, purging
+from lightrag_dagster.purge.documents import find_gone, noted
+from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.home import Home

@@ -10,7 +10,8 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.exports.exports import export_published
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.purge.purge import find_gone, purge, purging
+from lightrag_dagster.purge.documents import find_gone
+from lightrag_dagster.purge.purge import purge, purging
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.report.bounds import BOUNDS
 from lightrag_dagster.report.writing import published_picture, published_report, write_report_to

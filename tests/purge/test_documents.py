@@ -16,7 +16,8 @@ from lightrag_dagster.core import identity
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.cache_usage import Gone
-from lightrag_dagster.purge.purge import _forget_records, copies, find_gone, holders, noted
+from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
+from lightrag_dagster.purge.purge import _forget_records
 from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.files.atomic import write_text
