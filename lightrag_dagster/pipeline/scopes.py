@@ -6,7 +6,6 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 """
 
 import shutil
-from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -232,7 +231,7 @@ def _homes(home: Home) -> set[str]:
     return set((read_record(home.scopes, _Scopes) or _Scopes()).names)
 
 
-def _write_homes(home: Home, names: Iterable[str]) -> None:
+def _write_homes(home: Home, names: set[str]) -> None:
     found = _Scopes(names=sorted(names))
     if names != _homes(home):
         atomic.write_text(home.scopes, found.model_dump_json())
