@@ -7,25 +7,20 @@ reason: the same register number
 with: Oslo
 """
 
-import codecs
-import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import yaml
 
+from lightrag_dagster.core.text.sheets import read_sheet, read_text
 from lightrag_dagster.curation.rules.decisions import ACTIONS, Placed, check_decision
-from lightrag_dagster.errors import DecisionError, one_line
+from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.settings import yaml_mistake
 
 _SUFFIXES = {".yaml", ".yml", ".csv"}
 _LISTS = ("sources", "paths", "types", "scopes")
 _COLUMNS = ("into", "type", "text", "keywords", *_LISTS, "reason", "author", "date")
-_ESCAPED = "'"
-_FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
-_DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
 _QUOTED = r'\s*"((?:[^"]|"")*)"\s*'
 _VALUE = re.compile(rf"(?:{_QUOTED}|([^;]*))(?:;|$)")
 """A value of a cell of several: in quotes, which are doubled in it, or what is before the next semicolon."""
@@ -53,27 +48,8 @@ def read_files(place: Path) -> list[Placed]:
 
 def _read(file: Path, place: Path) -> Iterator[Placed]:
     name = str(Path(place.name) / file.relative_to(place)) if place.is_dir() else file.name
-    try:
-        if not file.is_file():  # a link to nowhere, or a pipe that would never end
-            raise DecisionError(f"{file} is not a file; remove it")
-        text = _decoded(file.read_bytes(), *(["cp1252"] if file.suffix.lower() == ".csv" else []))
-    except OSError as error:
-        raise DecisionError(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise DecisionError(f"{file} cannot be read: {one_line(error)}; save it as UTF-8") from error
+    text = read_text(file, DecisionError, *(["cp1252"] if file.suffix.lower() == ".csv" else []))
     return _of_csv(text, name) if file.suffix.lower() == ".csv" else _of_yaml(text, name)
-
-
-def _decoded(data: bytes, *others: str) -> str:
-    """Return text in UTF-8, in UTF-16 with its mark, or, where it is neither, in the first of `others`."""
-    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        if not others or encoding == "utf-16":
-            raise
-        text = data.decode(others[0])
-    return text.replace("\r\n", "\n").replace("\r", "\n")  # as Python opens text files
 
 
 def _of_yaml(text: str, name: str) -> Iterator[Placed]:
@@ -117,30 +93,10 @@ def _of_mapping(entry: object, place: str) -> Placed:
 
 
 def _of_csv(text: str, name: str) -> Iterator[Placed]:
-    header = text.partition("\n")[0]
-    told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
-    # Spreadsheets of many countries write semicolons, and tabs into "Unicode text".
-    delimiter = told[1] if told else max(",", ";", "\t", key=header.count)
-    lines = io.StringIO(text[len(header) + 1 :] if told else text, newline="")
-    rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
-    try:
-        columns = [column.strip().lower() for column in rows.fieldnames or ()]
-        rows.fieldnames = columns
-        if missing := [column for column in ("action", "name") if column not in columns]:
-            said = f"there is no column {missing[0]!r}; the first line names the columns"
-            raise DecisionError(f"{name}:{1 + bool(told)}: {said}")
-        yield from _of_rows(rows, name, first=1 + bool(told))
-    except csv.Error as error:
-        raise DecisionError(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {error}") from None
-
-
-def _of_rows(rows: "csv.DictReader[str]", name: str, first: int) -> Iterator[Placed]:
-    for row in rows:
-        values = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
-        place = f"{name}:{first - 1 + rows.line_num - sum(value.count(chr(10)) for value in values.values())}"
+    for place, values, overlong in read_sheet(text, name, ("action", "name"), DecisionError):
         if not (action := values.get("action", "").lower()):
             continue  # a row of a review without a decision
-        if any(row.get(None, ())):
+        if overlong:
             raise DecisionError(f"{place}: there are more cells than columns; put a text with commas in quotes")
         other = values.get("with", "")
         is_one = action not in ("merge", "apart") and not re.fullmatch(_QUOTED, other)
@@ -148,12 +104,6 @@ def _of_rows(rows: "csv.DictReader[str]", name: str, first: int) -> Iterator[Pla
         lists = {one: tuple(_values(values.get(one, ""))) for one in _LISTS}
         given = {column: values[column] for column in _COLUMNS if values.get(column)}
         yield check_decision(place, **given | lists, action=action, names=names)
-
-
-def _cell(value: str) -> str:
-    """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
-    value = value.strip()
-    return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
 
 
 def _values(cell: str) -> list[str]:

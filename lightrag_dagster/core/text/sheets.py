@@ -1,0 +1,85 @@
+"""CSV files that people edit, in the encodings and with the delimiters that spreadsheets write."""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lightrag_dagster.errors import LightRAGError, one_line
+
+_ESCAPED = "'"
+_FORMULA = ("'=", "'+", "'-", "'@", "'\t", "'\r")
+_DELIMITER = re.compile('"?sep=(.)"?[,;\t]*', re.IGNORECASE)
+
+
+class SheetRow(NamedTuple):
+    """A row with its cells by column, in lower case; `place` is file:line, `overlong` if it has more cells."""
+
+    place: str
+    cells: dict[str, str]
+    overlong: bool
+
+
+def read_text(file: Path, error: type[LightRAGError], *others: str) -> str:
+    """Return the text of a file in UTF-8, in UTF-16 with its mark, or, where it is neither, in the first of `others`.
+
+    Raises:
+        LightRAGError: it cannot be read; of the class `error`.
+    """
+    try:
+        if not file.is_file():  # a link to nowhere, or a pipe that would never end
+            raise error(f"{file} is not a file; remove it")
+        data = file.read_bytes()
+        encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            if not others or encoding == "utf-16":
+                raise
+            text = data.decode(others[0])
+    except OSError as cause:
+        raise error(f"{file} cannot be read: {cause.strerror or cause}") from cause
+    except UnicodeDecodeError as cause:
+        raise error(f"{file} cannot be read: {one_line(cause)}; save it as UTF-8") from cause
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # as Python opens text files
+
+
+def read_sheet(text: str, name: str, required: Sequence[str], error: type[LightRAGError]) -> Iterator[SheetRow]:
+    """Yield the rows of CSV text, after the line that names the columns.
+
+    Args:
+        text: The text.
+        name: The name of its file, for places.
+        required: Columns that there must be.
+        error: The class of errors.
+
+    Raises:
+        LightRAGError: it is not valid CSV, or has no such columns; of the class `error`.
+    """
+    header = text.partition("\n")[0]
+    told = _DELIMITER.fullmatch(header)  # a line for spreadsheets alone
+    # Spreadsheets of many countries write semicolons, and tabs into "Unicode text".
+    delimiter = told[1] if told else max(",", ";", "\t", key=header.count)
+    lines = io.StringIO(text[len(header) + 1 :] if told else text, newline="")
+    rows = csv.DictReader(lines, delimiter=delimiter, strict=True)
+    try:
+        columns = [column.strip().lower() for column in rows.fieldnames or ()]
+        rows.fieldnames = columns
+        if missing := [column for column in required if column not in columns]:
+            said = f"there is no column {missing[0]!r}; the first line names the columns"
+            raise error(f"{name}:{1 + bool(told)}: {said}")
+        for row in rows:
+            cells = {column: _cell(value) for column, value in row.items() if isinstance(value, str)}
+            line = bool(told) + rows.line_num - sum(value.count("\n") for value in cells.values())
+            yield SheetRow(f"{name}:{line}", cells, any(row.get(None, ())))
+    except csv.Error as cause:
+        raise error(f"{name}:{rows.line_num + bool(told)}: it is not valid CSV: {cause}") from None
+
+
+def _cell(value: str) -> str:
+    """Return a cell without the sign that keeps a spreadsheet from taking it for a formula."""
+    value = value.strip()
+    return value.removeprefix(_ESCAPED) if value.startswith(_FORMULA) else value
