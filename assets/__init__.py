@@ -3,6 +3,7 @@
 from lightrag_dagster.assets.answers import answers
 from lightrag_dagster.assets.curation import curation
 from lightrag_dagster.assets.downstream import communities, duplicate_candidates, exports, graph_report
+from lightrag_dagster.assets.extraction_evaluation import extraction_evaluation
 from lightrag_dagster.assets.facts import facts, merged_facts, readings
 from lightrag_dagster.assets.graph import knowledge_graph, published_graph
 from lightrag_dagster.assets.ingestion import chunks, extractions, mentions, raw_documents
@@ -28,7 +29,16 @@ PUBLICATION = [
 ]
 """Assets over all sources: the decisions of people, the published snapshot, its parts and its additions."""
 
-DOWNSTREAM = [answers, retrieval_evaluation, duplicate_candidates, communities, exports, graph_report, status_report]
+DOWNSTREAM = [
+    answers,
+    retrieval_evaluation,
+    extraction_evaluation,
+    duplicate_candidates,
+    communities,
+    exports,
+    graph_report,
+    status_report,
+]
 """Assets made from the published snapshot, in no job."""
 
 ASSETS = [*INGESTION, *PUBLICATION, *DOWNSTREAM]

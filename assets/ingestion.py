@@ -9,6 +9,7 @@ from lightrag_dagster.assets.metadata import IngestConfig, account_of, ingested,
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.assets.upstream import look_upstream
+from lightrag_dagster.evaluation.gold.gate import require_better
 from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.pipeline.extractions import Waiting
 from lightrag_dagster.pipeline.ingest import STEPS, SourceIngestion, last_step
@@ -68,6 +69,8 @@ def raw_documents(
 ) -> Iterator[dg.MaterializeResult]:
     """Read the source as it is now."""
     look_upstream(context.instance, lightrag.settings, [context.partition_key], STEP_SECONDS)
+    if lightrag.settings.gold.gate and is_backfill(context, config, lightrag.settings):
+        require_better(lightrag.settings)
     yield from in_own_run("raw_documents")(context, config, lightrag)
 
 

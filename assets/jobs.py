@@ -25,13 +25,15 @@ BUILDING = ("ingest", "backfill", "publish")
 
 JOBS = (*BUILDING, "ask", "evaluate", "report")
 
-_ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask", "evaluate", "downstream")
+_ABOUT_QUESTIONS = ("answers", "retrieval_evaluation", "ask")
+_EVALUATING = ("evaluate", "downstream")
 
 
 def is_wanted(name: str, settings: Settings) -> bool:
     """Say whether an asset, job, sensor or schedule has something to do, and is not left out by a setting."""
     has = dict.fromkeys(_ABOUT_QUESTIONS, settings.questions is not None)
-    has |= dict.fromkeys(OF_PASSES, settings.has_passes)
+    has |= dict.fromkeys(_EVALUATING, bool(settings.questions or settings.gold.folder))
+    has |= {"extraction_evaluation": settings.gold.folder is not None} | dict.fromkeys(OF_PASSES, settings.has_passes)
     has |= {"exports": bool(settings.exports), "batches": settings.llm.by_batch}
     return has.get(name, True) and name not in settings.dagster.without
 
@@ -51,21 +53,17 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
             namespace.named(name), selection=selection, config=config, description=description, executor_def=executor
         )
 
-    jobs = {
-        "ingest": job("ingest", ingested, "Read, chunk, extract and parse one source (one partition)."),
-        "backfill": job(
-            "backfill",
+    evaluated = [name for name in ("retrieval_evaluation", "extraction_evaluation") if is_wanted(name, settings)]
+    jobs: dict[str, tuple[Iterable[str], str, *tuple[dg.RunConfig, ...]]] = {
+        "ingest": (ingested, "Read, chunk, extract and parse one source (one partition)."),
+        "backfill": (
             ingested,
             "Make the rows of one source again that another recipe made; may cost as much as the first ingestion.",
             dg.RunConfig(ops={step: IngestConfig(backfill=True) for step in ingestion}),
         ),
-        "publish": job("publish", published, "Merge all accepted sources, build the stores, check and publish."),
-        "ask": job("ask", ["answers"], "Ask the published snapshot every question."),
-        "evaluate": job(
-            "evaluate",
-            ["retrieval_evaluation"],
-            "Measure how well each mode finds what answers the filed questions.",
-        ),
-        "report": job("report", ["status_report"], "Report pending, rejected and outdated data."),
+        "publish": (published, "Merge all accepted sources, build the stores, check and publish."),
+        "ask": (["answers"], "Ask the published snapshot every question."),
+        "evaluate": (evaluated, "Measure what each mode finds of the filed questions, and extraction beside gold."),
+        "report": (["status_report"], "Report pending, rejected and outdated data."),
     }
-    return {name: one for name, one in jobs.items() if is_wanted(name, settings)}
+    return {name: job(name, *of) for name, of in jobs.items() if is_wanted(name, settings)}

@@ -67,7 +67,7 @@ _PLANNED = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
 _log = logging.getLogger(__name__)
 
 
-CONDITIONS = dict.fromkeys(("answers", "retrieval_evaluation"), FOLLOWS_DATA)
+CONDITIONS = dict.fromkeys(("answers", "retrieval_evaluation", "extraction_evaluation"), FOLLOWS_DATA)
 """The automation condition of each asset that has one."""
 
 

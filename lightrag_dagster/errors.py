@@ -15,6 +15,7 @@ LightRAGError                    catch this one; the command line turns it into 
 ├── EmbeddingError               vectors of the wrong number, size or value
 ├── StoreError                   a file or store in the home that is missing, locked or unreadable
 │   └── BuilderLockedError       another process is building in this home
+├── WorseRecipeError             a backfill whose recipe finds less in the gold passages
 ├── EngineError                  workers that were killed repeatedly
 ├── IntegrityError               a generation whose stores disagree, so that it must not be published
 └── QueryError                   a question that cannot be asked
@@ -138,6 +139,10 @@ class StoreError(LightRAGError):
 
 class BuilderLockedError(StoreError):
     """Another process is building in this home."""
+
+
+class WorseRecipeError(LightRAGError):
+    """A recipe that finds less in the gold passages than the stored rows have, so that no backfill is started."""
 
 
 class EngineError(LightRAGError):

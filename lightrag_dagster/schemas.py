@@ -305,6 +305,28 @@ RETRIEVAL_EVALUATION = pa.schema(
     ]
 )
 
+EXTRACTION_EVALUATION = pa.schema(
+    [
+        *_EVALUATED[:2],
+        column("grouping", pa.string(), "all; or recipe, model, source or type: the passages of the value."),
+        column("value", pa.string(), "A recipe, model, source or type of entities; all."),
+        column("kind", pa.string(), "entity, type, relation or fact; all: these together."),
+        column("passages", pa.int64(), "Passages with a row."),
+        column("right_rows", pa.int64(), "Rows that were extracted and are gold."),
+        column("wrong_rows", pa.int64(), "Rows that were extracted and are not."),
+        column("missed_rows", pa.int64(), "Gold rows that were not extracted."),
+        *(
+            column(f"{name}{end}", pa.float64(), f"{said}{of}.")
+            for name, said in (
+                ("precision", "Share of extracted rows that are gold"),
+                ("recall", "Share of gold rows that were extracted"),
+                ("f1", "Harmonic mean of both"),
+            )
+            for end, of in (("", ""), ("_low", ": lower end of its 95% bootstrap interval"), ("_high", ": upper end"))
+        ),
+    ]
+)
+
 DUPLICATE_CANDIDATES = pa.schema(
     [
         column("entity_id", pa.string(), "The entity with the smaller id."),
@@ -339,6 +361,7 @@ UNPARTITIONED_TABLES: dict[str, pa.Schema] = {
     "communities": COMMUNITIES,
     "duplicate_candidates": DUPLICATE_CANDIDATES,
     "evaluated_questions": EVALUATED_QUESTIONS,
+    "extraction_evaluation": EXTRACTION_EVALUATION,
     "retrieval_evaluation": RETRIEVAL_EVALUATION,
 }
 """Tables over all sources that are made from the published snapshot."""

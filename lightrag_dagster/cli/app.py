@@ -24,7 +24,15 @@ from lightrag_dagster.cli.options import (
     form_of,
     with_filters,
 )
-from lightrag_dagster.cli.subcommands import batch_app, cache_app, curate_app, prompts_app, readings_app, snapshots_app
+from lightrag_dagster.cli.subcommands import (
+    batch_app,
+    cache_app,
+    curate_app,
+    gold_app,
+    prompts_app,
+    readings_app,
+    snapshots_app,
+)
 from lightrag_dagster.cli.terminal import console, repeat_options
 from lightrag_dagster.query.mode import MODES, ModeName
 
@@ -44,6 +52,7 @@ app.add_typer(snapshots_app, name="snapshots")
 app.add_typer(cache_app, name="cache")
 app.add_typer(batch_app, name="batch")
 app.add_typer(curate_app, name="curate")
+app.add_typer(gold_app, name="gold")
 app.add_typer(prompts_app, name="prompts")
 app.add_typer(readings_app, name="readings")
 
@@ -147,6 +156,10 @@ def backfill(
         bool, typer.Option("--knowledge-base", help="Its summaries and vectors, over all sources.")
     ] = False,
     everything: Annotated[bool, typer.Option("--all", help="Everything that is outdated.")] = False,
+    better_than_stored: Annotated[
+        bool | None,
+        typer.Option(help="Make the gold passages first; exit code 3 if they are worse. Else gold.gate."),
+    ] = None,
     accept_deletes: AcceptDeletes = False,
     max_cost: MaxCost = None,
     as_json: AsJson = False,
@@ -157,6 +170,8 @@ def backfill(
 
     wanted = {"everything": everything, "knowledge_base": knowledge_base, "as_json": as_json}
     overrides = _overrides(accept_deletes=accept_deletes and (source or True), max_cost=max_cost)
+    if better_than_stored is not None:
+        overrides["gold"] = {"gate": better_than_stored}
     raise typer.Exit(run_backfill(console(), source or [], overrides, **wanted))
 
 

@@ -5,11 +5,14 @@ from uuid import uuid4
 
 from rich.console import Console
 
+from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.plan import print_plan
-from lightrag_dagster.cli.progress import display
+from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, too_few, try_gold
+from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
@@ -56,6 +59,10 @@ def run_backfill(
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
+    with told_as_json(settings, account, as_json, **about):
+        if settings.gold.gate and sources:
+            _require_better(told, settings)
+            settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
     with told_as_json(settings, account, as_json, **about), display(told) as shown:
         wanted = {"backfill": True, "knowledge_base": whole}
         outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
@@ -64,6 +71,22 @@ def run_backfill(
         print_json(outcome_facts(outcome) | about)
         return exit_code(outcome)
     return print_outcome(console, outcome)
+
+
+def _require_better(console: Console, settings: Settings) -> None:
+    """Make the gold passages by today's recipe, print how they compare, and go on unless they are worse.
+
+    Raises:
+        WorseRecipeError: they are.
+    """
+    gold = read_gold(settings.gold.folder)
+    if gold.right < LEAST_ROWS:
+        console.print(f"{too_few(gold)}; going on without a comparison.", style="yellow")
+        return
+    with one_step(terminal(stderr=True), "making the gold passages"):
+        compared = try_gold(Situation.looking(settings), settings, gold)
+    print_compared(console, compared)
+    compared.require_better()
 
 
 def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""`batch list` and `batch cancel`: the batches at the language model's provider."""
+"""`batch` and `batch cancel`: the batches at the language model's provider."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
         ProviderError: the provider cannot be asked.
     """
     if not every and not names:
-        raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch list` shows them")
+        raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch` shows them")
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home.of(settings), names, every=every)):
         console.print("No batches are open.")
@@ -75,7 +75,7 @@ async def _cancel(console: Console, llm: LLMSettings, home: Home, names: Sequenc
         opened = batches.ledger.batches(*OPEN)
         for name in names:
             if not any(batch.name.startswith(name) for batch in opened):
-                raise SettingsError(f"no open batch is named {name}; `lightrag-dagster batch list` shows the open ones")
+                raise SettingsError(f"no open batch is named {name}; `lightrag-dagster batch` shows the open ones")
         chosen = [batch for batch in opened if every or batch.name.startswith(tuple(names))]
         for batch in chosen:
             if await batches.cancel(batch):

@@ -1,4 +1,4 @@
-"""`cache stats` and `cache prune`: the stores of paid responses and vectors."""
+"""`cache` and `cache prune`: the stores of paid responses and vectors."""
 
 import re
 

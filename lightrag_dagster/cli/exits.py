@@ -19,10 +19,10 @@ import typer
 from typer.core import TyperGroup
 
 from lightrag_dagster.cli.terminal import console
-from lightrag_dagster.errors import BuilderLockedError, LightRAGError, lacks_files
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError, WorseRecipeError, lacks_files
 
-PERSON, UNEXPECTED, BUSY = 2, 1, os.EX_TEMPFAIL
-"""Exit codes of an error that a person can correct, of any other, and where another process builds in the home: 75.
+PERSON, UNEXPECTED, WORSE, BUSY = 2, 1, 3, os.EX_TEMPFAIL
+"""Exit codes of an error that a person can correct, of any other, of a worse recipe, and of another builder: 75.
 
 A signal is 128 and its number.
 """
@@ -168,7 +168,8 @@ def _explained(error: BaseException, *, debug: bool) -> tuple[str, int]:
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return f"error: more than {most:,} files would be open at once; raise `ulimit -n`, then run it again", PERSON
     if isinstance(error, LightRAGError):
-        return f"error: {error}", BUSY if isinstance(error, BuilderLockedError) else PERSON
+        codes = {BuilderLockedError: BUSY, WorseRecipeError: WORSE}
+        return f"error: {error}", codes.get(type(error), PERSON)
     if isinstance(error, OSError) and error.errno in _FULL:
         place = f"{error.filename} is" if error.filename else "standard output or a disk is"
         return f"error: {place} full: {error.strerror}; make room, then run it again", PERSON

@@ -2,7 +2,6 @@
 
 import datetime
 import getpass
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -12,7 +11,7 @@ from rich.console import Console
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.curate import NEXT, unknown_names
 from lightrag_dagster.cli.progress import one_step
-from lightrag_dagster.cli.rows import write_csv
+from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.curation.desk import (
     COLUMNS,
     Compared,
@@ -51,7 +50,7 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
         ProviderAccessError: the model cannot be used at all, or the budget is spent.
     """
     if file:
-        _require_new(file)
+        require_new_csv(file, "perhaps with decisions; take them with --take", DecisionError)
     settings = load_settings()
     situation = Situation.looking(settings)
     found = duplicate_candidates(situation)
@@ -61,7 +60,7 @@ def write_review(console: Console, file: Path | None, *, ask: int, accepting: bo
     if accepting and not problem:
         pairs = _accepted(console, settings, pairs, author)
     if file:
-        _write(file, pairs)
+        write_new_csv(file, COLUMNS, (one.cells for one in pairs), DecisionError)
         unlikely = len(found.rows) - len(shown) + found.unlikely
         decide = f" Write `merge` or `apart` into the column `action` of those you decide about, and run {_take(file)}."
         console.print(f"Pairs of names in {file}: {len(pairs):,}.{_left_out(found, unlikely)}{decide if pairs else ''}")
@@ -121,30 +120,6 @@ def _by(author: str | None) -> dict[str, object]:
 
 def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
     return [one for one in pairs if one.row["verdict"] == "unclear"]
-
-
-def _require_new(file: Path) -> None:
-    """Refuse a file that cannot be written, before a model is asked; raises DecisionError."""
-    if file.is_dir():
-        raise DecisionError(f"{file} is a folder; name a file in it, such as {file / 'names.csv'}")
-    if file.exists():
-        raise DecisionError(
-            f"{file} is there already, perhaps with decisions; take them with --take, or name another file"
-        )
-    if file.suffix.lower() != ".csv":
-        raise DecisionError(f"{file} would be a CSV file; name it .csv")
-    if not file.parent.is_dir():
-        raise DecisionError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
-    if not os.access(file.parent, os.W_OK):
-        raise DecisionError(f"{file} cannot be written; name a file in a folder that you may write to")
-
-
-def _write(file: Path, pairs: Sequence[Reviewed]) -> None:
-    try:
-        with file.open("x", encoding="utf-8-sig", newline="") as opened:  # the mark by which spreadsheets know UTF-8
-            write_csv(COLUMNS, (one.cells for one in pairs), escape_formulas=True, file=opened)
-    except OSError as error:
-        raise DecisionError(f"{file} cannot be written: {error.strerror or error}; name another file") from error
 
 
 def _asked(

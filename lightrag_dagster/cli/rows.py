@@ -2,15 +2,18 @@
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from math import isfinite
+from pathlib import Path
 from typing import Literal, TextIO
 
 from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.errors import LightRAGError
 
 Form = Literal["table", "csv", "escaped csv", "json"]
 
@@ -59,6 +62,31 @@ def write_csv(
     writer = csv.writer(_LineFeeds(file or sys.stdout), lineterminator="\r\n")
     writer.writerow(map(_as_text, columns) if escape_formulas else columns)
     writer.writerows((map(_as_text, row) for row in rows) if escape_formulas else rows)
+
+
+def require_new_csv(file: Path, with_what: str, error: type[LightRAGError]) -> None:
+    """Refuse a CSV file that cannot be written; one that is there is so `with_what` people wrote. Raises `error`."""
+    if file.is_dir():
+        raise error(f"{file} is a folder; name a file in it, such as {file / 'names.csv'}")
+    if file.exists():
+        raise error(f"{file} is there already, {with_what}, or name another file")
+    if file.suffix.lower() != ".csv":
+        raise error(f"{file} would be a CSV file; name it .csv")
+    if not file.parent.is_dir():
+        raise error(f"{file} cannot be written: there is no folder {file.parent}; make it first")
+    if not os.access(file.parent, os.W_OK):
+        raise error(f"{file} cannot be written; name a file in a folder that you may write to")
+
+
+def write_new_csv(
+    file: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], error: type[LightRAGError]
+) -> None:
+    """Write a new file for spreadsheets: with the mark by which they know UTF-8, and no formula. Raises `error`."""
+    try:
+        with file.open("x", encoding="utf-8-sig", newline="") as opened:
+            write_csv(columns, rows, escape_formulas=True, file=opened)
+    except OSError as cause:
+        raise error(f"{file} cannot be written: {cause.strerror or cause}; name another file") from cause
 
 
 def _write_json(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -113,7 +113,7 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f": {reason}")
     if outcome.waiting:
         console.print(f"Waiting for batches: {', '.join(outcome.waiting)}.")
-        console.print("`batch list` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
+        console.print("`batch` shows them; a later `run`, or Dagster's sensor `batches`, continues with them.")
     for note in chain.from_iterable(outcome.notes.values()):
         console.print(note)
     if outcome.published is not None:

@@ -263,7 +263,7 @@ def _print_batches(console: Console, home: Home) -> None:
     if batches:
         done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
         counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
-        console.print(f"Batches: {counted}; see `lightrag-dagster batch list`.")
+        console.print(f"Batches: {counted}; see `lightrag-dagster batch`.")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

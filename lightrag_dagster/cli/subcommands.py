@@ -40,15 +40,16 @@ def snapshots_unpin(name: Annotated[str, typer.Argument(help="The name.")]) -> N
     pin(console(), name, None)
 
 
-cache_app = typer.Typer(help="Stored responses and vectors, which were paid for.", no_args_is_help=True)
+cache_app = typer.Typer(help="Show how many responses and vectors are stored, and what they cost.")
 
 
-@cache_app.command("stats")
-def cache_stats() -> None:
-    """Show the numbers of stored responses and vectors, and their cost."""
-    from lightrag_dagster.cli.cache import show_stats
+@cache_app.callback(invoke_without_command=True)
+def cache(context: typer.Context) -> None:
+    """Show how many responses and vectors are stored, and what they cost."""
+    if context.invoked_subcommand is None:
+        from lightrag_dagster.cli.cache import show_stats
 
-    show_stats(console())
+        show_stats(console())
 
 
 @cache_app.command("prune")
@@ -62,17 +63,19 @@ def cache_prune(
     run_prune(console(), unused_for, dry_run=dry_run)
 
 
-batch_app = typer.Typer(help="Batches at the language model's provider.", no_args_is_help=True)
+batch_app = typer.Typer(help="List the batches at the language model's provider, with their progress.")
 
 
-@batch_app.command("list")
-def batch_list(
+@batch_app.callback(invoke_without_command=True)
+def batch(
+    context: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Also those whose responses are stored.")] = False,
 ) -> None:
-    """List the batches that were submitted, with their progress."""
-    from lightrag_dagster.cli.batch import list_batches
+    """List the batches at the language model's provider, with their progress."""
+    if context.invoked_subcommand is None:
+        from lightrag_dagster.cli.batch import list_batches
 
-    list_batches(console(), every=every)
+        list_batches(console(), every=every)
 
 
 @batch_app.command("cancel")
@@ -117,6 +120,32 @@ def readings_draft(name: Annotated[str, typer.Argument(help="The name of the pas
     from lightrag_dagster.cli.readings import draft_reading
 
     draft_reading(console(quotes=False), name)
+
+
+gold_app = typer.Typer(help="Measure extraction by rows that people labelled.", no_args_is_help=True)
+
+
+@gold_app.command("draft")
+def gold_draft(
+    file: Annotated[Path, typer.Argument(help="The new CSV file.")],
+    chunks: Annotated[int, typer.Option(min=1, help="Passages to draw, by source, length and recipe.")] = 40,
+) -> None:
+    """Write passages with what was extracted from them into a new CSV file, for people to correct."""
+    from lightrag_dagster.cli.gold import draft_gold
+
+    draft_gold(console(quotes=False), file, chunks)
+
+
+@gold_app.command("score")
+def gold_score(
+    gold: Annotated[Path | None, typer.Argument(help="A gold file or a folder; else the setting.")] = None,
+    rows: Annotated[bool, typer.Option("--rows", help="List missed and wrong rows, below their passages.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show precision, recall and F1 of the stored rows; exit code 1 below `gold.least_f1`."""
+    from lightrag_dagster.cli.gold import show_scores
+
+    raise typer.Exit(show_scores(console(quotes=False), gold, rows=rows, as_json=as_json))
 
 
 curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)

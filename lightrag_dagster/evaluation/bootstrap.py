@@ -1,4 +1,4 @@
-"""Percentile bootstrap (Efron, 1979): how much a mean over questions would vary with other such questions."""
+"""Percentile bootstrap (Efron, 1979): how much a mean over questions, or passages, would vary with others of them."""
 
 from typing import NamedTuple
 
@@ -26,24 +26,29 @@ def estimates(values: Values) -> list[Interval]:
 
     All columns are resampled alike, and the same values give the same interval in every run.
     """
-    columns = zip(values.T, _resampled_means(values).T, strict=True)
-    return [_estimate(_mean(column), means, column) for column, means in columns]
+    columns = zip(values.T, resampled_means(values).T, strict=True)
+    return [interval(_mean(column), means, _known(column)) for column, means in columns]
 
 
 def differences(before: Values, after: Values) -> list[Interval]:
     """Return for each column, with its interval, the mean of `after` less that of `before`: different questions."""
-    resampled = _resampled_means(after, seed=1) - _resampled_means(before)
+    resampled = resampled_means(after, seed=1) - resampled_means(before)
     columns = zip(before.T, after.T, resampled.T, strict=True)
-    return [_estimate(_mean(new) - _mean(old), means, new) for old, new, means in columns]
+    return [interval(_mean(new) - _mean(old), means, _known(new)) for old, new, means in columns]
 
 
-def _estimate(mean: float, resampled: Values, values: Values) -> Interval:
+def interval(mean: float, resampled: Values, questions: int) -> Interval:
+    """Return a mean with the interval of those of its resamples, of which NaN are left out."""
     known = resampled[~np.isnan(resampled)]
     low, high = np.percentile(known, _INTERVAL).tolist() if len(known) else (np.nan, np.nan)
-    return Interval(mean, low, high, int(np.count_nonzero(~np.isnan(values))))
+    return Interval(mean, low, high, questions)
 
 
-def _resampled_means(values: Values, seed: int = 0) -> Values:
+def _known(values: Values) -> int:
+    return int(np.count_nonzero(~np.isnan(values)))
+
+
+def resampled_means(values: Values, seed: int = 0) -> Values:
     """Return the column means of each resample, shape (resamples, columns)."""
     questions, chance, known = len(values), np.random.default_rng(seed), ~np.isnan(values)
     means = [np.full((1, values.shape[1]), np.nan)]

@@ -1,9 +1,8 @@
 """A sample of the documents of a home, with all rows that were made from them."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import duckdb
 import pyarrow as pa
 
 from lightrag_dagster.core.text.composed import composed
@@ -14,13 +13,19 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, view_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables, schema_of
 
+if TYPE_CHECKING:
+    import duckdb
+
+Tables: TypeAlias = dict[str, pa.Table]
+"""Rows of a source's tables, by their names."""
+
 _KEYS = {"raw_documents": "doc_id", "chunks": "doc_id"}
 
 
 class Sample(NamedTuple):
     """Rows of the accepted tables of each source, by source and table, and the number of all chunks."""
 
-    tables: dict[str, dict[str, pa.Table]]
+    tables: dict[str, Tables]
     all_chunks: int
 
     @property
@@ -57,12 +62,12 @@ def take_sample(situation: Situation, count: int, first: Sequence[str] = ()) -> 
                 f"no document was accepted in {home.name} yet; run `lightrag-dagster run` first, and if it did, "
                 "`lightrag-dagster status` says why a source is withheld"
             )
-        found = {source: _rows(connection, tables, source, versions[source], ids) for source, ids in chosen.items()}
+        found = {one: rows_of_documents(connection, tables, one, versions[one], ids) for one, ids in chosen.items()}
     return Sample(found, home.files.count_rows(chunks))
 
 
 def _chosen(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     tables: SourceTables,
     versions: Mapping[str, Mapping[str, str]],
     count: int,
@@ -77,15 +82,15 @@ def _chosen(
     return dict(connection.execute(sql("sample", __package__), {"first": list(first), "count": count}).fetchall())
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection,
+def rows_of_documents(
+    connection: "duckdb.DuckDBPyConnection",
     tables: SourceTables,
     source: str,
     versions: dict[str, str],
-    doc_ids: Sequence[str],
-) -> dict[str, pa.Table]:
+    doc_ids: Sequence[str] | pa.Array,
+) -> Tables:
     """Return the rows of some documents in each table of a source."""
-    found: dict[str, pa.Table] = {}
+    found: Tables = {}
     wanted = {"doc_id": pa.table({"doc_id": doc_ids})}
     for table in (*SOURCE_TABLES, *(one for one in versions if one not in SOURCE_TABLES)):
         paths, schema = tables.open(table, source, versions[table]), schema_of(table)

@@ -68,9 +68,9 @@ class TemporaryHome:
         parse_and_accept(source, self.tables, self._recipes)
         return report
 
-    def ingest_all(self, source: str, documents: pa.Table) -> list[StageReport]:
+    def ingest_all(self, source: str, documents: pa.Table, chunks: pa.Table | None = None) -> list[StageReport]:
         """Build a source as `ingest` does, and what passes read of it; return the reports of all readings."""
-        reports = [self.ingest(source, documents)]
+        reports = [self.ingest(source, documents, chunks)]
         for one in self._recipes.passes_to_read(source):
             reports.append(self._extract(source, Reading(one)))
             parse_pass(source, self.tables, self._recipes, one)
@@ -80,6 +80,11 @@ class TemporaryHome:
         """Return the passes of which there are facts of a source."""
         names = self._recipes.pass_names(source)
         return [name for name in names if self.tables.current(of_pass("read_facts", name), source)]
+
+    def rows(self, source: str) -> dict[str, pa.Table]:
+        """Return the rows of all tables of a source."""
+        versions = self.tables.current_versions(source, self._recipes.pass_names(source))
+        return {name: self.tables.read(name, source) for name in versions}
 
     def cost_usd(self, table: str, source: str) -> float:
         """Return the cost of all stored responses of a table when they were bought. US dollars."""

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
 from lightrag_dagster.errors import LightRAGError, StoreError
+from lightrag_dagster.evaluation.gold.rows import gold_inputs, read_gold
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.access import require_models
@@ -135,7 +136,7 @@ def bring_up_to_date(
     sources, absent = situation.chosen(names) if names is not None else ([], [])
     states = pending(situation)
     unknown = sources and not any(one.name != "dagster.yaml" for one in home.dagster.glob("*"))
-    if _is_busy(states, sources) or unknown or backfill or knowledge_base or questions_pending(situation):
+    if _is_busy(states, sources) or unknown or backfill or knowledge_base or evaluations_pending(situation):
         from lightrag_dagster.orchestration.jobs import open_jobs
 
         tag = "backfill" if backfill or knowledge_base else "run"
@@ -166,21 +167,28 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
         return [str(one) for one in repair_published(home, verify=verify, lock=lock)]
 
 
-def questions_pending(situation: Situation) -> list[str]:
-    """Return the jobs whose questions have not been asked of the published snapshot yet."""
-    manifest, recipes, jobs = situation.published, situation.recipes, []
-    questions = read_question_file(situation.settings.questions)
-    for job, table, asked, recipe in (
-        ("ask", "answers", questions, recipes.answers),
-        ("evaluate", "retrieval_evaluation", with_gold(questions), recipes.retrieval_evaluation),
+def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:
+    """Return the jobs, each with its asset, that have not asked or measured the published snapshot yet."""
+    manifest, recipes, found = situation.published, situation.recipes, []
+    if manifest is None:
+        return []
+    questions, gold = read_question_file(situation.settings.questions), read_gold(situation.settings.gold.folder)
+    filed = with_gold(questions)
+    for job, table, is_there, inputs, recipe in (
+        ("ask", "answers", questions, answer_inputs(manifest.snapshot_id, questions), recipes.answers),
+        (
+            *("evaluate", "retrieval_evaluation", filed),
+            *(answer_inputs(manifest.snapshot_id, filed), recipes.retrieval_evaluation),
+        ),
+        (
+            *("evaluate", "extraction_evaluation", gold.passages),
+            *(gold_inputs(manifest.snapshot_id, gold), recipes.extraction_evaluation),
+        ),
     ):
-        if manifest is None or not asked:
-            continue
         current = SourceTables(situation.home).current(table, ALL_SOURCES)
-        inputs = answer_inputs(manifest.snapshot_id, asked)
-        if current is None or current.inputs != inputs or current.recipe != recipe:
-            jobs.append(job)
-    return jobs
+        if is_there and (current is None or current.inputs != inputs or current.recipe != recipe):
+            found.append((job, table))
+    return found
 
 
 def evaluate_modes(settings: Settings, display: Display) -> str:
@@ -195,7 +203,7 @@ def evaluate_modes(settings: Settings, display: Display) -> str:
     situation = Situation.looking(settings)
     manifest = situation.require_published()
     with building(situation.home), open_jobs(settings, display, "evaluate", partitions=False) as jobs:
-        jobs.execute("evaluate")
+        jobs.execute("evaluate", assets=["retrieval_evaluation"])
     return manifest.snapshot_id
 
 
@@ -241,8 +249,8 @@ class _PendingWork:
         if without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
             self._outcome.graph_built = True
-        for job in questions_pending(self._now()):
-            self._jobs.execute(job)
+        for job, asset in evaluations_pending(self._now()):
+            self._jobs.execute(job, assets=[asset])
         if pruned := self._jobs.prune():
             self._outcome.tidied.append(pruned)
 

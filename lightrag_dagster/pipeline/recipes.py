@@ -284,6 +284,11 @@ class Recipes:
         )
 
     @cached_property
+    def extraction_evaluation(self) -> str:
+        """Recipe of scores beside gold rows: the settings of types, and the bound of the check."""
+        return digest(self.settings.merging.types.model_dump(mode="json"), self.settings.gold.least_f1)
+
+    @cached_property
     def duplicate_candidates(self) -> str:
         """Recipe of candidates: the rules and weights by which names may be one."""
         return digest(_REVISIONS["duplicates"])
@@ -308,6 +313,7 @@ class Recipes:
             "graph_report": digest(REPORT_REVISION),
             "status_report": digest(_REVISIONS["report"]),
             "retrieval_evaluation": self.retrieval_evaluation,
+            "extraction_evaluation": self.extraction_evaluation,
         }
 
     @property

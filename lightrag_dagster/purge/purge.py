@@ -215,6 +215,10 @@ def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
         found = tables.current(table, ALL_SOURCES)
         if found and found.inputs.get("knowledge_base") != snapshot.snapshot_id:
             (tables.home.source_table(table, ALL_SOURCES) / "current.json").unlink()
+    if scored := tables.current("extraction_evaluation", ALL_SOURCES):
+        rows = tables.read("extraction_evaluation", ALL_SOURCES, scored.version)
+        kept = rows.filter(pc.invert(pc.is_in(rows["grouping"], pa.array(["source", "type"]))))
+        tables.write("extraction_evaluation", ALL_SOURCES, kept, inputs=scored.inputs, recipe=scored.recipe)
     evaluated = tables.current("evaluated_questions", ALL_SOURCES)
     if evaluated:
         rows = tables.read("evaluated_questions", ALL_SOURCES, evaluated.version)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
@@ -47,8 +48,8 @@ _ROLES = get_args(Message.__annotations__["role"])
 class QueryOptions(TypedDict, total=False):
     """Options of one question; an option that is left out or None is taken from the settings.
 
-    The first six are not settings. `QuerySettings` checks the values of all others. An option that a mode does not use
-    has no effect, and a note of the result says so.
+    The first eight are not settings. `QuerySettings` checks the values of all others. An option that a mode does not
+    use has no effect, and a note of the result says so.
     """
 
     keywords: Keywords | None
@@ -61,6 +62,10 @@ class QueryOptions(TypedDict, total=False):
     """Facts that held on this day come first; of a month or year its first day."""
     explain: bool
     """True: the steps of the result list every item."""
+    user_prompt: str | None
+    """Further instructions to the model that answers."""
+    system_prompt: str | None
+    """Instructions in place of the package's."""
     timeout: float | None
     """Longest time until the answer; its last piece, if it is streamed. None: unlimited. Seconds."""
     mode: ModeName | None
@@ -83,10 +88,6 @@ class QueryOptions(TypedDict, total=False):
     """These are chosen by similarity to the question, or by the rank of their entity or relation."""
     response_type: str | None
     """The form and length of the answer, such as "A table"."""
-    user_prompt: str | None
-    """Further instructions to the model that answers."""
-    system_prompt: str | None
-    """Instructions in place of the package's."""
     rerank: bool | None
     """True: chunks are ordered by the reranker, where one is configured."""
     min_rerank_score: float | None
@@ -110,6 +111,8 @@ class Question:
     filters: Filters = field(default_factory=Filters)
     as_of: date | None = None
     explain: bool = False
+    user_prompt: str = ""
+    system_prompt: str = ""
     timeout: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -212,6 +215,8 @@ _OWN: dict[str, Callable[[object], Any]] = {
     "filters": lambda one: instance(one, Filters, "filters", 'Filters, such as Filters(sources="handbook")'),
     "as_of": day_of,
     "explain": lambda one: instance(one, bool, "explain", "True or False"),
+    "user_prompt": partial(text, name="user_prompt"),
+    "system_prompt": partial(text, name="system_prompt"),
     "timeout": seconds_of,
 }
 """Options that are not settings, and their checks."""

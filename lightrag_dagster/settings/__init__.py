@@ -27,6 +27,7 @@ from lightrag_dagster.settings.sections import (
     EngineName,
     ExecutorName,
     ExtractionSettings,
+    GoldSettings,
     MergingSettings,
     Publication,
     QuerySettings,
@@ -114,6 +115,7 @@ class Settings(BaseSettings):
     merging: MergingSettings = MergingSettings()
     query: QuerySettings = QuerySettings()
     retention: RetentionSettings = RetentionSettings()
+    gold: GoldSettings = GoldSettings()
     rerank: RerankSettings = RerankSettings()
     publish: Publication = Field(
         default="automatic",

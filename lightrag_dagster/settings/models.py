@@ -111,9 +111,6 @@ class LLMSettings(EndpointSettings):
         ge=0,
         description="Limit of what all runs together may spend in a day, UTC. US dollars.",
     )
-    max_cost_per_source_usd: float | None = Field(
-        default=None, ge=0, description="Limit of what all runs together may spend on one source, ever. US dollars."
-    )
     max_cost_per_source_month_usd: float | None = Field(
         default=None,
         ge=0,

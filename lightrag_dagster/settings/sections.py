@@ -218,8 +218,6 @@ class QuerySettings(Section):
         description="Choose them by similarity to the question, or by the rank of their entity or relation.",
     )
     response_type: str = Field(default="Multiple Paragraphs", description="Form and length asked of an answer.")
-    user_prompt: str = Field(default="", description="Further instructions to the model that answers.")
-    system_prompt: str = Field(default="", description="Replaces the package's instructions to that model.")
     rerank: bool = Field(default=True, description="Rerank chunks, where a reranker is configured.")
     min_rerank_score: float = Field(
         default=0.0, allow_inf_nan=False, description="Chunks that the reranker scores lower are dropped."
@@ -266,6 +264,27 @@ class RetentionSettings(Section):
     automatic: bool = Field(
         default=True, description="Run `gc` after every publication, and prune the history of runs once a day."
     )
+
+
+class GoldSettings(Section):
+    """What people say stands in some passages, beside which extraction is measured."""
+
+    folder: Path | None = Field(
+        default=None, description="A folder of gold files, `NAME.csv`, or one. See docs/evaluation.md."
+    )
+    least_f1: float | None = Field(
+        default=None, gt=0, le=1, description="The check `extraction_is_good` warns when F1 of a kind of rows is lower."
+    )
+    gate: bool = Field(
+        default=False,
+        description="Every backfill is one with `--better-than-stored`: first the gold passages are made by the new "
+        "recipe, and nothing more if that is worse.",
+    )
+
+    @field_validator("folder", mode="before")
+    @classmethod
+    def _is_unset_if_empty(cls, place: object) -> object:
+        return place or None  # an empty path would be the working folder
 
 
 class CacheSettings(Section):

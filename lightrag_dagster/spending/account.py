@@ -7,11 +7,10 @@ from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.errors import BudgetExceededError
 from lightrag_dagster.settings import LLMSettings
 
-_PERIOD = {"run": "", "day": " a day", "source": " a source", "month": " a source and month"}
+_PERIOD = {"run": "", "day": " a day", "month": " a source and month"}
 _NEXT_STEP = {
     "run": "raise llm.max_cost_usd, or --max-cost where the command has it, and run again",
     "day": "raise llm.max_cost_per_day_usd, or run again after midnight UTC",
-    "source": "raise llm.max_cost_per_source_usd and run again",
     "month": "raise llm.max_cost_per_source_month_usd, or run again next month, UTC",
 }
 
@@ -58,7 +57,6 @@ class Account:
     source: str = ""
     max_cost_usd: float | None = None
     max_cost_per_day_usd: float | None = None
-    max_cost_per_source_usd: float | None = None
     max_cost_per_source_month_usd: float | None = None
     dagster_run: str = ""
     purpose: str = ""
@@ -66,7 +64,7 @@ class Account:
     @classmethod
     def of(cls, run: str, source: str, settings: LLMSettings, dagster_run: str = "") -> "Account":
         """Return an account with the limits of the settings."""
-        names = ("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_usd", "max_cost_per_source_month_usd")
+        names = ("max_cost_usd", "max_cost_per_day_usd", "max_cost_per_source_month_usd")
         limits = {name: getattr(settings, name) for name in names}
         return cls(run, source, **limits, dagster_run=dagster_run)
 
@@ -82,10 +80,10 @@ class Account:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The limits that apply, by scope: `run`, `day`, `source`, `month` of the source. US dollars."""
+        """The limits that apply, by what they bound: `run`, `day`, `month` of the source. US dollars."""
         limits = {"run": self.max_cost_usd, "day": self.max_cost_per_day_usd}
         if self.source:
-            limits |= {"source": self.max_cost_per_source_usd, "month": self.max_cost_per_source_month_usd}
+            limits["month"] = self.max_cost_per_source_month_usd
         return {of: limit for of, limit in limits.items() if limit is not None}
 
     def entry(self, purpose: str, model: str, usage: Usage) -> Entry:
@@ -96,7 +94,7 @@ class Account:
 
 
 class Limit(NamedTuple):
-    """A limit of a `run`, a `day`, a `source` or a source in a `month`, and the amount spent or set aside. US dollars.
+    """A limit of a `run`, a `day` or a source in a `month`, and the amount spent or set aside. US dollars.
 
     `under_way` is set if calls are running whose money may become free.
     """

@@ -131,9 +131,9 @@ def large_home(published_home: Path, tmp_path: Path) -> Path:
         ("plan --backfill", ["$0.0000"]),
         ("backfill", ["$0.0000"]),
         ("status", ["3 processed", "2 processed", "3 extractions"]),
-        ("cache stats", ["$0.0000"]),
+        ("cache", ["$0.0000"]),
         ("snapshots", ["1,234,567", "12,345,678", "87,654,321"]),
-        ("batch list --all", ["8a1f8a1f", "49,999 of 50,000", "34.3", "$1234.5678"]),
+        ("batch --all", ["8a1f8a1f", "49,999 of 50,000", "34.3", "$1234.5678"]),
         ("evaluate --questions questions.yaml", ["recall@5", "1.000 [1.000, 1.000]"]),
     ],
 )

@@ -28,8 +28,8 @@ def test_what_is_left_out_or_none_is_as_in_the_settings() -> None:
     assert tuple(question.history) == ()
 
 
-def test_the_options_are_the_settings_but_one_and_six_more() -> None:
-    own = {"keywords", "history", "filters", "as_of", "explain", "timeout"}
+def test_the_options_are_the_settings_but_one_and_eight_more() -> None:
+    own = {"keywords", "history", "filters", "as_of", "explain", "timeout", "user_prompt", "system_prompt"}
     assert QueryOptions.__annotations__.keys() == QuerySettings.model_fields.keys() - {"max_retries"} | own
 
 

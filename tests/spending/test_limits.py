@@ -22,7 +22,7 @@ DAY = 86_400
 
 
 def account(run: str, source: str = "river") -> Account:
-    return Account(run, source, max_cost_per_day_usd=2.0, max_cost_per_source_usd=1.0)
+    return Account(run, source, max_cost_per_day_usd=2.0, max_cost_per_source_month_usd=1.0)
 
 
 async def _spend(budget: Budget, worst: float, cost: float) -> None:
@@ -47,12 +47,13 @@ def test_the_limit_of_a_source_holds_over_runs_whether_or_not_their_calls_are_en
     ledger, first, second = Ledger(address), account("1"), account("2")
     names = [spend(first, ledger, 0.5, 0.25), spend(first, ledger, 0.75, 0.5)]
     with pytest.raises(
-        BudgetExceededError, match=r"\$1 a source is used up: \$0.75 was spent .*max_cost_per_source_usd"
+        BudgetExceededError,
+        match=r"\$1 a source and month is used up: \$0.75 was spent .*max_cost_per_source_month_usd",
     ):
         spend(second, ledger, 0.5)
     enter(first, ledger, 0.75, *names)
     spend(second, ledger, 0.25)
-    with pytest.raises(BudgetExceededError, match=r"a source is used up: \$1 was spent"):
+    with pytest.raises(BudgetExceededError, match=r"a source and month is used up: \$1 was spent"):
         spend(account("3"), Ledger(address), 0.01)
     spend(account("3", "office"), ledger, 0.5)
 
@@ -169,6 +170,6 @@ def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: A
 def test_a_batch_is_no_call_whose_end_is_waited_for(address: Address) -> None:
     ledger, one = Ledger(address), account("1")
     assert ledger.reserve("batch", one, 0.25) is None
-    assert ledger.reserve("model", one, 1.0, 60.0) == Limit("source", 1.0, 0.25, under_way=False)
+    assert ledger.reserve("model", one, 1.0, 60.0) == Limit("month", 1.0, 0.25, under_way=False)
     assert ledger.reserve("model", one, 0.5, 60.0) is None
-    assert ledger.reserve("other", one, 0.5, 60.0) == Limit("source", 1.0, 0.75, under_way=True)
+    assert ledger.reserve("other", one, 0.5, 60.0) == Limit("month", 1.0, 0.75, under_way=True)

@@ -108,8 +108,8 @@ def request_in_context(prompts: Prompts, question: Question, context: str) -> Ch
         context,
         settings.response_type,
         question.history,
-        user_prompt=settings.user_prompt,
-        system_prompt=settings.system_prompt,
+        user_prompt=question.user_prompt,
+        system_prompt=question.system_prompt,
     )
 
 

@@ -111,7 +111,6 @@ def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
 BUDGETS = (
     ("max_cost_usd", "raise llm.max_cost_usd"),
     ("max_cost_per_day_usd", r"a day is used up: .* raise llm\.max_cost_per_day_usd"),
-    ("max_cost_per_source_usd", r"a source is used up: .* raise llm\.max_cost_per_source_usd"),
     ("max_cost_per_source_month_usd", r"a source and month is used up: .* raise llm\.max_cost_per_source_m"),
 )
 

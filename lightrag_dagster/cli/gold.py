@@ -1,0 +1,158 @@
+"""`gold draft` and `gold score`: rows that people labelled, and how good extraction is beside them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.console import Console
+
+from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
+from lightrag_dagster.cli.tables import print_table
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.bootstrap import Interval
+from lightrag_dagster.evaluation.gold.drafting import draft
+from lightrag_dagster.evaluation.gold.gate import Compared
+from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
+from lightrag_dagster.evaluation.gold.names import NamesScore, score_names
+from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
+from lightrag_dagster.evaluation.gold.scores import MEASURES, Score, below, score
+from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.settings import load_settings
+
+_RECIPE_DIGITS = 8
+
+
+def draft_gold(console: Console, file: Path, chunks: int) -> None:
+    """Write passages that no gold file has yet, with what is stored of them; raises SettingsError and StoreError."""
+    require_new_csv(file, "perhaps with labels", SettingsError)
+    settings = load_settings()
+    known = read_gold(settings.gold.folder)
+    rows = list(draft(Situation.looking(settings), known.passages.keys() | known.open, chunks))
+    write_new_csv(file, COLUMNS, rows, SettingsError)
+    passages = sum(one[1] == "passage" for one in rows)
+    fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""
+    console.print(
+        f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "
+        "that its passage does not state, add a row for what is missing, and `done` as the verdict of the passage. "
+        f"Then: lightrag-dagster gold score {file}"
+    )
+
+
+def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: bool) -> int:
+    """Print the scores of the stored rows, and return the exit code: 1 if F1 of a kind is below the setting's bound.
+
+    Raises:
+        SettingsError: there is no gold, or it cannot be read.
+        StoreError: nothing was ingested yet, or a table is damaged.
+    """
+    settings = load_settings()
+    gold, situation = read_gold(folder or settings.gold.folder), Situation.looking(settings)
+    if not gold.passages and not gold.names:
+        raise SettingsError(
+            f"no gold passage is done, of {len(gold.open):,}; `lightrag-dagster gold draft FILE` draws some, and their "
+            "verdict becomes `done`; name FILE, or set gold.folder"
+        )
+    passages = find_passages(situation, gold)
+    judged = judge(gold, passages.located, passages.tables.values(), situation.decided.curation, settings.merging.types)
+    scores = score(judged)
+    names = score_names(situation, gold.names) if gold.names else []
+    low = below(scores, settings.gold.least_f1)
+    if as_json:
+        print_json(_facts(gold, passages, scores, names, judged))
+        return int(bool(low))
+    print_table(console, ("", "rows", "passages", *MEASURES), list(_rows(scores)), wrap={"", "rows"}, keys=2)
+    if names:
+        columns = ("names taken for one", "precision", "recall")
+        print_table(console, columns, [(one.rule, *_shares(one)) for one in names], wrap=columns[:1])
+    console.print(f"{_counted(gold, passages)} Intervals are of 95%, over passages.")
+    for one in low:
+        console.print(f"F1 of {one.kind} rows is {one.f1.mean:.3f}, below gold.least_f1.", style="yellow")
+    if rows:
+        _print_rows(console, passages, judged, names)
+    return int(bool(low))
+
+
+def print_compared(console: Console, compared: Compared) -> None:
+    """Print the scores of gold passages as they are stored, and by another recipe."""
+    before, after = ({one.kind: one for one in score(each) if one.grouping == "all"} for each in compared[:2])
+    cells = []
+    for kind in sorted(before.keys() & after.keys()):
+        pairs = [getattr(one[kind], name) for name in MEASURES for one in (before, after)]
+        cells.append((kind, f"{before[kind].passages:,}", *map(_interval, pairs)))
+    columns = [f"{name}, {side}" for name in MEASURES for side in ("stored", "new")]
+    print_table(console, ("gold rows", "passages", *columns), cells, wrap={"gold rows"}, keys=1)
+    mean, low, high, passages = compared.difference
+    console.print(f"F1 over all gold rows of {passages:,} passages changes by {mean:+.3f} [{low:+.3f}, {high:+.3f}].")
+
+
+def _rows(scores: Sequence[Score]) -> Iterator[tuple[str, ...]]:
+    """Yield a row a score; those of a group that is the only one of its kind are those of all."""
+    for grouping, found in groupby(scores, lambda one: one.grouping):
+        group = list(found)
+        if grouping == "all" or len({one.value for one in group}) > 1:
+            for one in group:
+                value = one.value[:_RECIPE_DIGITS] if grouping == "recipe" else one.value
+                name = "" if grouping == "all" else f"{grouping} {value or '(no answer)'}"
+                yield name, one.kind, f"{one.passages:,}", *(_interval(getattr(one, each)) for each in MEASURES)
+
+
+def _interval(one: Interval) -> str:
+    return "" if one.mean != one.mean else f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]"
+
+
+def _shares(one: NamesScore) -> tuple[str, str]:
+    taken, all_same = one.right + len(one.wrong), one.right + len(one.missed)
+    return tuple(f"{one.right:,} of {among:,}" for among in (taken, all_same))  # type: ignore[return-value]
+
+
+def _counted(gold: Gold, passages: Passages) -> str:
+    """Return what was compared, and what was not, in words."""
+    parts = [f"{passages.located.num_rows:,} gold passages with {gold.right:,} rows"]
+    if passages.gone:
+        parts.append(f"{len(passages.gone):,} whose text is no longer a chunk ({', '.join(passages.gone[:3])})")
+    if gold.open:
+        parts.append(f"{len(gold.open):,} that are not done")
+    return f"{'; '.join(parts)}."
+
+
+def _print_rows(console: Console, passages: Passages, judged: pa.Table, names: Sequence[NamesScore]) -> None:
+    """Print the missed and wrong rows below their passages, and the pairs of names."""
+    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).to_pylist()
+    texts = _texts(passages)
+    for chunk, rows in groupby(sorted(faults, key=lambda one: one["chunk"]), lambda one: one["chunk"]):
+        console.print(f"\n{chunk}\n{texts[chunk]}\n", highlight=False)
+        for one in rows:
+            console.print(f"{one['outcome']} {one['kind']}: {one['shown']}", highlight=False)
+    for rule in names[-1:]:
+        for said, pairs in (("apart, and taken for one", rule.wrong), ("one, and not found", rule.missed)):
+            for pair in pairs:
+                console.print(f"{said}: {pair.name} — {pair.other} ({pair.place})", highlight=False)
+
+
+def _texts(passages: Passages) -> dict[str, str]:
+    """Return the text of each passage."""
+    contents = {
+        (source, row["chunk_id"]): row["content"]
+        for source, tables in passages.tables.items()
+        for row in tables["chunks"].select(["chunk_id", "content"]).to_pylist()
+    }
+    return {one["chunk"]: contents[one["source"], one["chunk_id"]] for one in passages.located.to_pylist()}
+
+
+def _facts(
+    gold: Gold, passages: Passages, scores: Sequence[Score], names: Sequence[NamesScore], judged: pa.Table
+) -> dict[str, Any]:
+    texts = _texts(passages)
+    return {
+        "passages": passages.located.num_rows,
+        "gold_rows": gold.right,
+        "gone": passages.gone,
+        "not_done": sorted(gold.open),
+        "scores": [one._asdict() | {name: getattr(one, name)._asdict() for name in MEASURES} for one in scores],
+        "names": [one._asdict() for one in names],
+        "faults": [one | {"text": texts[one["chunk"]]} for one in judged.to_pylist() if one["outcome"] != "right"],
+    }

@@ -1,0 +1,1 @@
+"""Gold: rows that people say passages state, and the scores of what was extracted beside them."""

@@ -1,0 +1,113 @@
+"""Gold rows: what stands in some passages, as people say, in CSV files that are edited in a spreadsheet.
+
+A passage is a row with its text, and after it come the entities, relations and facts that stand in it. It counts once
+its verdict is `done`. Rows `names` are of no passage: they say of two names if they are one.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.text.sheets import read_sheet, read_text
+from lightrag_dagster.errors import SettingsError
+
+COLUMNS = ("chunk", "kind", "name", "other", "type", "relation", "value", "verdict", "text")
+"""Columns of a file. `other` is the second name, `value` that of a fact, `text` that of a passage."""
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "passage": ("chunk",),
+    "entity": ("chunk", "name"),
+    "relation": ("chunk", "name", "other"),
+    "fact": ("chunk", "name", "relation"),
+    "names": ("name", "other"),
+}
+"""The cells that a row of each kind needs."""
+
+_VERDICTS = {"": True, "yes": True, "true": True, "no": False, "false": False}
+_DONE = {"": False, "done": True}
+
+
+class GoldRow(NamedTuple):
+    """A row of a file; `right` says if it stands in the passage, of a passage if all its rows were looked at."""
+
+    chunk: str
+    kind: str
+    name: str
+    other: str
+    type: str
+    relation: str
+    value: str
+    right: bool
+    place: str
+
+
+class Gold(NamedTuple):
+    """The rows of all files that are about passages that are done, and those about names.
+
+    `passages` are those that are done, each with the kinds that its files label: of another kind nothing is known
+    there. `open` are the others.
+    """
+
+    rows: list[GoldRow]
+    passages: dict[str, set[str]]
+    open: set[str]
+    names: list[GoldRow]
+
+    @property
+    def right(self) -> int:
+        """The number of rows that stand in their passage."""
+        return sum(one.right for one in self.rows)
+
+
+def read_gold(folder: Path | None) -> Gold:
+    """Read all CSV files of a folder, or one; without one, nothing.
+
+    Raises:
+        SettingsError: there is no such folder, or a row cannot be read; the message names file and line.
+    """
+    if folder is None:
+        return Gold([], {}, set(), [])
+    if not folder.exists():
+        raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
+    files = sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]
+    found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
+    for file in files:
+        rows = list(_read(file))
+        done = {one.chunk for one in rows if one.kind == "passage" and one.right}
+        unfinished |= {one.chunk for one in rows if one.chunk and one.chunk not in done}
+        kept = [one for one in rows if one.kind != "passage" and (one.chunk in done or one.kind == "names")]
+        kinds = {one.kind for one in kept}
+        for chunk in done:
+            passages.setdefault(chunk, set()).update(kinds)
+        found += kept
+    about = [one for one in found if one.kind != "names"]
+    return Gold(about, passages, unfinished - passages.keys(), [one for one in found if one.kind == "names"])
+
+
+def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
+    """Return the inputs of a table of scores: the snapshot, and a hash of the gold rows."""
+    said = digest([one[:-1] for one in gold.rows], sorted(gold.passages))
+    return {"knowledge_base": snapshot_id, "gold": said}
+
+
+def _read(file: Path) -> Iterator[GoldRow]:
+    for place, cells, overlong in read_sheet(
+        read_text(file, SettingsError, "cp1252"), file.name, ("chunk", "kind", "verdict"), SettingsError
+    ):
+        kind = cells.get("kind", "").lower()
+        if not any(cells.values()):
+            continue  # an empty line
+        if overlong:
+            raise SettingsError(f"{place}: there are more cells than columns; put a text with commas in quotes")
+        if kind not in _NEEDED:
+            raise SettingsError(f"{place}: the kind is {kind!r}; write one of {', '.join(_NEEDED)}")
+        if missing := [column for column in _NEEDED[kind] if not cells.get(column)]:
+            raise SettingsError(f"{place}: a row of the kind {kind} has no {missing[0]!r}; fill it in")
+        verdicts = _DONE if kind == "passage" else _VERDICTS
+        verdict = cells.get("verdict", "").lower()
+        if verdict not in verdicts:
+            known = ", ".join(filter(None, verdicts))
+            raise SettingsError(f"{place}: the verdict is {verdict!r}; write one of {known}, or nothing")
+        texts = {column: cells.get(column, "") for column in COLUMNS[2:7]}
+        yield GoldRow(cells.get("chunk", ""), kind, **texts, right=verdicts[verdict], place=place)

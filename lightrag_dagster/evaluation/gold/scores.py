@@ -1,0 +1,136 @@
+"""Precision, recall and F1 of what was extracted, with intervals, by recipe, model, source and type."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lightrag_dagster.evaluation.bootstrap import Interval, Values, interval, resampled_means
+from lightrag_dagster.schemas import EXTRACTION_EVALUATION
+
+GROUPINGS = ("recipe", "model", "source", "type")
+MEASURES = ("precision", "recall", "f1")
+_OUTCOMES = ("right", "wrong", "missed")
+_EVERY = "all"
+"""The kind of all rows together, and the group of all passages."""
+
+
+class Score(NamedTuple):
+    """The numbers of rows of a kind in a group of passages by their outcomes, and what follows from them.
+
+    Precision is the share of extracted rows that are right, recall that of gold rows that were extracted, and F1 their
+    harmonic mean; each is NaN where it has no rows.
+    """
+
+    grouping: str
+    value: str
+    kind: str
+    passages: int
+    right: int
+    wrong: int
+    missed: int
+    precision: Interval
+    recall: Interval
+    f1: Interval
+
+
+def score(judged: pa.Table) -> list[Score]:
+    """Return the scores of all passages, and of each group; the type is that of entities.
+
+    Args:
+        judged: rows of `judge`.
+    """
+    found = list(_of_group(judged, _EVERY, _EVERY))
+    for grouping in GROUPINGS:
+        rows = judged.filter(pc.equal(judged["kind"], "entity")) if grouping == "type" else judged
+        for value in sorted(pc.unique(rows[grouping]).to_pylist()):
+            found += _of_group(rows.filter(pc.equal(rows[grouping], value)), grouping, value)
+    return found
+
+
+def below(scores: Sequence[Score], bound: float | None) -> list[Score]:
+    """Return the scores of all passages whose F1 is below a bound, if there is one."""
+    return [one for one in scores if one.grouping == _EVERY and bound is not None and one.f1.mean < bound]
+
+
+def as_table(scores: Sequence[Score], sequence: int, snapshot_id: str) -> pa.Table:
+    """Return scores as EXTRACTION_EVALUATION."""
+    rows = [
+        {"sequence": sequence, "snapshot_id": snapshot_id}
+        | {name: getattr(one, name) for name in Score._fields[:4]}
+        | {f"{outcome}_rows": getattr(one, outcome) for outcome in _OUTCOMES}
+        | {f"{name}{end}": getattr(getattr(one, name), part) for name in MEASURES for end, part in _ENDS}
+        for one in scores
+    ]
+    return pa.Table.from_pylist(rows, EXTRACTION_EVALUATION)
+
+
+_ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
+
+
+def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
+    """Return a sentence for each kind of rows that a recipe of a snapshot makes worse than the recipe before.
+
+    It is worse if the interval of its F1 lies wholly below that of the last recipe that the snapshot has no row of.
+
+    Args:
+        history: EXTRACTION_EVALUATION of several snapshots.
+        snapshot_id: the snapshot to judge.
+    """
+    by_recipe = [one for one in history.sort_by("sequence").to_pylist() if one["grouping"] == "recipe"]
+    now = [one for one in by_recipe if one["snapshot_id"] == snapshot_id]
+    recipes = {one["value"] for one in now}
+    before = {one["kind"]: one for one in by_recipe if one["value"] not in recipes}
+    return [
+        f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {old['f1']:.3f} by the recipe before"
+        for one in now
+        if (old := before.get(one["kind"])) and one["f1_high"] < old["f1_low"]
+    ]
+
+
+def compare(before: pa.Table, after: pa.Table) -> Interval:
+    """Return the difference of F1 over all rows of the passages that two extractions have, passage by passage.
+
+    Args:
+        before: rows of `judge`.
+        after: the same of another extraction.
+    """
+    counted = [dict(zip(chunks, counts, strict=True)) for chunks, counts in map(_counts, (before, after))]
+    common = sorted(counted[0].keys() & counted[1].keys())
+    pairs = np.array([np.concatenate([one[chunk] for one in counted]) for chunk in common]).reshape(-1, 6)
+    of_mean, resampled = pairs.mean(axis=0, keepdims=True), resampled_means(pairs)
+    f1 = [_measures(means[:, 3:])[:, 2] - _measures(means[:, :3])[:, 2] for means in (of_mean, resampled)]
+    return interval(float(f1[0][0]), f1[1], len(common))
+
+
+def _of_group(rows: pa.Table, grouping: str, value: str) -> Iterator[Score]:
+    kinds = sorted(pc.unique(rows["kind"]).to_pylist())
+    for kind in [_EVERY, *kinds] if len(kinds) > 1 else kinds:
+        of_kind = rows if kind == _EVERY else rows.filter(pc.equal(rows["kind"], kind))
+        chunks, counts = _counts(of_kind)
+        if chunks:
+            sums = counts.sum(axis=0)
+            points, resampled = _measures(sums[None])[0], _measures(resampled_means(counts))
+            measures = [interval(float(one), each, len(chunks)) for one, each in zip(points, resampled.T, strict=True)]
+            right, wrong, missed = map(int, sums)
+            yield Score(grouping, value, kind, len(chunks), right, wrong, missed, *measures)
+
+
+def _counts(rows: pa.Table) -> tuple[list[str], Values]:
+    """Return the passages, and their numbers of right, wrong and missed rows, shape (passages, 3)."""
+    chunks, places = np.unique(rows["chunk"].to_numpy(), return_inverse=True)
+    counts = np.zeros((len(chunks), len(_OUTCOMES)))
+    outcomes = pc.index_in(rows["outcome"], pa.array(_OUTCOMES)).to_numpy()
+    np.add.at(counts, (places, outcomes), 1)
+    return chunks.tolist(), counts
+
+
+def _measures(counts: Values) -> Values:
+    """Return precision, recall and F1 of numbers of rows, shape (…, 3) both."""
+    right, wrong, missed = counts.T
+    with np.errstate(invalid="ignore"):
+        return np.stack(
+            [right / (right + wrong), right / (right + missed), 2 * right / (2 * right + wrong + missed)], 1
+        )
