@@ -1,12 +1,13 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 from rich.console import Console
 
 from lightrag_dagster.cli.gold import print_compared
-from lightrag_dagster.cli.plan import print_plan
+from lightrag_dagster.cli.plan import print_gate, print_plan
 from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
 from lightrag_dagster.cli.terminal import console as terminal
@@ -54,6 +55,7 @@ def run_backfill(
     with display(terminal(stderr=True)) as shown:
         plan = make_plan(settings, sources or None, backfill=True, knowledge_base=whole, display=shown)
     print_plan(told, plan)
+    print_gate(told, settings, plan)
     if not (names or everything or knowledge_base):
         outdated = ", ".join(sources + states.outdated)
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
@@ -61,7 +63,7 @@ def run_backfill(
     account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
     with told_as_json(settings, account, as_json, **about):
         if settings.gold.gate and sources:
-            _require_better(told, settings)
+            about |= {"gold": _require_better(told, settings)}
             settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
     with told_as_json(settings, account, as_json, **about), display(told) as shown:
         wanted = {"backfill": True, "knowledge_base": whole}
@@ -73,7 +75,7 @@ def run_backfill(
     return print_outcome(console, outcome)
 
 
-def _require_better(console: Console, settings: Settings) -> None:
+def _require_better(console: Console, settings: Settings) -> dict[str, Any] | None:
     """Make the gold passages by today's recipe, print how they compare, and go on unless they are worse.
 
     Raises:
@@ -82,11 +84,12 @@ def _require_better(console: Console, settings: Settings) -> None:
     gold = read_gold(settings.gold.folder)
     if gold.right < LEAST_ROWS:
         console.print(f"{too_few(gold)}; going on without a comparison.", style="yellow")
-        return
+        return None
     with one_step(terminal(stderr=True), "making the gold passages"):
         compared = try_gold(Situation.looking(settings), settings, gold)
     print_compared(console, compared)
     compared.require_better()
+    return compared.facts()
 
 
 def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:

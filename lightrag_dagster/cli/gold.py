@@ -152,7 +152,7 @@ def _facts(
         "gold_rows": gold.right,
         "gone": passages.gone,
         "not_done": sorted(gold.open),
-        "scores": [one._asdict() | {name: getattr(one, name)._asdict() for name in MEASURES} for one in scores],
+        "scores": [one.facts() for one in scores],
         "names": [one._asdict() for one in names],
         "faults": [one | {"text": texts[one["chunk"]]} for one in judged.to_pylist() if one["outcome"] != "right"],
     }

@@ -10,6 +10,8 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.curation.desk import price_of_names
+from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, to_ask, too_few
+from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
@@ -41,6 +43,8 @@ def _show(
         print_json(plan.to_dict())
         return
     print_plan(console, plan)
+    if backfill:
+        print_gate(console, settings, plan)
     if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
         console.print("The offline rules ask no model, so that nothing is paid.")
     situation = Situation.looking(settings)
@@ -84,6 +88,20 @@ def print_plan(console: Console, plan: Plan) -> None:
     for one in plan.sources:
         if one.problem:
             console.print(f"{one.source} would be withheld: {one.problem}")
+
+
+def print_gate(console: Console, settings: Settings, plan: Plan) -> None:
+    """Print what the gate before a planned backfill asks and costs, if there is gold and something to ask."""
+    gold, chunks = read_gold(settings.gold.folder), sum(one.chunks_new for one in plan.sources)
+    if not gold.passages or not chunks:
+        return
+    if gold.right < LEAST_ROWS:
+        console.print(f"{too_few(gold)}, so that a gate would let the backfill pass.")
+        return
+    asked = min(chunks, to_ask(Situation.looking(settings), gold))
+    cost = plan.steps["extraction"].cost.expected * asked / chunks
+    when = "first" if settings.gold.gate else "first with --better-than-stored"
+    console.print(f"It asks about {asked:,} gold passages {when}, for about {dollars(cost)} of that price.")
 
 
 def dollars(value: float) -> str:

@@ -6,12 +6,16 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, try_gold
+from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RoleSettings, Settings, load_settings
 
 _NAMED = 8
@@ -47,8 +51,11 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     settings = load_settings(**({} if tried.questions is None else {"questions": tried.questions}))
     questions = with_gold(read_question_file(settings.questions))
     trial = try_recipe(settings, tried.applied(settings), documents, questions)
+    gold, compared = read_gold(settings.gold.folder), None
+    if gold.right >= LEAST_ROWS:
+        compared = try_gold(Situation.looking(settings), tried.applied(settings), gold)
     if as_json:
-        print_json(_facts(trial))
+        print_json(_facts(trial) | {"gold": compared and compared.facts()})
         return
     print_table(console, ("", "as it is", "tried"), _rows(trial), wrap={""})
     for what in ("entities", "relations"):
@@ -60,6 +67,8 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
         f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers."
     )
+    if compared:
+        print_compared(console, compared)
     if not trial.questions:
         console.print("No question names documents of the sample alone; see --questions.")
 

@@ -1,7 +1,7 @@
 """The gate before a backfill: gold passages by the new recipe first, beside the rows that are stored of them."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ from lightrag_dagster.errors import WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
-from lightrag_dagster.evaluation.gold.scores import compare
+from lightrag_dagster.evaluation.gold.scores import compare, score
 from lightrag_dagster.evaluation.temporary import TemporaryHome
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
@@ -38,6 +38,11 @@ class Compared(NamedTuple):
         """True if the other recipe is worse by more than chance among the passages explains."""
         return self.difference.high < 0
 
+    def facts(self) -> dict[str, Any]:
+        """Return it for JSON, with the scores of both."""
+        sides = {name: [one.facts() for one in score(getattr(self, name))] for name in ("before", "after")}
+        return {**sides, "difference": self.difference._asdict(), "cost_usd": self.usage.cost_usd}
+
     def require_better(self) -> None:
         """Raise WorseRecipeError if the other recipe is worse."""
         if self.is_worse:
@@ -57,6 +62,15 @@ def require_better(settings: Settings) -> None:
     gold = read_gold(settings.gold.folder)
     if gold.right >= LEAST_ROWS:
         try_gold(Situation.looking(settings), settings, gold).require_better()
+
+
+def to_ask(situation: Situation, gold: Gold) -> int:
+    """Return how many gold passages have rows of another recipe than today's, so that the gate asks about them."""
+    found = 0
+    for source, rows in find_passages(situation, gold).tables.items():
+        todays = situation.recipes.of_source(source).of_rows("extractions")
+        found += sum(one != todays for one in rows["extractions"]["recipe"].to_pylist())
+    return found
 
 
 def try_gold(situation: Situation, tried: Settings, gold: Gold, passages: Passages | None = None) -> Compared:

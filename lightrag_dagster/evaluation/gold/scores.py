@@ -1,7 +1,7 @@
 """Precision, recall and F1 of what was extracted, with intervals, by recipe, model, source and type."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,10 @@ class Score(NamedTuple):
     precision: Interval
     recall: Interval
     f1: Interval
+
+    def facts(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return self._asdict() | {name: getattr(self, name)._asdict() for name in MEASURES}
 
 
 def score(judged: pa.Table) -> list[Score]:
