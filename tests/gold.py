@@ -1,15 +1,23 @@
-"""A world of passages whose names are known, gold rows about them, and models that lose and forge rows at known rates."""
+"""A world of passages whose names are known, gold rows about them, and models that lose and forge rows at known rates.
 
+Where relations are wanted, the first name of a passage is related to the second, the third to the fourth, and so on.
+"""
+
+import csv
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from lightrag_dagster.evaluation.gold.rows import COLUMNS
 from tests.loopback import Answer
 
 _NAME = re.compile(r"\b[A-Z][a-z]+(?:vik|dal|holm|nes)\d+\b")
+
+Names: TypeAlias = Callable[[str], list[str]]
+"""A function from a text to the names that stand in it."""
 
 
 def passages(count: int, names: int = 8) -> dict[str, str]:
@@ -29,37 +37,67 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(_NAME.findall(text)))
 
 
+def pairs_of(names: list[str]) -> list[tuple[str, str]]:
+    """Return the names that are related."""
+    return list(zip(names[::2], names[1::2], strict=False))
+
+
 def chunk_name(content: str) -> str:
     """Return the name of a chunk in gold files."""
     return f"text-{sha256(content.encode()).hexdigest()[:12]}"
 
 
-def write_gold(file: Path, texts: Iterable[str], verdict: str = "done") -> Path:
-    """Write gold rows for every name of some texts: entities of type person."""
-    lines = ["chunk,kind,name,other,type,relation,value,verdict,text"]
-    for text in texts:
-        lines.append(f'{chunk_name(text)},passage,,,,,,{verdict},"{text}"')
-        lines += [f"{chunk_name(text)},entity,{name},,person,,,," for name in names_in(text)]
+def write_gold(
+    file: Path, texts: Iterable[str], verdict: str = "done", *, relations: bool = False, names: Names = names_in
+) -> Path:
+    """Write gold rows for every name of some texts: entities of type person, and their relations."""
     file.parent.mkdir(exist_ok=True)
-    file.write_text("\n".join(lines) + "\n")
+    with file.open("w", newline="") as opened:
+        rows = csv.writer(opened)
+        rows.writerow(COLUMNS)
+        for text in texts:
+            chunk, found = chunk_name(text), names(text)
+            rows.writerow([chunk, "passage", "", "", "", "", "", verdict, text])
+            rows.writerows([chunk, "entity", one, "", "person", "", "", "", ""] for one in found)
+            rows.writerows(
+                [chunk, "relation", one, other, "", "", "", "", ""] for one, other in pairs_of(found) if relations
+            )
     return file
 
 
-def reads_with(rates: Mapping[str, tuple[float, float]], seed: int = 0) -> Callable[[dict[str, Any]], Answer]:
-    """Return a model for the loopback server that finds the names of a passage: model → share lost, share forged."""
+def reads_with(
+    rates: Mapping[str, tuple[float, float]], *, relations: bool = False, names: Names = names_in
+) -> Callable[[dict[str, Any]], Answer]:
+    """Return a model for the loopback server that finds the names of a passage, and their relations.
+
+    Args:
+        rates: the name of a model, up to a hyphen → the shares of rows that it loses and forges; other words after the
+            hyphen make other chances.
+        relations: whether it finds relations too.
+        names: the names that stand in a question.
+    """
 
     def chat(body: dict[str, Any]) -> Answer:
-        lost, forged = rates[body["model"]]
-        text = body["messages"][-1]["content"] if body["messages"] else ""
-        names = names_in(text)
-        chance = random.Random(f"{seed} {body['model']} {names}")
-        kept = [one for one in names if chance.random() >= lost]
-        kept += [
-            f"Forged{number}{sha256(text.encode()).hexdigest()[:6]}"
-            for number in range(len(names))
-            if chance.random() < forged
-        ]
-        rows = [f"entity<|#|>{one}<|#|>person<|#|>{one} met the crew." for one in kept]
+        lost, forged = rates[body["model"].partition("-")[0]]
+        found = names(body["messages"][-1]["content"])
+        chance = random.Random(f"{body['model']} {found}")
+        mark = sha256(str(found).encode()).hexdigest()[:6]
+
+        def drawn(rows: list[str], forge: Callable[[int], str]) -> list[str]:
+            kept = [one for one in rows if chance.random() >= lost]
+            return kept + [forge(number) for number in range(len(rows)) if chance.random() < forged]
+
+        rows = drawn(
+            [f"entity<|#|>{one}<|#|>person<|#|>{one} met the crew." for one in found],
+            lambda number: f"entity<|#|>Forged{number}{mark}<|#|>person<|#|>A forged name.",
+        )
+        rows += drawn(
+            [
+                f"relation<|#|>{one}<|#|>{other}<|#|>meeting<|#|>They met."
+                for one, other in (pairs_of(found) if relations else ())
+            ],
+            lambda number: f"relation<|#|>{found[2 * number]}<|#|>Forged{number}{mark}<|#|>meeting<|#|>A forged one.",
+        )
         return Answer(
             "\n".join([*rows, "<|COMPLETE|>"]),
             usage={"prompt_tokens": 900, "completion_tokens": 90, "total_tokens": 990},

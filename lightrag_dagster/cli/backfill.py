@@ -1,7 +1,6 @@
 """`backfill`: rebuild rows that were made with other prompts, models or settings."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from uuid import uuid4
 
 from rich.console import Console
@@ -12,8 +11,7 @@ from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, too_few, try_gold
-from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.evaluation.gold.gate import TOO_FEW, Compared, try_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
@@ -61,10 +59,15 @@ def run_backfill(
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
     account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
+    compared = None
+    if settings.gold.gate and sources:
+        with told_as_json(settings, account, as_json, **about):
+            compared = _compared(told, settings, account)
+        about |= {"gold": compared and compared.facts()}
+        settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
     with told_as_json(settings, account, as_json, **about):
-        if settings.gold.gate and sources:
-            about |= {"gold": _require_better(told, settings)}
-            settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
+        if compared:
+            compared.require_better()
     with told_as_json(settings, account, as_json, **about), display(told) as shown:
         wanted = {"backfill": True, "knowledge_base": whole}
         outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
@@ -75,21 +78,15 @@ def run_backfill(
     return print_outcome(console, outcome)
 
 
-def _require_better(console: Console, settings: Settings) -> dict[str, Any] | None:
-    """Make the gold passages by today's recipe, print how they compare, and go on unless they are worse.
-
-    Raises:
-        WorseRecipeError: they are.
-    """
-    gold = read_gold(settings.gold.folder)
-    if gold.right < LEAST_ROWS:
-        console.print(f"{too_few(gold)}; going on without a comparison.", style="yellow")
-        return None
+def _compared(console: Console, settings: Settings, account: str) -> Compared | None:
+    """Make the gold passages by today's recipe, and print how they compare; None if there are too few."""
     with one_step(terminal(stderr=True), "making the gold passages"):
-        compared = try_gold(Situation.looking(settings), settings, gold)
-    print_compared(console, compared)
-    compared.require_better()
-    return compared.facts()
+        compared = try_gold(Situation.looking(settings), settings, account)
+    if compared:
+        print_compared(console, compared)
+    else:
+        console.print(f"{TOO_FEW}; going on.", style="yellow")
+    return compared
 
 
 def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:

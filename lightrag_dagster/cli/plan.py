@@ -10,8 +10,9 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.curation.desk import price_of_names
-from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, to_ask, too_few
+from lightrag_dagster.evaluation.gold.gate import TOO_FEW, to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.merge import outdated
@@ -92,16 +93,22 @@ def print_plan(console: Console, plan: Plan) -> None:
 
 def print_gate(console: Console, settings: Settings, plan: Plan) -> None:
     """Print what the gate before a planned backfill asks and costs, if there is gold and something to ask."""
-    gold, chunks = read_gold(settings.gold.folder), sum(one.chunks_new for one in plan.sources)
-    if not gold.passages or not chunks:
+    new = {"extractions": sum(one.chunks_new for one in plan.sources)}
+    for name, of in ((name, of) for one in plan.sources for name, of in one.passes.items()):
+        table = of_pass("readings", name)
+        new[table] = new.get(table, 0) + of.chunks_new
+    if not settings.gold.folder or not any(new.values()):
         return
-    if gold.right < LEAST_ROWS:
-        console.print(f"{too_few(gold)}, so that a gate would let the backfill pass.")
+    situation = Situation.looking(settings)
+    found = to_compare(situation, read_gold(settings.gold.folder))
+    if found is None:
+        console.print(f"{TOO_FEW}.")
         return
-    asked = min(chunks, to_ask(Situation.looking(settings), gold))
-    cost = plan.steps["extraction"].cost.expected * asked / chunks
+    asked = {table: min(new.get(table, 0), number) for table, number in to_ask(situation, found).items()}
+    steps = {table: plan.steps.get("extraction" if table == "extractions" else table) for table in asked}
+    cost = sum(step.cost.expected * asked[table] / new[table] for table, step in steps.items() if step and new[table])
     when = "first" if settings.gold.gate else "first with --better-than-stored"
-    console.print(f"It asks about {asked:,} gold passages {when}, for about {dollars(cost)} of that price.")
+    console.print(f"Up to {max(asked.values()):,} gold passages are asked about {when}, for {dollars(cost)} of that.")
 
 
 def dollars(value: float) -> str:

@@ -11,8 +11,7 @@ from lightrag_dagster.cli.plan import dollars, number
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, try_gold
-from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
 from lightrag_dagster.evaluation.trial import Built, ReadByPass, Trial, try_recipe
 from lightrag_dagster.pipeline.situation import Situation
@@ -51,9 +50,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     settings = load_settings(**({} if tried.questions is None else {"questions": tried.questions}))
     questions = with_gold(read_question_file(settings.questions))
     trial = try_recipe(settings, tried.applied(settings), documents, questions)
-    gold, compared = read_gold(settings.gold.folder), None
-    if gold.right >= LEAST_ROWS:
-        compared = try_gold(Situation.looking(settings), tried.applied(settings), gold)
+    compared = try_gold(Situation.looking(settings), tried.applied(settings))
     if as_json:
         print_json(_facts(trial) | {"gold": compared and compared.facts()})
         return
@@ -69,6 +66,8 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
     )
     if compared:
         print_compared(console, compared)
+    elif settings.gold.folder:
+        console.print(f"{TOO_FEW}.")
     if not trial.questions:
         console.print("No question names documents of the sample alone; see --questions.")
 

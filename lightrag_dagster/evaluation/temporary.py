@@ -33,8 +33,11 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 class TemporaryHome:
     """A home in a folder; models are asked through the stores of the home it stands in for, on its budget."""
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
-        """Prepare a home in `folder` by settings of another, for builds in this process that wait for no batches."""
+    def __init__(self, settings: Settings, folder: Path, run: str | None = None) -> None:
+        """Prepare a home in `folder` by settings of another, for builds in this process that wait for no batches.
+
+        Its calls are those of a `run`, or of one of their own.
+        """
         changes = {"home": folder, "database": None, "engine": "local", "publish": "automatic", "checks": None}
         self.settings = settings.model_copy(update=changes).changed(
             llm={"mode": "realtime"},
@@ -44,7 +47,7 @@ class TemporaryHome:
         self.tables = SourceTables(Home.of(self.settings))
         self._home = Home.of(settings)
         self._recipes = Recipes.of(self.settings)
-        self._account = Account.of(f"try-{uuid4()}", "", settings.llm)
+        self._account = Account.of(run or f"try-{uuid4()}", "", settings.llm)
 
     def accept(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         """Take over the rows of all tables of a source."""

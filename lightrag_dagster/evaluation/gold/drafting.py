@@ -1,5 +1,6 @@
 """Drafts of gold files: a sample of passages, with the rows that are stored of them as a first answer."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -34,11 +35,13 @@ def draft(situation: Situation, known: set[str], count: int) -> Iterator[list[ob
         for source in pc.unique(drawn["source"]).to_pylist():
             doc_ids = drawn.filter(pc.equal(drawn["source"], source))["doc_id"].unique()
             rows.append(rows_of_documents(connection, tables, source, versions[source], doc_ids))
-        stated = extracted(connection, drawn, rows).to_pylist()
+        stated = defaultdict[str, list[dict[str, str]]](list)
+        for one in extracted(connection, drawn, rows).to_pylist():
+            stated[one["chunk"]].append(one)
     for passage in drawn.to_pylist():
         text = {"kind": "passage", "name": passage["place"], "text": passage["content"]}
         yield _cells({"chunk": passage["chunk"]} | text)
-        yield from (_cells(one) for one in stated if one["chunk"] == passage["chunk"])
+        yield from map(_cells, stated[passage["chunk"]])
 
 
 def _cells(row: dict[str, str]) -> list[object]:

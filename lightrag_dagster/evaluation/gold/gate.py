@@ -1,5 +1,6 @@
 """The gate before a backfill: gold passages by the new recipe first, beside the rows that are stored of them."""
 
+from collections import Counter
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,16 +14,16 @@ from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, jud
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
 from lightrag_dagster.evaluation.gold.scores import compare, score
 from lightrag_dagster.evaluation.temporary import TemporaryHome
+from lightrag_dagster.pipeline.extractions import readings_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 
-LEAST_ROWS = 20
-"""With fewer right gold rows nothing is compared."""
+_LEAST_ROWS = 20
 
-
-def too_few(gold: Gold) -> str:
-    """Return a sentence that says there are too few gold rows."""
-    return f"gold.folder has {gold.right:,} right rows in passages that are done, and a comparison takes {LEAST_ROWS}"
+TOO_FEW = (
+    f"gold.folder has fewer than {_LEAST_ROWS} right rows in passages that are done and still are chunks, so that "
+    "nothing is compared; `lightrag-dagster gold draft FILE` draws more"
+)
 
 
 class Compared(NamedTuple):
@@ -54,41 +55,58 @@ class Compared(NamedTuple):
             )
 
 
-def require_better(settings: Settings) -> None:
-    """Make the gold passages by today's recipe, and raise WorseRecipeError if they are worse than the stored rows.
-
-    With fewer than LEAST_ROWS gold rows nothing is asked. Raises as `try_gold`, too.
-    """
-    gold = read_gold(settings.gold.folder)
-    if gold.right >= LEAST_ROWS:
-        try_gold(Situation.looking(settings), settings, gold).require_better()
-
-
-def to_ask(situation: Situation, gold: Gold) -> int:
-    """Return how many gold passages have rows of another recipe than today's, so that the gate asks about them."""
-    found = 0
-    for source, rows in find_passages(situation, gold).tables.items():
-        todays = situation.recipes.of_source(source).of_rows("extractions")
-        found += sum(one != todays for one in rows["extractions"]["recipe"].to_pylist())
-    return found
+def to_compare(situation: Situation, gold: Gold) -> Passages | None:
+    """Return the gold passages, or None if they have too few right rows for a comparison; raises StoreError."""
+    if sum(one.right for one in gold.rows) < _LEAST_ROWS:
+        return None
+    found = find_passages(situation, gold)
+    there = set(found.located["chunk"].to_pylist())
+    return found if sum(one.right and one.chunk in there for one in gold.rows) >= _LEAST_ROWS else None
 
 
-def try_gold(situation: Situation, tried: Settings, gold: Gold, passages: Passages | None = None) -> Compared:
+def to_ask(situation: Situation, found: Passages) -> dict[str, int]:
+    """Return the number of gold passages with no rows of today's recipe, by the table of the answers to ask for."""
+    asked = Counter[str]()
+    for source, rows in found.tables.items():
+        recipes = situation.recipes.of_source(source)
+        for table in (one.table for one in readings_of(recipes, source)):
+            stored, todays = rows.get(table), recipes.of_rows(table)
+            asked[table] += (
+                rows["chunks"].num_rows
+                if stored is None
+                else sum(one != todays for one in stored["recipe"].to_pylist())
+            )
+    return asked
+
+
+def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Compared | None:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
 
+    Args:
+        situation: The home, and the gold of its settings.
+        tried: The other settings.
+        run: The run whose calls they are; else one of their own.
+
+    Returns:
+        The comparison, or None if there are too few gold rows for one.
+
     Raises:
         BudgetExceededError: a limit of spending is reached; the answers so far are stored.
         ProviderAccessError: no request can succeed until a person acts.
+        SettingsError: a gold file cannot be read.
         StoreError: a table is damaged.
     """
-    found = passages or find_passages(situation, gold)
+    gold = read_gold(situation.settings.gold.folder)
+    found = to_compare(situation, gold)
+    if found is None:
+        return None
     judged = partial(
         judge, gold, found.located, curation=situation.decided.curation, types=situation.settings.merging.types
     )
     with temporary_folder("lightrag-gold-") as folder:
-        made = TemporaryHome(tried, folder)
+        made = TemporaryHome(tried, folder, run)
         reports = [
             report
             for source, rows in found.tables.items()

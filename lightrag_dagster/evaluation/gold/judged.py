@@ -83,6 +83,7 @@ def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Cur
 
     Names are one if the merge makes them one: by spelling, or by decisions. A type is right with its name; relations
     have no direction. Columns: chunk, kind (entity, type, relation, fact), shown, type, outcome, source, recipe, model.
+    A passage of whose labelled kind neither says anything has a row without outcome.
     """
     right = [one._asdict() for one in gold.rows if one.right]
     typed = {one["chunk"] for one in right if one["type"]}
@@ -103,7 +104,7 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
     name, other, kind = row["name"], row["other"], row["kind"]
     ends = [curation.joined.get(one, one) for one in map(entity_id, filter(None, (name, other)))]
     mapped = types.map.get(row["type"].lower(), row["type"].lower())
-    given = mapped if not types.allowed or mapped in types.allowed else "other"
+    given = mapped if not mapped or not types.allowed or mapped in types.allowed else "other"
     common = {"chunk": row["chunk"], "kind": kind, "type": given}
     if kind == "entity":
         yield common | {"key": ends[0], "shown": name}
@@ -113,6 +114,6 @@ def _keyed(row: Mapping[str, Any], curation: Curation, types: TypeSettings) -> I
         yield common | {"key": relation_id(*ends), "shown": f"{name} — {other}"}
     else:
         number = read_number(row["value"])
-        value = f"{number[0]:g} {number[1]}" if number else name_key(row["value"])
+        value = f"{number[0]} {number[1]}" if number else name_key(row["value"])
         said = " ".join(filter(None, (name, row["relation"], other, row["value"])))
         yield common | {"key": " ".join((*ends, name_key(row["relation"]), value)), "shown": said}

@@ -4,11 +4,11 @@ A passage is a row with its text, and after it come the entities, relations and 
 its verdict is `done`. Rows `names` are of no passage: they say of two names if they are one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from lightrag_dagster.core.identity import digest
+from lightrag_dagster.core.identity import digest, name_key
 from lightrag_dagster.core.text.sheets import read_sheet, read_text
 from lightrag_dagster.errors import SettingsError
 
@@ -64,23 +64,27 @@ def read_gold(folder: Path | None) -> Gold:
     """Read all CSV files of a folder, or one; without one, nothing.
 
     Raises:
-        SettingsError: there is no such folder, or a row cannot be read; the message names file and line.
+        SettingsError: there is no such folder, a row cannot be read, or two contradict each other; the message names
+            file and line.
     """
     if folder is None:
         return Gold([], {}, set(), [])
     if not folder.exists():
         raise SettingsError(f"there is no gold file or folder {folder}; `lightrag-dagster gold draft FILE` writes one")
-    files = sorted(folder.glob("*.csv")) if folder.is_dir() else [folder]
+    files = [folder]
+    if folder.is_dir():
+        files = sorted(one for one in folder.rglob("*") if one.suffix.lower() == ".csv" and not one.is_dir())
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
-        rows = list(_read(file))
+        rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name))
         done = {one.chunk for one in rows if one.kind == "passage" and one.right}
         unfinished |= {one.chunk for one in rows if one.chunk and one.chunk not in done}
         kept = [one for one in rows if one.kind != "passage" and (one.chunk in done or one.kind == "names")]
-        kinds = {one.kind for one in kept}
+        kinds = {one.kind for one in kept if one.kind != "names"}
         for chunk in done:
             passages.setdefault(chunk, set()).update(kinds)
         found += kept
+    _require_agreement(found)
     about = [one for one in found if one.kind != "names"]
     return Gold(about, passages, unfinished - passages.keys(), [one for one in found if one.kind == "names"])
 
@@ -91,9 +95,20 @@ def gold_inputs(snapshot_id: str, gold: Gold) -> dict[str, str]:
     return {"knowledge_base": snapshot_id, "gold": said}
 
 
-def _read(file: Path) -> Iterator[GoldRow]:
+def _require_agreement(rows: Iterable[GoldRow]) -> None:
+    """Raise SettingsError if one row says yes and another one no."""
+    said = dict[object, GoldRow]()
+    for one in rows:
+        ends = sorted(map(name_key, (one.name, one.other))) if one.kind != "fact" else [one.name, one.other]
+        rest = [name_key(each) for each in (one.type, one.relation, one.value)]
+        other = said.setdefault((one.chunk if one.kind != "names" else "", one.kind, *ends, *rest), one)
+        if other.right != one.right:
+            raise SettingsError(f"{one.place}: the verdict is not that of the same row at {other.place}; keep one")
+
+
+def _read(file: Path, name: str) -> Iterator[GoldRow]:
     for place, cells, overlong in read_sheet(
-        read_text(file, SettingsError, "cp1252"), file.name, ("chunk", "kind", "verdict"), SettingsError
+        read_text(file, SettingsError, "cp1252"), name, ("chunk", "kind", "verdict"), SettingsError
     ):
         kind = cells.get("kind", "").lower()
         if not any(cells.values()):

@@ -48,7 +48,11 @@ def score(judged: pa.Table) -> list[Score]:
     """
     found = list(_of_group(judged, _EVERY, _EVERY))
     for grouping in GROUPINGS:
-        rows = judged.filter(pc.equal(judged["kind"], "entity")) if grouping == "type" else judged
+        rows = (
+            judged.filter((pc.field("kind") == "entity") & pc.field("type").is_valid())
+            if grouping == "type"
+            else judged
+        )
         for value in sorted(pc.unique(rows[grouping]).to_pylist()):
             found += _of_group(rows.filter(pc.equal(rows[grouping], value)), grouping, value)
     return found
@@ -77,7 +81,8 @@ _ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
 def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
     """Return a sentence for each kind of rows that a recipe of a snapshot makes worse than the recipe before.
 
-    It is worse if the interval of its F1 lies wholly below that of the last recipe that the snapshot has no row of.
+    It is worse if the interval of its F1 lies wholly below that of the last recipe before it that the snapshot has no
+    row of.
 
     Args:
         history: EXTRACTION_EVALUATION of several snapshots.
@@ -85,13 +90,15 @@ def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:
     """
     by_recipe = [one for one in history.sort_by("sequence").to_pylist() if one["grouping"] == "recipe"]
     now = [one for one in by_recipe if one["snapshot_id"] == snapshot_id]
-    recipes = {one["value"] for one in now}
-    before = {one["kind"]: one for one in by_recipe if one["value"] not in recipes}
-    return [
-        f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {old['f1']:.3f} by the recipe before"
-        for one in now
-        if (old := before.get(one["kind"])) and one["f1_high"] < old["f1_low"]
-    ]
+    recipes, found = {one["value"] for one in now}, []
+    for one in now:
+        alike = [row for row in by_recipe if row["kind"] == one["kind"] and row["value"]]  # without one: no answer
+        first = next((row["sequence"] for row in alike if row["value"] == one["value"]), 0)
+        before = [row for row in alike if row["value"] not in recipes and row["sequence"] < first]
+        if before and one["f1_high"] < before[-1]["f1_low"]:
+            was = before[-1]["f1"]
+            found.append(f"F1 of {one['kind']} rows is {one['f1']:.3f}, and was {was:.3f} by the recipe before")
+    return found
 
 
 def compare(before: pa.Table, after: pa.Table) -> Interval:
@@ -101,12 +108,17 @@ def compare(before: pa.Table, after: pa.Table) -> Interval:
         before: rows of `judge`.
         after: the same of another extraction.
     """
-    counted = [dict(zip(chunks, counts, strict=True)) for chunks, counts in map(_counts, (before, after))]
-    common = sorted(counted[0].keys() & counted[1].keys())
-    pairs = np.array([np.concatenate([one[chunk] for one in counted]) for chunk in common]).reshape(-1, 6)
-    of_mean, resampled = pairs.mean(axis=0, keepdims=True), resampled_means(pairs)
-    f1 = [_measures(means[:, 3:])[:, 2] - _measures(means[:, :3])[:, 2] for means in (of_mean, resampled)]
-    return interval(float(f1[0][0]), f1[1], len(common))
+    keys = ["chunk", "kind"]  # one that only one of them was answered about is left out
+    sides = [
+        one.join(other.select(keys), keys, join_type="left semi") for one, other in ((before, after), (after, before))
+    ]
+    (chunks, old), (_, new) = map(_counts, sides)
+    pairs = np.concatenate([old, new], axis=1)
+    f1 = [
+        _measures(each[:, 3:])[:, 2] - _measures(each[:, :3])[:, 2]
+        for each in (pairs.sum(axis=0, keepdims=True), resampled_means(pairs))
+    ]
+    return interval(float(f1[0][0]), f1[1], len(chunks))
 
 
 def _of_group(rows: pa.Table, grouping: str, value: str) -> Iterator[Score]:
@@ -125,10 +137,10 @@ def _of_group(rows: pa.Table, grouping: str, value: str) -> Iterator[Score]:
 def _counts(rows: pa.Table) -> tuple[list[str], Values]:
     """Return the passages, and their numbers of right, wrong and missed rows, shape (passages, 3)."""
     chunks, places = np.unique(rows["chunk"].to_numpy(), return_inverse=True)
-    counts = np.zeros((len(chunks), len(_OUTCOMES)))
-    outcomes = pc.index_in(rows["outcome"], pa.array(_OUTCOMES)).to_numpy()
+    counts = np.zeros((len(chunks), len(_OUTCOMES) + 1))  # the last of rows without outcome
+    outcomes = pc.index_in(rows["outcome"], pa.array(_OUTCOMES)).fill_null(len(_OUTCOMES)).to_numpy()
     np.add.at(counts, (places, outcomes), 1)
-    return chunks.tolist(), counts
+    return chunks.tolist(), counts[:, :-1]
 
 
 def _measures(counts: Values) -> Values:

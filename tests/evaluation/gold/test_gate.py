@@ -5,18 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import WorseRecipeError
-from lightrag_dagster.evaluation.gold.gate import LEAST_ROWS, require_better, to_ask, try_gold
+from lightrag_dagster.errors import BudgetExceededError, WorseRecipeError
+from lightrag_dagster.evaluation.gold.gate import Compared, to_ask, to_compare, try_gold
+from lightrag_dagster.evaluation.gold.judged import find_passages
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
 from tests.conftest import pointing_to
-from tests.gold import passages, reads_with, write_gold
-from tests.loopback import Loopback
+from tests.gold import chunk_name, names_in, passages, reads_with, write_gold
+from tests.loopback import Loopback, Reply
 from tests.support import build, snapshot_contents, write_source
 
 RATES = {"good": (0.1, 0.05), "bad": (0.3, 0.05), "same": (0.1, 0.05)}
 TEXTS = passages(24)
+PRICE = (900 + 2 * 90) / 1e6  # of an answer
 
 
 def settings_in(folder: Path, model: str = "good") -> Settings:
@@ -47,48 +51,93 @@ def folder(built: Path, tmp_path: Path, loopback: Loopback) -> Path:
     return tmp_path
 
 
+def compared(settings: Settings, run: str | None = None) -> Compared:
+    found = try_gold(Situation.looking(settings), settings, run)
+    assert found
+    return found
+
+
+def asked(settings: Settings) -> dict[str, int]:
+    situation = Situation.looking(settings)
+    return dict(to_ask(situation, find_passages(situation, read_gold(settings.gold.folder))))
+
+
 def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
     folder: Path, loopback: Loopback
 ) -> None:
     before = snapshot_contents(settings_in(folder))
     worse = settings_in(folder, "bad")
-    assert to_ask(Situation.looking(worse), read_gold(worse.gold.folder)) == 20
+    assert asked(worse) == {"extractions": 20}
+    found = compared(worse)
     with pytest.raises(WorseRecipeError, match=r"over 20 gold passages its F1 is 0\.\d+ lower, .*nothing was changed"):
-        require_better(worse)
-    assert len(loopback.requests) == 20
+        found.require_better()
+    assert found.usage.calls == len(loopback.requests) == 20
+    assert found.facts()["cost_usd"] == pytest.approx(20 * PRICE)
     assert snapshot_contents(settings_in(folder)) == before
-    with pytest.raises(WorseRecipeError):
-        require_better(worse)
+    assert compared(worse).is_worse
     assert len(loopback.requests) == 20  # the answers are stored
     build(worse, backfill=True)
     assert len(loopback.requests) == 24
 
 
-@pytest.mark.parametrize("model", ["good", "same"])
-def test_a_recipe_that_is_as_good_goes_on(folder: Path, loopback: Loopback, model: str) -> None:
-    require_better(settings_in(folder, model))
-    assert len(loopback.requests) == (20 if model == "same" else 0)
+@pytest.mark.parametrize(("model", "questions"), [("good", 0), ("same", 20)])
+def test_a_recipe_that_is_as_good_goes_on(folder: Path, loopback: Loopback, model: str, questions: int) -> None:
+    compared(settings_in(folder, model)).require_better()
+    assert len(loopback.requests) == questions
+    assert asked(settings_in(folder, model)) == {"extractions": questions}
 
 
 def test_a_better_recipe_goes_on_and_is_measured(folder: Path) -> None:
     build(settings_in(folder, "bad"), backfill=True)
-    tried = settings_in(folder)
-    gold = read_gold(tried.gold.folder)
-    compared = try_gold(Situation.looking(tried), tried, gold)
-    assert compared.difference.low > 0
-    assert not compared.is_worse
+    found = compared(settings_in(folder))
+    assert found.difference.low > 0
+    assert not found.is_worse
 
 
 def test_too_few_rows_are_not_compared(folder: Path, loopback: Loopback) -> None:
-    write_gold(folder / "gold" / "people.csv", list(TEXTS.values())[:2])
-    assert read_gold(folder / "gold").right < LEAST_ROWS
-    require_better(settings_in(folder, "bad"))
+    tried = settings_in(folder, "bad")
+    for texts in (list(TEXTS.values())[:2], [*list(TEXTS.values())[:2], *passages(30, names=9).values()]):
+        write_gold(folder / "gold" / "people.csv", texts)  # of the second ones most are no chunks
+        assert to_compare(Situation.looking(tried), read_gold(tried.gold.folder)) is None
+        assert try_gold(Situation.looking(tried), tried) is None
+    assert try_gold(Situation.looking(tried), tried.changed(gold={"folder": None})) is None
     assert loopback.requests == []
 
 
+def test_a_home_before_its_first_run_has_nothing_to_compare(tmp_path: Path) -> None:
+    write_gold(tmp_path / "gold" / "people.csv", TEXTS.values())
+    settings = settings_in(tmp_path)
+    settings.sources.mkdir()
+    found = find_passages(Situation.looking(settings), read_gold(settings.gold.folder))
+    assert (found.located.num_rows, len(found.gone)) == (0, 24)
+    assert try_gold(Situation.looking(settings), settings) is None
+
+
 def test_passages_that_get_no_answer_for_now_are_left_out(folder: Path, loopback: Loopback) -> None:
-    tried = settings_in(folder, "same")
-    answers = loopback.chat
-    loopback.chat = lambda body: "" if "nor" in str(body) and "vik3 " in str(body) else answers(body)
-    compared = try_gold(Situation.looking(tried), tried, read_gold(tried.gold.folder))
-    assert 19 <= compared.difference.questions <= 20
+    unlucky = names_in(TEXTS["3.md"])[0]
+    loopback.fault = lambda received: Reply.error(500) if unlucky in str(received.body) else None
+    tried = settings_in(folder, "same").changed(llm={"max_retries": 0})
+    assert compared(tried).difference.questions == 19
+
+
+def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(folder: Path, loopback: Loopback) -> None:
+    tried = settings_in(folder, "same").changed(llm={"max_cost_usd": 0.02, "max_output_tokens": 2000})
+    with pytest.raises(BudgetExceededError, match="all that was answered is kept"):
+        compared(tried, "run-1")
+    spent = Ledger(Home.of(tried).ledger).spent("run-1")
+    assert 0 < spent <= 0.02
+    assert spent == pytest.approx(PRICE * len(loopback.requests))
+
+
+def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_it_is_gone(folder: Path) -> None:
+    settings = settings_in(folder)
+    gold = read_gold(settings.gold.folder)
+    (settings.sources / "notes" / "1.md").write_text(TEXTS["1.md"] + " And more.")
+    (settings.sources / "notes" / "2.md").rename(settings.sources / "notes" / "moved.md")
+    write_source(settings, "copies", {"same.md": TEXTS["3.md"]})
+    build(settings.changed(documents={"accept_deletes": True}))
+    found = find_passages(Situation.looking(settings), gold)
+    assert found.gone == [chunk_name(TEXTS["1.md"])]
+    located = {one["chunk"]: one["source"] for one in found.located.to_pylist()}
+    assert (len(located), located[chunk_name(TEXTS["3.md"])]) == (19, "copies"), "once, of the first source"
+    assert {name: tables["chunks"].num_rows for name, tables in found.tables.items()} == {"copies": 1, "notes": 18}
