@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -19,6 +20,7 @@ from lightrag_dagster.settings import EmbeddingSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address
 from lightrag_dagster.storage.database.engine import postgres_engine
 from lightrag_dagster.storage.home import Home
+from tests import gold
 from tests.buckets import GoogleService, S3Server, S3Service, pointing_to_buckets, serving_buckets, serving_google
 from tests.dagster_databases import kept_between_uses
 from tests.loopback import Loopback, serving
@@ -138,6 +140,22 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def facts_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a snapshot with facts; `tests.query.facts.home` says what is in it. To be read only."""
     return Path(build_home(tmp_path_factory.mktemp("facts")).home)
+
+
+@pytest.fixture(scope="session")
+def _gold_home(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
+    folder = tmp_path_factory.mktemp("gold")
+    with pointing_to(_server):
+        gold.build_home(folder, _server)
+    return folder
+
+
+@pytest.fixture
+def gold_home(_gold_home: Path, tmp_path: Path, loopback: Loopback) -> Path:
+    """The folder of a home by a model that loses some names; `tests/gold.py` says what is in it."""
+    loopback.chat = gold.reads_with(gold.RATES)
+    shutil.copytree(_gold_home, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lightrag_dagster.evaluation.gold.rows import COLUMNS
-from tests.loopback import Answer
+from lightrag_dagster.settings import Settings, load_settings
+from tests.loopback import Answer, Loopback
+from tests.support import build, write_source
 
 _NAME = re.compile(r"\b[A-Z][a-z]+(?:vik|dal|holm|nes)\d+\b")
 
@@ -30,6 +32,35 @@ def passages(count: int, names: int = 8) -> dict[str, str]:
         )
         for number in range(count)
     }
+
+
+RATES = {"good": (0.1, 0.05), "bad": (0.3, 0.05), "same": (0.1, 0.05)}
+"""The models of the home that `build_home` makes: the shares of names that they lose and forge."""
+
+TEXTS = passages(24)
+"""Its documents, in the source `notes`; the first 20 are gold."""
+
+PRICE = (900 + 2 * 90) / 1e6
+"""The price of an answer. US dollars."""
+
+
+def settings_in(folder: Path, model: str = "good") -> Settings:
+    """Return settings of the home in a folder, by a model."""
+    return load_settings(
+        home=folder / "home",
+        sources=folder / "sources",
+        llm={"provider": "openai", "model": model, "prices": {one: {"input": 1.0, "output": 2.0} for one in RATES}},
+        extraction={"gleaning": 0},
+        gold={"folder": folder / "gold"},
+    )
+
+
+def build_home(folder: Path, server: Loopback) -> None:
+    """Publish a home by the model `good`, with gold about most of its passages."""
+    server.chat = reads_with(RATES)
+    write_source(settings_in(folder), "notes", TEXTS)
+    build(settings_in(folder))
+    write_gold(folder / "gold" / "people.csv", list(TEXTS.values())[:20])
 
 
 def names_in(text: str) -> list[str]:

@@ -1,54 +1,25 @@
 """The gate before a backfill: a worse recipe is stopped after the gold passages, others go on."""
 
-import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from lightrag_dagster.errors import BudgetExceededError, WorseRecipeError
+from lightrag_dagster.cli.rows import write_new_csv
+from lightrag_dagster.errors import BudgetExceededError, SettingsError, WorseRecipeError
+from lightrag_dagster.evaluation.gold.drafting import draft
 from lightrag_dagster.evaluation.gold.gate import Compared, to_ask, to_compare, try_gold
-from lightrag_dagster.evaluation.gold.judged import find_passages
-from lightrag_dagster.evaluation.gold.rows import read_gold
+from lightrag_dagster.evaluation.gold.judged import Passages, find_passages
+from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from tests.conftest import pointing_to
-from tests.gold import chunk_name, names_in, passages, reads_with, write_gold
+from tests.gold import PRICE, TEXTS, chunk_name, names_in, passages, settings_in, write_gold
+from tests.kills import run_and_kill
 from tests.loopback import Loopback, Reply
-from tests.support import build, snapshot_contents, write_source
-
-RATES = {"good": (0.1, 0.05), "bad": (0.3, 0.05), "same": (0.1, 0.05)}
-TEXTS = passages(24)
-PRICE = (900 + 2 * 90) / 1e6  # of an answer
-
-
-def settings_in(folder: Path, model: str = "good") -> Settings:
-    return load_settings(
-        home=folder / "home",
-        sources=folder / "sources",
-        llm={"provider": "openai", "model": model, "prices": {one: {"input": 1.0, "output": 2.0} for one in RATES}},
-        extraction={"gleaning": 0},
-        gold={"folder": folder / "gold"},
-    )
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, _server: Loopback) -> Path:
-    folder = tmp_path_factory.mktemp("gold")
-    with pointing_to(_server):
-        _server.chat = reads_with(RATES)
-        write_source(settings_in(folder), "notes", TEXTS)
-        build(settings_in(folder))
-    write_gold(folder / "gold" / "people.csv", list(TEXTS.values())[:20])
-    return folder
-
-
-@pytest.fixture
-def folder(built: Path, tmp_path: Path, loopback: Loopback) -> Path:
-    loopback.chat = reads_with(RATES)
-    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
-    return tmp_path
+from tests.passes import EVENTS, WORKS, answer, is_of_pass, model_settings, with_passes
+from tests.support import FLOOD, OFFICE, RIVER, build, snapshot_contents, write_source
 
 
 def compared(settings: Settings, run: str | None = None) -> Compared:
@@ -63,17 +34,17 @@ def asked(settings: Settings) -> dict[str, int]:
 
 
 def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
-    folder: Path, loopback: Loopback
+    gold_home: Path, loopback: Loopback
 ) -> None:
-    before = snapshot_contents(settings_in(folder))
-    worse = settings_in(folder, "bad")
+    before = snapshot_contents(settings_in(gold_home))
+    worse = settings_in(gold_home, "bad")
     assert asked(worse) == {"extractions": 20}
     found = compared(worse)
     with pytest.raises(WorseRecipeError, match=r"over 20 gold passages its F1 is 0\.\d+ lower, .*nothing was changed"):
         found.require_better()
     assert found.usage.calls == len(loopback.requests) == 20
     assert found.facts()["cost_usd"] == pytest.approx(20 * PRICE)
-    assert snapshot_contents(settings_in(folder)) == before
+    assert snapshot_contents(settings_in(gold_home)) == before
     assert compared(worse).is_worse
     assert len(loopback.requests) == 20  # the answers are stored
     build(worse, backfill=True)
@@ -81,23 +52,23 @@ def test_a_worse_recipe_is_stopped_after_the_gold_passages_and_nothing_changes(
 
 
 @pytest.mark.parametrize(("model", "questions"), [("good", 0), ("same", 20)])
-def test_a_recipe_that_is_as_good_goes_on(folder: Path, loopback: Loopback, model: str, questions: int) -> None:
-    compared(settings_in(folder, model)).require_better()
+def test_a_recipe_that_is_as_good_goes_on(gold_home: Path, loopback: Loopback, model: str, questions: int) -> None:
+    compared(settings_in(gold_home, model)).require_better()
     assert len(loopback.requests) == questions
-    assert asked(settings_in(folder, model)) == {"extractions": questions}
+    assert asked(settings_in(gold_home, model)) == {"extractions": questions}
 
 
-def test_a_better_recipe_goes_on_and_is_measured(folder: Path) -> None:
-    build(settings_in(folder, "bad"), backfill=True)
-    found = compared(settings_in(folder))
+def test_a_better_recipe_goes_on_and_is_measured(gold_home: Path) -> None:
+    build(settings_in(gold_home, "bad"), backfill=True)
+    found = compared(settings_in(gold_home))
     assert found.difference.low > 0
     assert not found.is_worse
 
 
-def test_too_few_rows_are_not_compared(folder: Path, loopback: Loopback) -> None:
-    tried = settings_in(folder, "bad")
+def test_too_few_rows_are_not_compared(gold_home: Path, loopback: Loopback) -> None:
+    tried = settings_in(gold_home, "bad")
     for texts in (list(TEXTS.values())[:2], [*list(TEXTS.values())[:2], *passages(30, names=9).values()]):
-        write_gold(folder / "gold" / "people.csv", texts)  # of the second ones most are no chunks
+        write_gold(gold_home / "gold" / "people.csv", texts)  # of the second ones most are no chunks
         assert to_compare(Situation.looking(tried), read_gold(tried.gold.folder)) is None
         assert try_gold(Situation.looking(tried), tried) is None
     assert try_gold(Situation.looking(tried), tried.changed(gold={"folder": None})) is None
@@ -113,15 +84,15 @@ def test_a_home_before_its_first_run_has_nothing_to_compare(tmp_path: Path) -> N
     assert try_gold(Situation.looking(settings), settings) is None
 
 
-def test_passages_that_get_no_answer_for_now_are_left_out(folder: Path, loopback: Loopback) -> None:
+def test_passages_that_get_no_answer_for_now_are_left_out(gold_home: Path, loopback: Loopback) -> None:
     unlucky = names_in(TEXTS["3.md"])[0]
     loopback.fault = lambda received: Reply.error(500) if unlucky in str(received.body) else None
-    tried = settings_in(folder, "same").changed(llm={"max_retries": 0})
+    tried = settings_in(gold_home, "same").changed(llm={"max_retries": 0})
     assert compared(tried).difference.questions == 19
 
 
-def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(folder: Path, loopback: Loopback) -> None:
-    tried = settings_in(folder, "same").changed(llm={"max_cost_usd": 0.02, "max_output_tokens": 2000})
+def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(gold_home: Path, loopback: Loopback) -> None:
+    tried = settings_in(gold_home, "same").changed(llm={"max_cost_usd": 0.02, "max_output_tokens": 2000})
     with pytest.raises(BudgetExceededError, match="all that was answered is kept"):
         compared(tried, "run-1")
     spent = Ledger(Home.of(tried).ledger).spent("run-1")
@@ -129,8 +100,8 @@ def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(folder: Path, lo
     assert spent == pytest.approx(PRICE * len(loopback.requests))
 
 
-def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_it_is_gone(folder: Path) -> None:
-    settings = settings_in(folder)
+def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_it_is_gone(gold_home: Path) -> None:
+    settings = settings_in(gold_home)
     gold = read_gold(settings.gold.folder)
     (settings.sources / "notes" / "1.md").write_text(TEXTS["1.md"] + " And more.")
     (settings.sources / "notes" / "2.md").rename(settings.sources / "notes" / "moved.md")
@@ -141,3 +112,83 @@ def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_
     located = {one["chunk"]: one["source"] for one in found.located.to_pylist()}
     assert (len(located), located[chunk_name(TEXTS["3.md"])]) == (19, "copies"), "once, of the first source"
     assert {name: tables["chunks"].num_rows for name, tables in found.tables.items()} == {"copies": 1, "notes": 18}
+
+
+def test_a_heading_that_was_renamed_leaves_the_passage_below_it_valid(settings: Settings) -> None:
+    below = (
+        "Marta Lindqvist maintains the gauge at Halden Weir, and reports to Jonas Feld in Bergen each week of the year."
+    )
+    settings = settings.changed(chunking={"size": 24, "overlap": 0})
+
+    def found(heading: str) -> Passages:
+        write_source(settings, "notes", {"a.md": f"# {heading}\n\n{FLOOD}\n\n{below}\n"})
+        build(settings)
+        situation = Situation.looking(settings)
+        names = {str(one[0]): {"entity"} for one in draft(situation, set(), 9)}
+        return find_passages(situation, Gold([], known or names, set(), []))
+
+    known: dict[str, set[str]] = {}
+    before = found("Rivers")
+    known = {one: set() for one in before.located["chunk"].to_pylist()}
+    after = found("Waters")
+    assert len(known) > 2
+    assert len(after.gone) == 1, "the chunk with the heading"
+    ids = [set(each.located["chunk_id"].to_pylist()) for each in (before, after)]
+    assert ids[0].isdisjoint(ids[1]), "the heading is part of the id of a chunk, and not of its name here"
+
+
+@pytest.mark.long
+def test_facts_of_passes_are_drafted_scored_and_judged_by_the_gate(tmp_path: Path, loopback: Loopback) -> None:
+    plain = model_settings(tmp_path, loopback, gold={"folder": tmp_path / "gold"})
+    settings = with_passes(plain, tmp_path / "readings", works=WORKS, events=EVENTS)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    build(settings)
+    rows = [list(one) for one in draft(Situation.looking(settings), set(), 9)]
+    assert sum(one[1] == "fact" for one in rows) == 4
+    (tmp_path / "gold").mkdir()
+    write_new_csv(
+        tmp_path / "gold" / "a.csv",
+        COLUMNS,
+        ([*one[:7], "done" if one[1] == "passage" else "", ""] for one in rows),
+        SettingsError,
+    )
+    assert compared(settings).difference.mean == 0.0
+    other = with_passes(plain, tmp_path / "others", works=WORKS.replace("Somewhere", "A place"), events=EVENTS)
+    assert asked(other) == {"extractions": 0, "readings@works": 3, "readings@events": 0}
+    before = len(loopback.requests)
+    loopback.chat = lambda body: answer(body, '{"facts": []}') if is_of_pass(body) else answer(body)
+    found = compared(other)
+    assert len(loopback.requests) - before == 3
+    outcomes = {(one["kind"], one["outcome"]) for one in found.after.to_pylist()}
+    assert ("fact", "missed") in outcomes
+    assert found.difference.mean < 0
+    assert {one["kind"] for one in found.before.filter(pc.not_equal(found.before["outcome"], "right")).to_pylist()} <= {
+        None
+    }
+
+
+@pytest.mark.long
+def test_a_gate_that_is_killed_goes_on_without_paying_twice(
+    gold_home: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "LIGHTRAG_HOME": gold_home / "home",
+        "LIGHTRAG_SOURCES": gold_home / "sources",
+        "LIGHTRAG_GOLD__FOLDER": gold_home / "gold",
+        "LIGHTRAG_LLM__PROVIDER": "openai",
+        "LIGHTRAG_LLM__MODEL": "bad",
+        "LIGHTRAG_LLM__PRICES": '{"bad": {"input": 1.0, "output": 2.0}}',
+        "LIGHTRAG_LLM__MAX_CONCURRENCY": "1",
+        "LIGHTRAG_EXTRACTION__GLEANING": "0",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    settings, contents = load_settings(), snapshot_contents(settings_in(gold_home))
+    loopback.delay = 0.02
+    command = ["lightrag_dagster", "backfill", "--all", "--better-than-stored"]
+    for number, later in ((1, 0.0), (8, 0.0), (15, 0.03)):
+        run_and_kill(loopback, command, number, later)
+        assert snapshot_contents(settings_in(gold_home)) == contents
+    assert compared(settings).is_worse
+    questions = Counter(str(received.body) for received in loopback.requests)
+    assert len(questions) == 20
+    assert questions.total() <= 23, "one request a kill was under way, whose answer never came"

@@ -1,0 +1,198 @@
+"""`gold draft` and `gold score`, and the gate in `plan`, `try` and `backfill`, as a person meets them."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.home import Home
+from tests.cli.test_cli import command
+from tests.gold import PRICE, RATES, TEXTS, chunk_name, settings_in, write_gold
+from tests.loopback import Loopback
+from tests.support import published, snapshot_contents
+
+Command: TypeAlias = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(gold_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command at the home of `tests/gold.py`; keywords are settings as in the environment."""
+    settings = {
+        "HOME": gold_home / "home",
+        "SOURCES": gold_home / "sources",
+        "GOLD__FOLDER": gold_home / "gold",
+        "LLM__PROVIDER": "openai",
+        "LLM__MODEL": "good",
+        "LLM__PRICES": json.dumps({one: {"input": 1.0, "output": 2.0} for one in RATES}),
+        "EXTRACTION__GLEANING": "0",
+    }
+
+    def run(*arguments: str, **changed: object) -> tuple[int, str, str]:
+        for name, value in (settings | changed).items():
+            monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
+        return command(capfd, monkeypatch, *arguments)
+
+    monkeypatch.setenv("COLUMNS", "200")
+    return run
+
+
+def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
+    file = gold_home / "more.csv"
+    code, output, _ = run("gold", "draft", str(file), "--chunks", "3", GOLD__FOLDER="")
+    assert code == 0
+    assert output.startswith(f"Passages in {file}: 3; rows: ")
+    assert f"Then: lightrag-dagster gold score {file}" in " ".join(output.split())
+    code, _, errors = run("gold", "draft", str(file))
+    assert (code, "more.csv is there already, perhaps with labels, or name another file" in errors) == (2, True)
+    code, _, errors = run("gold", "score", str(file))
+    assert code == 2
+    assert "no gold passage is done, of 3; `lightrag-dagster gold draft FILE` draws some" in errors
+    rows = list(csv.reader(file.read_text("utf-8-sig").splitlines()))
+    for row in rows:
+        row[7] = "done" if row[1] == "passage" else row[7]
+    with file.open("w", newline="") as opened:
+        csv.writer(opened, delimiter=";").writerows(rows)
+    code, output, _ = run("gold", "score", str(file))
+    assert code == 0
+    assert len(re.findall(r"1\.00 \[1\.00, 1\.00\]", output)) == 3 * 4, (
+        "three measures of all, entities, types; one type"
+    )
+    assert f"3 gold passages with {len(rows) - 4} rows. Intervals are of 95%, over passages." in output
+
+
+def test_a_draft_leaves_out_what_gold_files_have(run: Command, gold_home: Path) -> None:
+    code, output, _ = run("gold", "draft", str(gold_home / "more.csv"))
+    assert code == 0
+    assert f": 4, all that are not in {gold_home / 'gold'};" in output
+    drafted = {row["chunk"] for row in csv.DictReader((gold_home / "more.csv").read_text("utf-8-sig").splitlines())}
+    assert drafted == {chunk_name(text) for text in list(TEXTS.values())[20:]}
+
+
+@pytest.mark.parametrize("place", ["gold", "gold/labels.txt", "nowhere/a.csv"])
+def test_a_draft_that_cannot_be_written_is_refused_before_anything_is_read(
+    run: Command, gold_home: Path, place: str
+) -> None:
+    code, _, errors = run("gold", "draft", str(gold_home / place))
+    assert (code, errors.count("\n"), errors.startswith("error: ")) == (2, 1, True)
+
+
+def test_scores_are_listed_with_the_rows_that_are_not_right(run: Command, loopback: Loopback) -> None:
+    code, output, _ = run("gold", "score", "--rows")
+    assert code == 0
+    assert "20 gold passages with 160 rows. Intervals are of 95%, over passages." in output
+    code, told, _ = run("gold", "score", "--json")
+    found = json.loads(told)
+    assert (code, found["passages"], found["gold_rows"], found["gone"], found["not_done"]) == (0, 20, 160, [], [])
+    every = {one["kind"]: one for one in found["scores"] if one["grouping"] == "all"}
+    entities = every["entity"]
+    assert entities["right"] + entities["missed"] == 160
+    assert entities["recall"]["low"] < 0.9 < entities["recall"]["high"]
+    assert f"{entities['recall']['mean']:.2f} [{entities['recall']['low']:.2f}, " in output
+    assert len(found["faults"]) == 2 * (entities["wrong"] + entities["missed"])
+    for one in found["faults"]:
+        assert one["text"] in TEXTS.values()
+        assert f"{one['outcome']} {one['kind']}: {one['shown']}" in output
+        assert one["text"] in " ".join(output.split())
+    assert loopback.requests == []
+
+
+def test_scores_below_the_bound_end_with_1(run: Command, gold_home: Path) -> None:
+    code, output, _ = run("gold", "score", GOLD__LEAST_F1=0.99)
+    assert code == 1
+    assert re.search(r"F1 of entity rows is 0\.\d{3}, below gold\.least_f1\.", output)
+    assert run("gold", "score", "--json", GOLD__LEAST_F1=0.99)[0] == 1
+    assert run("gold", "score", GOLD__LEAST_F1=0.5)[0] == 0
+    write_gold(gold_home / "gold" / "people.csv", ["Gone."])
+    code, output, _ = run("gold", "score")
+    assert code == 0
+    assert f"1 whose text is no longer a chunk ({chunk_name('Gone.')})" in output
+
+
+def test_gold_is_of_the_whole_knowledge_base(run: Command) -> None:
+    code, _, errors = run("--scope", "partners", "gold", "score")
+    assert (code, "gold works on the whole knowledge base; leave it out" in " ".join(errors.split())) == (2, True)
+
+
+def test_a_mistake_in_a_gold_file_is_one_line(run: Command, gold_home: Path) -> None:
+    (gold_home / "gold" / "bad.csv").write_text("chunk,kind,verdict\nt,thing,\n")
+    for words in (["gold", "score"], ["gold", "draft", str(gold_home / "x.csv")], ["plan", "--backfill"]):
+        code, _, errors = run(*words, LLM__MODEL="bad")
+        assert (code, "error: bad.csv:2: the kind is 'thing'" in errors) == (2, True), words
+
+
+def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopback: Loopback) -> None:
+    code, output, _ = run("plan", "--backfill", LLM__MODEL="bad")
+    assert code == 0
+    found = re.search(
+        r"Up to 20 gold passages are asked about first with --better-than-stored, for \$(\S+) of that\.", output
+    )
+    assert found, output
+    assert "asked about" not in run("plan", "--backfill")[1]
+    assert "asked about first, for" in run("plan", "--backfill", LLM__MODEL="bad", GOLD__GATE="true")[1]
+    code, _, _ = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad", GOLD__GATE="false")
+    assert code == 3
+    spent = PRICE * len(loopback.requests)
+    assert float(found[1]) == pytest.approx(spent, rel=0.5)
+    write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:2])
+    assert "gold.folder has fewer than 20 right rows in passages that are done" in run("plan", "--backfill")[1]
+
+
+def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Path, loopback: Loopback) -> None:
+    before = snapshot_contents(settings_in(gold_home))
+    code, output, errors = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad")
+    assert code == 3
+    assert "gold rows" in output
+    assert re.search(r"F1 over all gold rows of 20 passages changes by -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\]\.", output)
+    assert "error: the new recipe is worse: over 20 gold passages its F1 is 0." in errors
+    assert "nothing was changed" in errors
+    assert len(loopback.requests) == 20
+    code, output, errors = run("backfill", "--all", "--json", LLM__MODEL="bad", GOLD__GATE="true")
+    found = json.loads(output)
+    assert (code, len(loopback.requests)) == (3, 20)
+    assert found["gold"]["difference"]["high"] < 0
+    assert (found["ingested"], found["cost_usd"]) == ([], 0.0)
+    assert "the new recipe is worse" in found["error"]
+    assert snapshot_contents(settings_in(gold_home)) == before
+
+
+@pytest.mark.long
+def test_a_backfill_goes_on_where_the_gate_is_open_or_off(run: Command, gold_home: Path, loopback: Loopback) -> None:
+    code, output, _ = run("backfill", "--all", "--json", LLM__MODEL="same", GOLD__GATE="true")
+    found = json.loads(output)
+    assert (code, found["ingested"], found["error"]) == (0, ["notes"], None)
+    assert found["gold"]["difference"]["questions"] == 20
+    assert found["cost_usd"] == pytest.approx(24 * PRICE), "what the gate spent is of this backfill"
+    assert len([one for one in loopback.requests if one.path.endswith("/chat/completions")]) == 24
+    assert Ledger(Home(gold_home / "home").ledger).by_purpose()
+    before = published(settings_in(gold_home))
+    code, output, _ = run("backfill", "--all", "--no-better-than-stored", LLM__MODEL="bad", GOLD__GATE="true")
+    assert code == 0
+    assert "F1 over all gold rows" not in output
+    assert published(settings_in(gold_home)) != before
+
+
+@pytest.mark.long
+def test_too_few_rows_let_a_backfill_go_on_with_a_warning(run: Command, gold_home: Path) -> None:
+    write_gold(gold_home / "gold" / "people.csv", list(TEXTS.values())[:2])
+    code, output, _ = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad")
+    assert code == 0
+    assert "gold.folder has fewer than 20 right rows" in output
+    assert "Published gen-" in output
+
+
+@pytest.mark.long
+def test_a_trial_shows_the_gold_passages_by_both(run: Command, loopback: Loopback) -> None:
+    code, output, _ = run("try", "--documents", "2", "--model", "bad")
+    assert code == 0
+    assert re.search(r"F1 over all gold rows of 20 passages changes by -0\.\d{3} ", output)
+    code, output, _ = run("try", "--documents", "2", "--model", "bad", "--json")
+    found = json.loads(output)
+    assert found["gold"]["difference"]["high"] < 0
+    assert len(loopback.requests) <= 22
+    code, output, _ = run("try", "--documents", "2", "--json", GOLD__FOLDER="")
+    assert (code, json.loads(output)["gold"]) == (0, None)

@@ -1,0 +1,47 @@
+"""Sheets of people; `tests/curation/rules/test_files.py` and `tests/evaluation/gold/test_rows.py` have more."""
+
+from pathlib import Path
+
+import pytest
+
+from lightrag_dagster.core.text.sheets import SheetRow, read_sheet, read_text
+from lightrag_dagster.errors import DecisionError, SettingsError
+
+
+def test_a_row_is_placed_at_its_first_line() -> None:
+    text = 'Name , text\nA,"one\ntwo\nthree"\n\nB,"x, y"\nC,d,e\n'
+    assert list(read_sheet(text, "a.csv", ["name"], SettingsError)) == [
+        SheetRow("a.csv:2", {"name": "A", "text": "one\ntwo\nthree"}, False),
+        SheetRow("a.csv:6", {"name": "B", "text": "x, y"}, False),
+        SheetRow("a.csv:7", {"name": "C", "text": "d"}, True),
+    ]
+
+
+def test_a_row_that_is_short_lacks_its_last_cells() -> None:
+    assert list(read_sheet("name,text\nA\n", "a.csv", [], SettingsError)) == [SheetRow("a.csv:2", {"name": "A"}, False)]
+
+
+@pytest.mark.parametrize("error", [SettingsError, DecisionError])
+def test_errors_are_of_the_class_that_is_wanted(tmp_path: Path, error: type[SettingsError | DecisionError]) -> None:
+    (tmp_path / "a.csv").write_bytes("Müller".encode("cp1252"))
+    assert read_text(tmp_path / "a.csv", error, "cp1252") == "Müller"
+    with pytest.raises(error, match="save it as UTF-8"):
+        read_text(tmp_path / "a.csv", error)
+    (tmp_path / "a.csv").write_bytes(b"\xff\xfea")
+    with pytest.raises(error, match="save it as UTF-8"):
+        read_text(tmp_path / "a.csv", error, "cp1252")
+    with pytest.raises(error, match="there is no column 'name'"):
+        list(read_sheet("", "a.csv", ["name"], error))
+
+
+def test_line_ends_are_those_of_python() -> None:
+    (row,) = read_sheet('a,b\n"1\n2",3\n', "a.csv", [], SettingsError)
+    assert row.cells == {"a": "1\n2", "b": "3"}
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("'=1", "=1"), ("'-", "-"), ("'tis", "'tis"), (" '@x ", "@x"), ("=1", "=1")]
+)
+def test_the_sign_before_a_formula_is_taken_off(written: str, meant: str) -> None:
+    (row,) = read_sheet(f"a\n{written}\n", "a.csv", [], SettingsError)
+    assert row.cells == {"a": meant}
