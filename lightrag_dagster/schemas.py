@@ -402,6 +402,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "communities": ("level", "community_id"),
     "duplicate_candidates": ("entity_id", "other_id"),
     "evaluated_questions": ("sequence", "mode", "question"),
+    "extraction_evaluation": ("sequence", "grouping", "value", "kind"),
     "retrieval_evaluation": ("sequence", "mode", "metric"),
 }
 """The order of rows in each table."""

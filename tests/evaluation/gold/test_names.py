@@ -19,7 +19,10 @@ def pair(name: str, other: str, *, right: bool = True) -> GoldRow:
 def test_pairs_are_counted_by_what_takes_them_for_one(tmp_path: Path) -> None:
     (tmp_path / "names.yaml").write_text("- merge: [Marta Lindqvist, The Keeper]\n- merge: [Bergen, Halden Weir]\n")
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", curation=tmp_path / "names.yaml")
-    texts = ("Orrin Instruments built the gauge.", "Orrin Instruments Ltd sold the gauge to Marta Lindqvist in Bergen.")
+    texts = (
+        "Orrin Instruments built the gauge.",
+        "Orrin Instruments Ltd sold the gauge to Marta Lindqvist in Bergen. Marta Lindquist stayed.",
+    )
     write_source(settings, "notes", {f"{at}.md": text for at, text in enumerate(texts)})
     build(settings)
     pairs = [
