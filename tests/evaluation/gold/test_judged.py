@@ -15,13 +15,15 @@ from lightrag_dagster.schemas import ENTITY_MENTIONS, EXTRACTIONS, RELATION_MENT
 from lightrag_dagster.settings.sections import TypeSettings
 
 LOCATED = pa.table({"chunk": ["t"], "source": ["notes"], "chunk_id": ["chunk-1"], "doc_id": ["doc-1"]})
-_IDS = {"source": "notes", "chunk_id": "chunk-1"}
+_IDS: dict[str, object] = {"source": "notes", "chunk_id": "chunk-1"}
 
 
 def gold(*rows: tuple[str, ...], kinds: Iterable[str] = ()) -> Gold:
     """Return gold of one passage: rows are kind, name, other, type, relation and value."""
-    filled = [(*row, *[""] * (6 - len(row))) for row in rows]
-    found = [GoldRow("t", *row, right=True, place="a.csv:2") for row in filled]
+    cells = [
+        dict.fromkeys(GoldRow._fields[2:7], "") | dict(zip(GoldRow._fields[1:7], row, strict=False)) for row in rows
+    ]
+    found = [GoldRow(chunk="t", **one, right=True, place="a.csv:2") for one in cells]
     return Gold(found, {"t": {*kinds, *(one.kind for one in found)}}, set(), [])
 
 
@@ -34,7 +36,7 @@ def extracted(
     """Return the tables of a source whose one chunk was answered so: names and types, ends, and rows of facts."""
 
     def table(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-        return pa.Table.from_pylist([_IDS | row for row in rows], schema)
+        return pa.Table.from_pylist([{**_IDS, **row} for row in rows], schema)
 
     answer = {"recipe": "r1", "model": "m", "status": "ok", **of}
     return {
@@ -51,7 +53,7 @@ def outcomes(
     tables: dict[str, pa.Table],
     curation: Curation = NO_DECISIONS,
     types: TypeSettings | None = None,
-) -> dict[tuple[str, str], str | None]:
+) -> dict[tuple[str, str | None], str | None]:
     rows = judge(said, LOCATED, [tables], curation, types or TypeSettings()).to_pylist()
     return {(one["kind"], one["shown"]): one["outcome"] for one in rows}
 
@@ -177,7 +179,7 @@ def test_a_row_that_people_called_wrong_is_wrong_if_it_is_extracted() -> None:
 
 @pytest.mark.parametrize(("kind", "expected"), [("transient", {}), ("permanent", {("entity", "Ada"): "missed"})])
 def test_a_failure_that_may_pass_is_left_out_and_a_lasting_one_missed_all(
-    kind: str, expected: dict[tuple[str, str], str]
+    kind: str, expected: dict[tuple[str, str | None], str | None]
 ) -> None:
     failed = extracted(status="failed", error="no", error_kind=kind)
     assert outcomes(gold(("entity", "Ada")), failed) == expected
