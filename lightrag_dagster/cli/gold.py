@@ -26,12 +26,18 @@ from lightrag_dagster.settings import load_settings
 _RECIPE_DIGITS = 8
 
 
-def draft_gold(console: Console, file: Path, chunks: int) -> None:
-    """Write passages that no gold file has yet, with what is stored of them; raises SettingsError and StoreError."""
+def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) -> None:
+    """Write passages that no gold file has yet, with what is stored of them, if it is of one of some kinds.
+
+    Raises:
+        SettingsError: the file cannot be written, or another one not read.
+        StoreError: nothing was ingested yet, or a table is damaged.
+    """
     require_new_csv(file, "perhaps with labels", SettingsError)
     settings = load_settings()
     known = read_gold(settings.gold.folder)
-    rows = list(draft(Situation.looking(settings), known.passages.keys() | known.open, chunks))
+    drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)
+    rows = [one for one in drawn if not kinds or one[1] in ("passage", *kinds)]
     write_new_csv(file, COLUMNS, rows, SettingsError)
     passages = sum(one[1] == "passage" for one in rows)
     fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -129,11 +129,14 @@ gold_app = typer.Typer(help="Measure extraction by rows that people labelled.", 
 def gold_draft(
     file: Annotated[Path, typer.Argument(help="The new CSV file.")],
     chunks: Annotated[int, typer.Option(min=1, help="Passages to draw, by source, length and recipe.")] = 40,
+    kind: Annotated[
+        list[Literal["entity", "relation", "fact"]] | None, typer.Option(help="Only rows of this kind (repeatable).")
+    ] = None,
 ) -> None:
     """Write passages with what was extracted from them into a new CSV file, for people to correct."""
     from lightrag_dagster.cli.gold import draft_gold
 
-    draft_gold(console(quotes=False), file, chunks)
+    draft_gold(console(quotes=False), file, chunks, kind or ())
 
 
 @gold_app.command("score")
