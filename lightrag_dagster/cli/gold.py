@@ -34,6 +34,8 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
         StoreError: nothing was ingested yet, or a table is damaged.
     """
     require_new_csv(file, "perhaps with labels", SettingsError)
+    if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
+        raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()
     known = read_gold(settings.gold.folder)
     drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -130,7 +130,7 @@ def gold_draft(
     file: Annotated[Path, typer.Argument(help="The new CSV file.")],
     chunks: Annotated[int, typer.Option(min=1, help="Passages to draw, by source, length and recipe.")] = 40,
     kind: Annotated[
-        list[Literal["entity", "relation", "fact"]] | None, typer.Option(help="Only rows of this kind (repeatable).")
+        list[str] | None, typer.Option(help="Only rows of this kind: entity, relation or fact (repeatable).")
     ] = None,
 ) -> None:
     """Write passages with what was extracted from them into a new CSV file, for people to correct."""
