@@ -72,7 +72,7 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     if as_json:
         print_json(_facts(gold, passages, scores, names, judged))
         return int(bool(low))
-    print_table(console, ("", "rows", "passages", *MEASURES), list(_rows(scores)), wrap={"", "rows"}, keys=2)
+    print_table(console, ("", "rows", "passages", *MEASURES[:2], "F1"), list(_rows(scores)), wrap={"", "rows"}, keys=2)
     if names:
         columns = ("names taken for one", "precision", "recall")
         print_table(console, columns, [(one.rule, *_shares(one)) for one in names], wrap=columns[:1])
@@ -112,9 +112,8 @@ def _interval(one: Interval) -> str:
     return "" if one.mean != one.mean else f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
-def _shares(one: NamesScore) -> tuple[str, str]:
-    taken, all_same = one.right + len(one.wrong), one.right + len(one.missed)
-    return tuple(f"{one.right:,} of {among:,}" for among in (taken, all_same))  # type: ignore[return-value]
+def _shares(one: NamesScore) -> list[str]:
+    return [f"{one.right:,} of {one.right + len(others):,}" for others in (one.wrong, one.missed)]
 
 
 def _counted(gold: Gold, passages: Passages) -> str:
@@ -130,7 +129,7 @@ def _counted(gold: Gold, passages: Passages) -> str:
 def _print_rows(console: Console, passages: Passages, judged: pa.Table, names: Sequence[NamesScore]) -> None:
     """Print the missed and wrong rows below their passages, and the pairs of names."""
     faults = judged.filter(pc.not_equal(judged["outcome"], "right")).to_pylist()
-    texts = _texts(passages)
+    texts = dict(zip(*passages.located.select(["chunk", "content"]).to_pydict().values(), strict=True))
     for chunk, rows in groupby(sorted(faults, key=lambda one: one["chunk"]), lambda one: one["chunk"]):
         console.print(f"\n{chunk}\n{texts[chunk]}\n", highlight=False)
         for one in rows:
@@ -141,20 +140,10 @@ def _print_rows(console: Console, passages: Passages, judged: pa.Table, names: S
                 console.print(f"{said}: {pair.name} — {pair.other} ({pair.place})", highlight=False)
 
 
-def _texts(passages: Passages) -> dict[str, str]:
-    """Return the text of each passage."""
-    contents = {
-        (source, row["chunk_id"]): row["content"]
-        for source, tables in passages.tables.items()
-        for row in tables["chunks"].select(["chunk_id", "content"]).to_pylist()
-    }
-    return {one["chunk"]: contents[one["source"], one["chunk_id"]] for one in passages.located.to_pylist()}
-
-
 def _facts(
     gold: Gold, passages: Passages, scores: Sequence[Score], names: Sequence[NamesScore], judged: pa.Table
 ) -> dict[str, Any]:
-    texts = _texts(passages)
+    texts = passages.located.select(["chunk", "content"])
     return {
         "passages": passages.located.num_rows,
         "gold_rows": gold.right,
@@ -162,5 +151,5 @@ def _facts(
         "not_done": sorted(gold.open),
         "scores": [one.facts() for one in scores],
         "names": [one._asdict() for one in names],
-        "faults": [one | {"text": texts[one["chunk"]]} for one in judged.to_pylist() if one["outcome"] != "right"],
+        "faults": judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist(),
     }

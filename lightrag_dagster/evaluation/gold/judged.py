@@ -32,7 +32,7 @@ _LABELLED = pa.schema([("chunk", pa.string()), ("kind", pa.string())])
 class Passages(NamedTuple):
     """Gold passages that are chunks now: where each is, the rows of its chunk by source and table, and all lost ones.
 
-    `located` has chunk (its name in gold files), source, chunk_id and doc_id.
+    `located` has chunk (its name in gold files), source, chunk_id, doc_id and content.
     """
 
     located: pa.Table
