@@ -1,6 +1,7 @@
 """`gold draft` and `gold score`: rows that people labelled, and how good extraction is beside them."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 
 _RECIPE_DIGITS = 8
+_AROUND = 40
+"""Characters that are shown before and after a name."""
 
 
 def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) -> None:
@@ -60,9 +63,11 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     settings = load_settings()
     gold, situation = read_gold(folder or settings.gold.folder), Situation.looking(settings)
     if not gold.passages and not gold.names:
+        where = folder or settings.gold.folder
+        if where is None:
+            raise SettingsError("name a gold file, or set gold.folder; `lightrag-dagster gold draft FILE` writes one")
         raise SettingsError(
-            f"no gold passage is done, of {len(gold.open):,}; `lightrag-dagster gold draft FILE` draws some, and their "
-            "verdict becomes `done`; name FILE, or set gold.folder"
+            f"none of the {len(gold.open):,} passages in {where} is done; write `done` as the verdict of those you read"
         )
     passages = find_passages(situation, gold)
     judged = judge(gold, passages.located, passages.tables.values(), situation.decided.curation, settings.merging.types)
@@ -127,17 +132,24 @@ def _counted(gold: Gold, passages: Passages) -> str:
 
 
 def _print_rows(console: Console, passages: Passages, judged: pa.Table, names: Sequence[NamesScore]) -> None:
-    """Print the missed and wrong rows below their passages, and the pairs of names."""
-    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).to_pylist()
+    """Print the missed and wrong rows of passages, with the words around them there, and the pairs of names."""
     texts = dict(zip(*passages.located.select(["chunk", "content"]).to_pydict().values(), strict=True))
-    for chunk, rows in groupby(sorted(faults, key=lambda one: one["chunk"]), lambda one: one["chunk"]):
-        console.print(f"\n{chunk}\n{texts[chunk]}\n", highlight=False)
-        for one in rows:
-            console.print(f"{one['outcome']} {one['kind']}: {one['shown']}", highlight=False)
+    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).sort_by([("place", "ascending")]).to_pylist()
+    cells = [
+        (one["outcome"], one["kind"], one["shown"], one["place"], _around(texts[one["chunk"]], one)) for one in faults
+    ]
+    print_table(console, ("", "row", "says", "passage", "words"), cells, wrap={"says", "passage", "words"}, keys=3)
     for rule in names[-1:]:
         for said, pairs in (("apart, and taken for one", rule.wrong), ("one, and not found", rule.missed)):
             for pair in pairs:
                 console.print(f"{said}: {pair.name} — {pair.other} ({pair.place})", highlight=False)
+
+
+def _around(text: str, row: Mapping[str, Any]) -> str:
+    """Return the words of a passage around the name that a row begins with; nothing where it does not stand there."""
+    name = re.split(" — |: ", row["shown"])[0]
+    at = text.casefold().find(name.casefold())
+    return "" if at < 0 else " ".join(text[max(0, at - _AROUND) : at + len(name) + _AROUND].split())
 
 
 def _facts(

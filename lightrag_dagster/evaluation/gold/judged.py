@@ -32,7 +32,7 @@ _LABELLED = pa.schema([("chunk", pa.string()), ("kind", pa.string())])
 class Passages(NamedTuple):
     """Gold passages that are chunks now: where each is, the rows of its chunk by source and table, and all lost ones.
 
-    `located` has chunk (its name in gold files), source, chunk_id, doc_id and content.
+    `located` has chunk (its name in gold files), source, chunk_id, doc_id, content and place: source/path.
     """
 
     located: pa.Table
@@ -81,8 +81,9 @@ def extracted(connection: "duckdb.DuckDBPyConnection", located: pa.Table, tables
 def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Curation, types: TypeSettings) -> pa.Table:
     """Return every row that stands in a passage by people or by extraction, and its outcome: right, wrong or missed.
 
-    Names are one if the merge makes them one: by spelling, or by decisions. A type is right with its name; relations
-    have no direction. Columns: chunk, kind (entity, type, relation, fact), shown, type, outcome, source, recipe, model.
+    Names are one if the merge makes them one: by spelling, or by decisions. Types are of names that both have, and
+    relations have no direction. Columns: chunk, kind (entity, type, relation, fact), place, shown, type, outcome,
+    source, recipe, model.
     """
     right = [one._asdict() for one in gold.rows if one.right]
     typed = {one["chunk"] for one in right if one["type"]}

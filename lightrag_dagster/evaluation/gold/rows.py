@@ -74,6 +74,10 @@ def read_gold(folder: Path | None) -> Gold:
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file))
+        named = {one.chunk for one in rows if one.kind == "passage"}
+        if lost := [one for one in rows if one.chunk and one.chunk not in named]:
+            said = f"{lost[0].place}: there is no passage {lost[0].chunk!r} in the file"
+            raise SettingsError(f"{said}; copy the cell `chunk` from the passage's row")
         done = {one.chunk for one in rows if one.kind == "passage" and one.right}
         unfinished |= {one.chunk for one in rows if one.chunk and one.chunk not in done}
         kept = [one for one in rows if one.kind != "passage" and (one.chunk in done or one.kind == "names")]
