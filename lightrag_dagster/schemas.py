@@ -403,6 +403,7 @@ SORT_KEYS: dict[str, tuple[str, ...]] = {
     "duplicate_candidates": ("entity_id", "other_id"),
     "evaluated_questions": ("sequence", "mode", "question"),
     "retrieval_evaluation": ("sequence", "mode", "metric"),
+    "extraction_evaluation": ("sequence", "grouping", "value", "kind"),
 }
 """The order of rows in each table."""
 

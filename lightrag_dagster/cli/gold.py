@@ -94,10 +94,9 @@ def print_compared(console: Console, compared: Compared) -> None:
     before, after = ({one.kind: one for one in score(each) if one.grouping == "all"} for each in compared[:2])
     cells = []
     for kind in sorted(before.keys() & after.keys()):
-        pairs = [getattr(one[kind], name) for name in MEASURES for one in (before, after)]
-        cells.append((kind, f"{before[kind].passages:,}", *map(_interval, pairs)))
-    columns = [f"{name}, {side}" for name in MEASURES for side in ("stored", "new")]
-    print_table(console, ("gold rows", "passages", *columns), cells, wrap={"gold rows"}, keys=1)
+        pairs = [[getattr(one[kind], name).mean for one in (before, after)] for name in MEASURES]
+        cells.append((kind, f"{before[kind].passages:,}", *(f"{old:.3f} → {new:.3f}" for old, new in pairs)))
+    print_table(console, ("gold rows", "passages", *MEASURES[:2], "F1"), cells, wrap={"gold rows"}, keys=1)
     mean, low, high, passages = compared.difference
     console.print(f"F1 over all gold rows of {passages:,} passages changes by {mean:+.3f} [{low:+.3f}, {high:+.3f}].")
 
