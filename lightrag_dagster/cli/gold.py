@@ -16,7 +16,7 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import Compared
+from lightrag_dagster.evaluation.gold.gate import Comparison
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.names import NamesScore, score_names
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
@@ -89,7 +89,7 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     return int(bool(low))
 
 
-def print_compared(console: Console, compared: Compared) -> None:
+def print_compared(console: Console, compared: Comparison) -> None:
     """Print the scores of gold passages as they are stored, and by another recipe."""
     before, after = ({one.kind: one for one in score(each) if one.grouping == "all"} for each in compared[:2])
     cells = []

@@ -267,7 +267,7 @@ class RetentionSettings(Section):
 
 
 class GoldSettings(Section):
-    """What people say stands in some passages, beside which extraction is measured."""
+    """Rows that people say some passages state, beside which extraction is measured."""
 
     folder: Path | None = Field(
         default=None, description="A folder of gold files, `NAME.csv`, or one. See docs/evaluation.md."

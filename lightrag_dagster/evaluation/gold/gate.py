@@ -25,7 +25,7 @@ def too_few(gold: Gold) -> str:
     return f"gold.folder has {gold.right:,} right rows in passages that are done, and a comparison takes {LEAST_ROWS}"
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """Gold passages as they are stored and by another recipe: rows of `judge`, and the difference of F1 over both."""
 
     before: pa.Table
@@ -73,7 +73,7 @@ def to_ask(situation: Situation, gold: Gold) -> int:
     return found
 
 
-def try_gold(situation: Situation, tried: Settings, gold: Gold, passages: Passages | None = None) -> Compared:
+def try_gold(situation: Situation, tried: Settings, gold: Gold, passages: Passages | None = None) -> Comparison:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
@@ -96,4 +96,4 @@ def try_gold(situation: Situation, tried: Settings, gold: Gold, passages: Passag
         ]
         usage = sum((one.usage for one in reports), Usage())
         before, after = judged(found.tables.values()), judged(made.rows(source) for source in found.tables)
-    return Compared(before, after, compare(before, after), usage)
+    return Comparison(before, after, compare(before, after), usage)

@@ -1,4 +1,4 @@
-"""What was extracted from gold passages beside what people say, as the merge would take both."""
+"""Rows that were extracted from gold passages beside those that people say, as the merge would take both."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,7 +79,7 @@ def extracted(connection: "duckdb.DuckDBPyConnection", located: pa.Table, tables
 
 
 def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Curation, types: TypeSettings) -> pa.Table:
-    """Return every row that stands in a passage by people or by extraction, and its outcome: right, wrong or missed.
+    """Return every row that people or extraction say of a passage, and its outcome: right, wrong or missed.
 
     Names are one if the merge makes them one: by spelling, or by decisions. Types are of names that both have, and
     relations have no direction. Columns: chunk, kind (entity, type, relation, fact), place, shown, type, outcome,

@@ -29,7 +29,7 @@ _DONE = {"": False, "done": True}
 
 
 class GoldRow(NamedTuple):
-    """A row of a file; `right` says if it stands in the passage, of a passage if all its rows were looked at."""
+    """A row of a file; `right` says if the passage states it, of a passage if all its rows were looked at."""
 
     chunk: str
     kind: str
@@ -56,7 +56,7 @@ class Gold(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The number of rows that stand in their passage."""
+        """The number of rows that their passages state."""
         return sum(one.right for one in self.rows)
 
 
