@@ -179,12 +179,7 @@ def _few_rows_rejected(lightrag: LightRAG, source: str, backfill: bool) -> dg.As
     return dg.AssetCheckResult(
         passed=rows.share <= allowed,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata={
-            **version.sums,
-            "reasons": version.counts.get("reason", {}),
-            "share": rows.share,
-            "allowed": allowed,
-        },
+        metadata={**version.sums, "reasons": version.counts.get("reason", {}), "share": rows.share, "allowed": allowed},
     )
 
 

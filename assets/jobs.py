@@ -62,9 +62,7 @@ def build_jobs(settings: Settings, executor: dg.ExecutorDefinition) -> dict[str,
         "publish": job("publish", published, "Merge all accepted sources, build the stores, check and publish."),
         "ask": job("ask", ["answers"], "Ask the published snapshot every question."),
         "evaluate": job(
-            "evaluate",
-            ["retrieval_evaluation"],
-            "Measure how well each mode finds what answers the filed questions.",
+            "evaluate", ["retrieval_evaluation"], "Measure how well each mode finds what answers the filed questions."
         ),
         "report": job("report", ["status_report"], "Report pending, rejected and outdated data."),
     }

@@ -66,8 +66,7 @@ class BuildConfig(dg.Config):
     """Options of building the knowledge base."""
 
     backfill: bool = Field(
-        default=False,
-        description="Make summaries and vectors again that another recipe made, which may cost money.",
+        default=False, description="Make summaries and vectors again that another recipe made, which may cost money."
     )
 
 

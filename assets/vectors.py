@@ -20,12 +20,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
     """Declare the asset of one vector table."""
 
     @asset(
-        name=table,
-        deps=deps,
-        group_name="knowledge_base",
-        pool=WRITER_POOL,
-        kinds={"lancedb"},
-        description=description,
+        name=table, deps=deps, group_name="knowledge_base", pool=WRITER_POOL, kinds={"lancedb"}, description=description
     )
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)

@@ -50,10 +50,7 @@ RAW_DOCUMENTS = pa.schema(
         column("status", pa.string(), "processed, duplicate, failed, skipped, empty, disabled or stale."),
         column("duplicate_of", pa.string(), "doc_id with the same text and a smaller path.", nullable=True),
         column(
-            "error",
-            pa.string(),
-            "Why it has no text or is stale, or what of it is doubtful or missing.",
-            nullable=True,
+            "error", pa.string(), "Why it has no text or is stale, or what of it is doubtful or missing.", nullable=True
         ),
         column(
             "file_words", pa.int64(), "Words that the file holds; null if they are not counted apart.", nullable=True

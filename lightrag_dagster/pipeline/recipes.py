@@ -277,11 +277,7 @@ class Recipes:
     @cached_property
     def retrieval_evaluation(self) -> str:
         """Recipe of an evaluation: the settings by which questions are asked and judged."""
-        return digest(
-            self.answers,
-            self.prompts.digest("judge"),
-            chat_identity(self.settings.llm.of("judge")),
-        )
+        return digest(self.answers, self.prompts.digest("judge"), chat_identity(self.settings.llm.of("judge")))
 
     @cached_property
     def duplicate_candidates(self) -> str:

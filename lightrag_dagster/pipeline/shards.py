@@ -161,10 +161,7 @@ def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
 
 
 def each_shard(
-    engine: Engine,
-    function: Callable[[Item], Result],
-    tasks: Iterable[Item],
-    counted: tuple[str, Sequence[Shard], int],
+    engine: Engine, function: Callable[[Item], Result], tasks: Iterable[Item], counted: tuple[str, Sequence[Shard], int]
 ) -> list[Result]:
     """Run a task for each shard in batches, and report progress: a stage, its shards and all its rows."""
     stage, parts, total = counted

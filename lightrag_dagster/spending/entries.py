@@ -24,7 +24,5 @@ ENTRIES = pa.schema(
 )
 """One row a step's calls for a purpose, in the order in which they were added."""
 
-COSTS = pa.schema(
-    [column("month", pa.string(), "Month of the entries, UTC, such as 2026-11."), *list(ENTRIES)[2:]],
-)
+COSTS = pa.schema([column("month", pa.string(), "Month of the entries, UTC, such as 2026-11."), *list(ENTRIES)[2:]])
 """One row a month, source, purpose and model."""
