@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
+from lightrag_dagster.assets.declared import LLM_POOL, all_of, asset, multi_asset
 from lightrag_dagster.assets.ingestion import in_own_run
 from lightrag_dagster.assets.metadata import made_by, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
@@ -44,7 +44,7 @@ facts = multi_asset(
     specs=[
         dg.AssetSpec(
             name,
-            deps=["entities", dg.AssetDep("facts", partition_mapping=dg.AllPartitionMapping())],
+            deps=["entities", *all_of("facts")],
             kinds={"duckdb", "parquet"},
             description=DESCRIPTIONS[name],
         )

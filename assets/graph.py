@@ -5,22 +5,16 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import WRITER_POOL, asset
+from lightrag_dagster.assets.declared import WRITER_POOL, all_of, asset
 from lightrag_dagster.assets.metadata import made_by, stopwatch
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import MERGED_TABLES
 
 
 @asset(
-    deps=[
-        dg.AssetDep("raw_documents", partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()),
-        "entities",
-        "relations",
-        "entity_evidence",
-        "relation_evidence",
-    ],
+    deps=[*all_of("raw_documents", "chunks"), *MERGED_TABLES],
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"kuzu"},

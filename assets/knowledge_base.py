@@ -13,26 +13,18 @@ from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.scopes import ScopeState, pending_scopes, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
 
 @asset(
-    deps=[
-        "entities",
-        "relations",
-        "entity_evidence",
-        "relation_evidence",
-        "chunk_vectors",
-        "entity_vectors",
-        "relation_vectors",
-        "knowledge_graph",
-    ],
+    deps=[*MERGED_TABLES, *VECTOR_TABLES, "knowledge_graph"],
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
+from lightrag_dagster.assets.declared import LLM_POOL, all_of, multi_asset
 from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
@@ -21,19 +21,11 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
+from lightrag_dagster.view_schemas import DESCRIPTIONS
 
-_DESCRIPTIONS = {
-    "entities": "One row an entity: the merge of its mentions in every source.",
-    "relations": "One row an unordered pair of entities: the merge of its mentions in every source.",
-    "entity_evidence": "The merged mentions behind each entity, with source, document and chunk.",
-    "relation_evidence": "The merged mentions behind each relation, with source, document and chunk.",
-}
-_DEPENDENCIES = [
-    *(
-        dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
-        for name in ("chunks", "extractions", "entity_mentions", "relation_mentions")
-    ),
-    dg.AssetDep("curation"),
+_DEPENDENCIES: list[dg.AssetDep | str] = [
+    *all_of("chunks", "extractions", "entity_mentions", "relation_mentions"),
+    "curation",
 ]
 
 
@@ -42,8 +34,8 @@ _DEPENDENCIES = [
     group_name="knowledge_base",
     pool=LLM_POOL,
     specs=[
-        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=description)
-        for name, description in _DESCRIPTIONS.items()
+        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=DESCRIPTIONS[name])
+        for name in MERGED_TABLES
     ],
 )
 def merged(

@@ -5,7 +5,7 @@ from functools import partial
 import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
+from lightrag_dagster.assets.declared import WRITER_POOL, Declared, all_of, asset
 from lightrag_dagster.assets.metadata import account_of, column_schema, made_by, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
@@ -55,7 +55,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
 
 chunk_vectors = _vectors(
     "chunk_vectors",
-    [dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()), "entities"],
+    [*all_of("chunks"), "entities"],
     "One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
 )
 entity_vectors = _vectors("entity_vectors", ["entities"], "One vector an entity, of its name and description.")
