@@ -5,7 +5,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_by, stopwatch, warned
+from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, materialised, stopwatch, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
@@ -40,21 +40,18 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         scopes = published_scopes(Situation.looking(lightrag.settings), account_of(context, lightrag.settings))
     if collected is not None:
         context.log.info(str(collected))
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(require_published(home).snapshot_id),
-        tags=made_by(manifest.inputs.recipe),
-        metadata={
-            "snapshot_id": manifest.snapshot_id,
-            "sequence": manifest.sequence,
-            "left_out": dict(manifest.inputs.left_out),
-            "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
-            "seconds": watch.seconds,
-            **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
-            **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
-            **_rows(manifest, home),
-            **{f"scope/{one.name}": _said(one) for one in scopes},
-        },
-    )
+    metadata = {
+        "snapshot_id": manifest.snapshot_id,
+        "sequence": manifest.sequence,
+        "left_out": dict(manifest.inputs.left_out),
+        "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
+        "seconds": watch.seconds,
+        **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
+        **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
+        **_rows(manifest, home),
+        **{f"scope/{one.name}": _said(one) for one in scopes},
+    }
+    return materialised(require_published(home).snapshot_id, metadata, recipe=manifest.inputs.recipe)
 
 
 def _said(scope: ScopeState) -> dict[str, object]:

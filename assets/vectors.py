@@ -6,7 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.declared import WRITER_POOL, Declared, all_of, asset
-from lightrag_dagster.assets.metadata import account_of, column_schema, made_by, stopwatch
+from lightrag_dagster.assets.metadata import account_of, column_schema, materialised, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.models.providers import open_embedder
@@ -28,27 +28,22 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
         with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
             report = embed(lightrag.recipes, table, partial(open_embedder, home=lightrag.home, account=account))
         entry, usage = report.table, report.usage
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(f"{report.generation.id}/{entry.table}"),
-            tags=made_by(report.embedder.identity),
-            metadata={
-                "dagster/row_count": entry.rows,
-                "dagster/column_schema": column_schema(vector_schema(entry.dimensions)),
-                **column_lineage(table, Namespace(lightrag.settings.namespace)),
-                "lance_table": entry.table,
-                "tag": entry.tag,
-                "upserted": entry.upserted,
-                "deleted": entry.deleted,
-                "dimensions": entry.dimensions,
-                "cut_texts": usage.cut_texts,
-                "refused_texts": usage.refused_texts,
-                "calls": usage.calls,
-                "stored_vectors": usage.stored,
-                "input_tokens": usage.input_tokens,
-                "cost_usd": usage.cost_usd,
-                "seconds": watch.seconds,
-            },
-        )
+        metadata = {
+            "dagster/row_count": entry.rows,
+            "dagster/column_schema": column_schema(vector_schema(entry.dimensions)),
+            **column_lineage(table, Namespace(lightrag.settings.namespace)),
+            "lance_table": entry.table,
+            **entry.model_dump(include={"tag", "upserted", "deleted", "dimensions"}),
+            "cut_texts": usage.cut_texts,
+            "refused_texts": usage.refused_texts,
+            "calls": usage.calls,
+            "stored_vectors": usage.stored,
+            "input_tokens": usage.input_tokens,
+            "cost_usd": usage.cost_usd,
+            "seconds": watch.seconds,
+        }
+        version = f"{report.generation.id}/{entry.table}"
+        return materialised(version, metadata, recipe=report.embedder.identity)
 
     return vectors
 
