@@ -2,7 +2,9 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Unpack, get_args
+from typing import Any, Unpack, get_args
+
+import pyarrow as pa
 
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.cypher import LIMIT, require_graph
@@ -15,9 +17,6 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.graph.questions import GraphQuestions, number_from_1
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class TableQuestions(GraphQuestions):
@@ -105,7 +104,7 @@ class TableQuestions(GraphQuestions):
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
 
-    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> "pa.Table":
+    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> pa.Table:
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
@@ -143,7 +142,7 @@ class TableQuestions(GraphQuestions):
 
     asql = awaited(sql)
 
-    def communities(self) -> "pa.Table":
+    def communities(self) -> pa.Table:
         """Return COMMUNITIES of the graph, found by each call; knows no filter.
 
         Raises:
@@ -155,7 +154,7 @@ class TableQuestions(GraphQuestions):
         with self._opened.in_use(), self.snapshot.reading():
             return communities_of(self.snapshot.generation)
 
-    def changes(self, before: str | None = None) -> "pa.Table":
+    def changes(self, before: str | None = None) -> pa.Table:
         """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
 
         Raises:
