@@ -71,8 +71,7 @@ class DocumentSettings(Section):
         "files, which are skipped otherwise. It must be one that sees images.",
     )
     pdf_reader: Literal["pdfium", "docling"] = Field(
-        default="pdfium",
-        description="docling finds layout and tables with models, slowly; with the extra `docling`.",
+        default="pdfium", description="docling finds layout and tables with models, slowly; with the extra `docling`."
     )
     keep_repeated_lines: bool = Field(
         default=False,
