@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -97,7 +98,10 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
 
 @pytest.mark.long
 def test_scopes_are_made_again_after_a_restore_and_nothing_is_bought(tmp_path: Path, loopback: Loopback) -> None:
-    options = {"embedding": {"provider": "openai", "dimensions": 64}, "merging": {"summary_min_descriptions": 2}}
+    options: dict[str, Any] = {
+        "embedding": {"provider": "openai", "dimensions": 64},
+        "merging": {"summary_min_descriptions": 2},
+    }
     settings = model_settings(tmp_path, loopback, scopes={"shown": {"paths": ("[fr]*",)}}, **options)
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     build(settings)
