@@ -28,13 +28,14 @@ from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import is_todays, read
+from lightrag_dagster.storage.home_format import is_todays, read, refresh
 from lightrag_dagster.storage.locking import builder_lock, building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
@@ -140,6 +141,13 @@ def empty(home: Home) -> None:
             remove_unused(home, {}, dry_run=False)
     if home.bucket is None:
         shutil.rmtree(home.root)
+
+
+def published_of(settings: Settings, name: str) -> Manifest | None:
+    """Return the snapshot that a scope has published; raises StoreError."""
+    home = Home.of(settings.within(name))
+    refresh(home)
+    return published_snapshot(home)
 
 
 def scopes_below(situation: Situation) -> list[Situation]:

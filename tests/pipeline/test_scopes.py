@@ -10,6 +10,7 @@ import pytest
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.reading import copy_decisions
 from lightrag_dagster.errors import NoSnapshotError, SettingsError
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.scopes import pending_scopes, published_scopes, remove_damaged
@@ -251,6 +252,25 @@ def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
             assert published(scoped.within("board")).inputs == before.inputs
             assert pending_scopes(Situation.looking(scoped)) == {}
             assert not remove_damaged(scoped, verify=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("other", ["database", "engine"])
+def test_scopes_are_the_same_in_postgres_and_by_ray(
+    tmp_path: Path, settings: Settings, other: str, request: pytest.FixtureRequest
+) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    take(scoped, [Decision(action="merge", names=("Marta Lindqvist", "Jonas Feld"))])
+    build(scoped)
+    value = request.getfixturevalue("postgres") if other == "database" else "ray"
+    elsewhere = scoped.changed(home=tmp_path / "elsewhere", **{other: value})
+    copy_decisions(Home.of(scoped), Home.of(elsewhere))
+    build(elsewhere)
+    assert published(elsewhere.within("board")).snapshot_id == published(scoped.within("board")).snapshot_id
+    assert snapshot_contents(elsewhere.within("board")) == snapshot_contents(scoped.within("board"))
+    build(elsewhere.changed(scopes={}))
+    assert not home_of(elsewhere, "board").root.exists()
 
 
 @pytest.mark.long
