@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
@@ -255,16 +256,12 @@ def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("other", ["database", "engine"])
-def test_scopes_are_the_same_in_postgres_and_by_ray(
-    tmp_path: Path, settings: Settings, other: str, request: pytest.FixtureRequest
-) -> None:
+def test_scopes_are_the_same_in_postgres(tmp_path: Path, settings: Settings, postgres: SecretStr) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, {**SHOWN, **HIDDEN})
     take(scoped, [Decision(action="merge", names=("Marta Lindqvist", "Jonas Feld"))])
     build(scoped)
-    value = request.getfixturevalue("postgres") if other == "database" else "ray"
-    elsewhere = scoped.changed(home=tmp_path / "elsewhere", **{other: value})
+    elsewhere = scoped.changed(home=tmp_path / "elsewhere", database=postgres)
     copy_decisions(Home.of(scoped), Home.of(elsewhere))
     build(elsewhere)
     assert published(elsewhere.within("board")).snapshot_id == published(scoped.within("board")).snapshot_id
