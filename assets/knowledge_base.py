@@ -96,9 +96,11 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
 
     def judged(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
         situation = Situation.looking(lightrag.settings)
-        why, below = pending_scopes(situation).get(name), Situation.looking(lightrag.settings.within(name))
+        if why := pending_scopes(situation).get(name):
+            return dg.AssetCheckResult(passed=False, description=escaped(why))
+        below = Situation.looking(lightrag.settings.within(name))
         snapshot = below.published
-        problems = [why] if why else check_published(below.home) if snapshot else []
+        problems = check_published(below.home) if snapshot else []
         return dg.AssetCheckResult(
             passed=not problems,
             description=escaped("; ".join(problems)) or None,
