@@ -14,6 +14,7 @@ import typer
 
 from lightrag_dagster.cli.app import app
 from lightrag_dagster.settings import Settings
+from tests.syntax import nodes_of
 from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
@@ -70,18 +71,18 @@ Nodes = Sequence[ast.AST]
 @cache
 def lines_of_code(text: str) -> int:
     """Return the number of lines with code: without blanks, comments and docstrings."""
-    tree = ast.parse(text)
+    nodes = nodes_of(text)[1]
     lines = enumerate(map(str.strip, text.split("\n")), start=1)
     code = {number for number, line in lines if line and not line.startswith("#")}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr):  # what looks blank or as a comment is text in it
             code.update(range(node.lineno, (node.end_lineno or 0) + 1))
-    return len(code - set(docstring_lines(tree)))
+    return len(code - set(docstring_lines(nodes)))
 
 
-def docstring_lines(tree: ast.AST) -> Iterator[int]:
+def docstring_lines(nodes: Nodes) -> Iterator[int]:
     """Yield the lines of the docstrings of modules, classes and functions."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(
             node
         ):
@@ -176,8 +177,7 @@ def commands(typer_app: typer.Typer) -> int:
 def counts() -> dict[str, int]:
     """Return what `COUNTS` has, as it is now."""
     files = product()
-    trees = [ast.parse(text) for text in files.values()]
-    nodes = [list(ast.walk(tree)) for tree in trees]
+    trees, nodes = zip(*map(nodes_of, files.values()), strict=True)
     code = code_by_package(files)
     return {
         "lines of code outside the rooms behind doors": code.total() - sum(code[name] for name in BEHIND_DOORS),
@@ -240,9 +240,8 @@ def end(text: str) -> str:
 
 
 def test_what_is_counted() -> None:
-    tree = ast.parse(TEXT)
+    tree, nodes = nodes_of(TEXT)
     assert lines_of_code(TEXT) == 12
-    nodes = list(ast.walk(tree))
     assert [private_imports(nodes), imports_in_functions(nodes), replaced(nodes), revisions(tree)] == [1, 1, 3, 2]
 
 

@@ -22,7 +22,17 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, rollback
 from tests.layouts import as_another_layout
-from tests.support import FLOOD, OFFICE, RIVER, build, published, run, snapshot_contents, write_source
+from tests.support import (
+    FLOOD,
+    OFFICE,
+    RIVER,
+    build,
+    first_build,
+    published,
+    run,
+    snapshot_contents,
+    write_source,
+)
 
 BOARD = {"sources": ("board", "handbook")}
 SHOWN = {
@@ -100,7 +110,7 @@ def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
 def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, {**SHOWN, **HIDDEN})
-    build(scoped)
+    first_build(scoped)
     before = published(scoped.within("board"))
     write_source(scoped, "secret", {"a.md": "Priya Nair buys Halden Weir.", "same.md": FLOOD})
     assert build(scoped).published is not None
@@ -176,8 +186,8 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
 
 def test_a_scope_of_no_setting_is_removed(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
-    write_all(scoped, SHOWN)
-    build(scoped)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    first_build(scoped)
     assert home_of(scoped, "board").published.exists()
     assert list(pending(Situation.looking(settings)).scopes) == ["board"]
     build(settings)
