@@ -1,6 +1,6 @@
 """Gold pairs of names: what the merge joins and `curate review` finds, on two public collections, and their homonyms.
 
-    git clone https://github.com/benseverndev-oss/goldenmatch
+    git clone …/benseverndev-oss/goldenmatch
     python -m benchmarks.gold_names --data goldenmatch/packages/python/goldenmatch/benchmarks
 
 The folder has `er-kg-bench/dataset/*.csv` and `clear-kg/generate.py`, which is run in a process of its own; nothing of

@@ -196,12 +196,10 @@ class _Resolving:
                 yield WrittenText(self._groups[members[0]], "name", str(decision.into), decision.sources)
         given_names = {self._groups[members[0]] for members in self._members if self._last_name(members)}
         parts, spelt = dict[str, Placed](), dict[str, Placed]()
-        for one in sorted(self._of("split"), key=lambda each: each.decision.content):
-            entity, before = (
-                self._entity(str(one.decision.into)),
-                spelt.setdefault(entity_id(str(one.decision.into)), one),
-            )
-            parts.setdefault(entity, one)  # of several parts that are merged, the first one names them
+        for one in sorted(self._of("split"), key=lambda each: (name_key(str(each[0].into)), each[0].content)):
+            base = entity_id(str(one.decision.into))
+            entity, before = self._groups.get(base, base), spelt.setdefault(base, one)
+            parts.setdefault(entity, one)  # the first in the alphabet names merged parts, as it gives their id
             if before.decision.into != one.decision.into and entity not in given_names:
                 first, second = sorted((before, one), key=lambda each: each.place)
                 raise DecisionError(
