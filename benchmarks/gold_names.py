@@ -62,7 +62,7 @@ class Collection:
 
     def __init__(self, records: Sequence[Record], folder: Path, server: Loopback) -> None:
         self._records, self._folder, self._server = records, folder, server
-        # The names of records, as decisions to split let them be known.
+        # The names of records; those of parts, once decisions split them.
         self._names = [one.name for one in records]
         self._options: dict[str, Any] = {
             "llm": {"provider": "openai", "model": "exact"},
@@ -84,7 +84,7 @@ class Collection:
         found = re.search(r"Record (\d+)\.", body["messages"][-1]["content"])
         assert found, "the passage of a record begins with its number"
         one = self._records[int(found[1])]
-        rows = [("entity", one.name, one.type, one.said)]
+        rows: list[tuple[str, ...]] = [("entity", one.name, one.type, one.said)]
         rows += [("entity", other, "other", one.said) for other in one.beside]
         rows += [("relation", one.name, other, "named together", one.said) for other in one.beside]
         return "\n".join([*("<|#|>".join(row) for row in rows), END_MARK])
@@ -186,8 +186,10 @@ def shares(one: NamesScore) -> str:
 def of_bench(file: Path) -> list[Record]:
     """Return the records of a file of ER-KG-Bench."""
     with file.open(encoding="utf-8", newline="") as lines:
-        columns = ("mention", "entity_type", "context", "entity_id", "failure_class")
-        return [Record(*(row[column] for column in columns)) for row in csv.DictReader(lines)]
+        return [
+            Record(row["mention"], row["entity_type"], row["context"], row["entity_id"], row["failure_class"])
+            for row in csv.DictReader(lines)
+        ]
 
 
 def of_clear(folder: Path, size: dict[str, int]) -> list[Record]:
