@@ -81,7 +81,7 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     if names:
         columns = ("names taken for one", "precision", "recall")
         print_table(console, columns, [(one.rule, *_shares(one)) for one in names], wrap=columns[:1])
-    console.print(f"{_counted(gold, passages)} Intervals are of 95%, over passages.")
+    console.print(f"{_counted(gold, passages, names)} Intervals are of 95%, over passages.")
     for one in low:
         console.print(f"F1 of {one.kind} rows is {one.f1.mean:.3f}, below gold.least_f1.", style="yellow")
     if rows:
@@ -120,13 +120,16 @@ def _shares(one: NamesScore) -> list[str]:
     return [f"{one.right:,} of {one.right + len(others):,}" for others in (one.wrong, one.missed)]
 
 
-def _counted(gold: Gold, passages: Passages) -> str:
+def _counted(gold: Gold, passages: Passages, names: Sequence[NamesScore]) -> str:
     """Return what was compared, and what was not, in words."""
     parts = [f"{passages.located.num_rows:,} gold passages with {gold.right:,} rows"]
     if passages.gone:
         parts.append(f"{len(passages.gone):,} whose text is no longer a chunk ({', '.join(passages.gone[:3])})")
     if gold.open:
         parts.append(f"{len(gold.open):,} that are not done")
+    if names and (unknown := names[0].unknown):
+        first = f"{unknown[0].name} — {unknown[0].other}"
+        parts.append(f"{len(unknown):,} pairs of names left out, of which a name is of no published entity ({first})")
     return f"{'; '.join(parts)}."
 
 
