@@ -3,7 +3,7 @@
 import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, asset
-from lightrag_dagster.assets.metadata import account_of, stopwatch, table_metadata
+from lightrag_dagster.assets.metadata import account_of, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file
 from lightrag_dagster.resources import LightRAG
@@ -39,7 +39,5 @@ def answers(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightR
             # Inputs that differ from those of the next run, so that it asks again.
             inputs["asked_again"] = str(made.asked_again)
         version = stored.write("answers", ALL_SOURCES, made.rows, inputs=inputs, recipe=lightrag.recipes.answers)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(version.version),
-        metadata=table_metadata(made.rows, asked=made.asked, failed=made.failed, seconds=watch.seconds),
-    )
+    metadata = table_metadata(made.rows, asked=made.asked, failed=made.failed, seconds=watch.seconds)
+    return materialised(version.version, metadata)

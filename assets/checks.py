@@ -4,14 +4,14 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import gates, integrity, scope_published
-from lightrag_dagster.assets.metadata import REASON, IngestConfig, is_backfill, warned
-from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.metadata import REASON, IngestConfig, Metadata, is_backfill, warned
+from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
@@ -35,45 +35,17 @@ def build_checks(
     namespace: Namespace, passes: bool = False, scopes: Sequence[str] = ()
 ) -> list[dg.AssetChecksDefinition]:
     """Return the checks of each source, `source_checks`, those of the whole knowledge base, and one of each scope."""
-    integrity_check = dg.asset_check(
-        asset=namespace.key("knowledge_base"),
-        description="Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; "
-        "vectors are finite and of the right size. A generation that breaks this is not published; run the check again "
-        "to look at the snapshot, and to read all of its vectors.",
-    )(namespace.bound(integrity))
-    graph_check = dg.asset_check(
-        asset=namespace.key("knowledge_base"),
-        name="complete",
-        description="The snapshot has entities, and a summary wherever one is due.",
-    )(namespace.bound(complete))
-    gates_check = dg.asset_check(
-        asset=namespace.key("knowledge_base"),
-        description="No gate stops the newest snapshot: the settings publish and checks, or a rollback. One that is "
-        "stopped is built, and waits for `lightrag-dagster release`.",
-    )(namespace.bound(gates))
-    conflict_check = dg.asset_check(
-        asset=namespace.key("curation"),
-        blocking=True,
-        description="The decisions can be read, and can all hold; otherwise nothing is merged.",
-    )(namespace.bound(hold_together))
-    match_check = dg.asset_check(
-        asset=namespace.key("knowledge_base"),
-        description="The names in decisions are in some document, and each mention fits one `split` at most.",
-    )(namespace.bound(decisions_match))
-    report_check = dg.asset_check(
-        asset=namespace.key("status_report"),
-        description="Every source is published as its files are now, and none is rejected; outdated rows do not count.",
-    )(namespace.bound(all_published))
-    scope_checks = [
-        dg.asset_check(
-            asset=namespace.key("knowledge_base"),
-            name=f"scope_{name}",
-            description=f"The scope {name} is published from the published snapshot, and is sound.",
-        )(namespace.bound(scope_published(name)))
-        for name in scopes
-    ]
-    whole = [conflict_check, integrity_check, gates_check, graph_check, match_check, report_check]
-    return [*source_checks(namespace, passes=passes), *scope_checks, *whole]
+
+    def check(asset: str, judged: Compute, description: str, **more: Any) -> dg.AssetChecksDefinition:
+        declare = dg.asset_check(asset=namespace.key(asset), description=description, **more)
+        return declare(namespace.bound(judged))
+
+    said = "The scope {} is published from the published snapshot, and is sound."
+    of_scopes = (
+        check("knowledge_base", scope_published(name), said.format(name), name=f"scope_{name}") for name in scopes
+    )
+    whole = (check(*one, blocking=one[1] is hold_together) for one in _WHOLE_CHECKS)
+    return [*source_checks(namespace, passes=passes), *of_scopes, *whole]
 
 
 def source_checks(namespace: Namespace, *, passes: bool = False) -> list[dg.AssetChecksDefinition]:
@@ -176,27 +148,16 @@ def _tables(lightrag: LightRAG, backfill: bool) -> SourceTables:
 def _few_rows_rejected(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     version = _tables(lightrag, backfill).require("parsed", source)
     rows, allowed = AnswerRows.of(version.sums), lightrag.settings.extraction.max_rejected_share
-    return dg.AssetCheckResult(
-        passed=rows.share <= allowed,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={
-            **version.sums,
-            "reasons": version.counts.get("reason", {}),
-            "share": rows.share,
-            "allowed": allowed,
-        },
-    )
+    about = {"reasons": version.counts.get("reason", {}), "share": rows.share, "allowed": allowed}
+    return _within(rows.share <= allowed, version.sums | about)
 
 
 def _few_words_lost(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     """Warn of files of which a reader lost words."""
     sums = _tables(lightrag, backfill).require("raw_documents", source).sums
     lost, words = (sums.get(column, 0) for column in ("lost_words", "file_words"))
-    return dg.AssetCheckResult(
-        passed=lost <= MAX_LOST_WORDS * words,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={"lost_words": lost, "file_words": words, "allowed": MAX_LOST_WORDS},
-    )
+    counted = {"lost_words": lost, "file_words": words, "allowed": MAX_LOST_WORDS}
+    return _within(lost <= MAX_LOST_WORDS * words, counted)
 
 
 def _types_known(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
@@ -210,16 +171,13 @@ def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> 
     version = _tables(lightrag, backfill).require(table, source)
     share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
     lost = [loss.counts.items() for loss in lost_of_source(source, {table: version})]
-    return dg.AssetCheckResult(
-        passed=share <= allowed,
-        severity=dg.AssetCheckSeverity.WARN,
-        metadata={
-            **{kind: rows for counts in lost for kind, rows in counts},
-            "share": share,
-            "allowed": allowed,
-            "reasons": version.reasons,
-        },
-    )
+    counted: Metadata = {kind: rows for counts in lost for kind, rows in counts}
+    return _within(share <= allowed, counted | {"share": share, "allowed": allowed, "reasons": version.reasons})
+
+
+def _within(passed: bool, metadata: Metadata) -> dg.AssetCheckResult:
+    """Return the result of a check that warns, without words, of a number beyond its limit."""
+    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
 
 
 def _judged_names(counted: Mapping[str, GroundedNames]) -> dg.AssetCheckResult:
@@ -332,3 +290,32 @@ SOURCE_CHECKS = [
     ),
 ]
 """The checks of an ingested source."""
+
+_WHOLE_CHECKS: list[tuple[str, Compute, str]] = [
+    ("curation", hold_together, "The decisions can be read, and can all hold; otherwise nothing is merged."),
+    (
+        "knowledge_base",
+        integrity,
+        "Endpoints and cited chunks exist, rows agree across Parquet, LanceDB and, once it is built, Kùzu; vectors are "
+        "finite and of the right size. A generation that breaks this is not published; run the check again to look at "
+        "the snapshot, and to read all of its vectors.",
+    ),
+    (
+        "knowledge_base",
+        gates,
+        "No gate stops the newest snapshot: the settings publish and checks, or a rollback. One that is stopped is "
+        "built, and waits for `lightrag-dagster release`.",
+    ),
+    ("knowledge_base", complete, "The snapshot has entities, and a summary wherever one is due."),
+    (
+        "knowledge_base",
+        decisions_match,
+        "The names in decisions are in some document, and each mention fits one `split` at most.",
+    ),
+    (
+        "status_report",
+        all_published,
+        "Every source is published as its files are now, and none is rejected; outdated rows do not count.",
+    ),
+]
+"""The checks over all sources: the asset, the function that judges, and a description."""

@@ -71,6 +71,11 @@ class Declared:
         )(namespace.bound(self.compute))
 
 
+def all_of(*assets: str | dg.AssetKey) -> list[dg.AssetDep]:
+    """Return dependencies on all partitions of some assets."""
+    return [dg.AssetDep(one, partition_mapping=dg.AllPartitionMapping()) for one in assets]
+
+
 def asset(
     *,
     name: str | None = None,

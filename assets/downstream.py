@@ -4,7 +4,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import Metadata, stopwatch, table_metadata
+from lightrag_dagster.assets.metadata import Metadata, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
@@ -25,13 +25,10 @@ def duplicate_candidates(lightrag: dg.ResourceParam[LightRAG]) -> dg.Materialize
     with stopwatch() as watch:
         found = find_duplicates(Situation.looking(lightrag.settings))
     verdicts = {f"pairs/{verdict}": pairs for verdict, pairs in count_values(found.rows["verdict"]).items()}
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(found.version),
-        metadata=table_metadata(found.rows, seconds=watch.seconds)
-        | verdicts
-        | column_lineage("duplicate_candidates", Namespace(lightrag.settings.namespace))
-        | {"cut": found.cut, "outdone": found.outdone, "dropped_unlikely": found.unlikely},
-    )
+    dropped = {"cut": found.cut, "outdone": found.outdone, "dropped_unlikely": found.unlikely}
+    lineage = column_lineage("duplicate_candidates", Namespace(lightrag.settings.namespace))
+    metadata = table_metadata(found.rows, seconds=watch.seconds) | verdicts | lineage | dropped
+    return materialised(found.version, metadata)
 
 
 @asset(
@@ -49,12 +46,8 @@ def communities(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         found = find(lightrag.home)
     levels = {f"communities/level {level}": rows for level, rows in count_values(found["level"]).items()}
     version = lightrag.tables().require("communities", ALL_SOURCES)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(version.version),
-        metadata=table_metadata(found, seconds=watch.seconds)
-        | levels
-        | column_lineage("communities", Namespace(lightrag.settings.namespace)),
-    )
+    lineage = column_lineage("communities", Namespace(lightrag.settings.namespace))
+    return materialised(version.version, table_metadata(found, seconds=watch.seconds) | levels | lineage)
 
 
 @asset(
@@ -78,9 +71,7 @@ def exports(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         metadata |= {f"{form}/rows/{name}": rows for name, rows in one.rows.items()}
         metadata |= {f"{form}/bytes": one.bytes, f"{form}/notes": list(one.notes)}
         metadata[f"{form}/place"] = place_of(lightrag.home, found.snapshot_id, form)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion("-".join([found.snapshot_id, *sorted({*formats})])), metadata=metadata
-    )
+    return materialised("-".join([found.snapshot_id, *sorted({*formats})]), metadata)
 
 
 @asset(

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import LLM_POOL, asset, multi_asset
+from lightrag_dagster.assets.declared import LLM_POOL, all_of, asset, multi_asset
 from lightrag_dagster.assets.ingestion import in_own_run
-from lightrag_dagster.assets.metadata import made_by, table_metadata
+from lightrag_dagster.assets.metadata import materialised, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.resources import LightRAG
@@ -44,7 +44,7 @@ facts = multi_asset(
     specs=[
         dg.AssetSpec(
             name,
-            deps=["entities", dg.AssetDep("facts", partition_mapping=dg.AllPartitionMapping())],
+            deps=["entities", *all_of("facts")],
             kinds={"duckdb", "parquet"},
             description=DESCRIPTIONS[name],
         )
@@ -61,9 +61,6 @@ def merged_facts(
         first, rows = schema.empty_table(), 0
         for path in generation.table_files(name):  # one, or none before a pass was merged
             first, rows = read_first(path, FIRST_ROWS), count_rows(path)
-        yield dg.MaterializeResult(
-            asset_key=namespace.key(name),
-            data_version=dg.DataVersion(record.tables.get(name, "none")),
-            tags=made_by(record.inputs.recipe),
-            metadata=table_metadata(first, rows, generation=generation.id, **column_lineage(name, namespace)),
-        )
+        metadata = table_metadata(first, rows, generation=generation.id, **column_lineage(name, namespace))
+        version, recipe = record.tables.get(name, "none"), record.inputs.recipe
+        yield materialised(version, metadata, recipe=recipe, asset=namespace.key(name))

@@ -5,22 +5,16 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import made_by, stopwatch
+from lightrag_dagster.assets.declared import WRITER_POOL, all_of, asset
+from lightrag_dagster.assets.metadata import materialised, stopwatch
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import MERGED_TABLES
 
 
 @asset(
-    deps=[
-        dg.AssetDep("raw_documents", partition_mapping=dg.AllPartitionMapping()),
-        dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()),
-        "entities",
-        "relations",
-        "entity_evidence",
-        "relation_evidence",
-    ],
+    deps=[*all_of("raw_documents", "chunks"), *MERGED_TABLES],
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"kuzu"},
@@ -31,15 +25,9 @@ def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourcePara
     """Build the graph of the newest generation."""
     with stopwatch() as watch, logged(context, lightrag):
         generation, counts = build_graph(lightrag.settings)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(generation.id),
-        tags=made_by(generation.inputs().recipe),
-        metadata={
-            **(counts.model_dump() if counts else {"database": "built after publication"}),
-            "generation": generation.id,
-            "seconds": watch.seconds,
-        },
-    )
+    metadata = counts.model_dump() if counts else {"database": "built after publication"}
+    metadata |= {"generation": generation.id, "seconds": watch.seconds}
+    return materialised(generation.id, metadata, recipe=generation.inputs().recipe)
 
 
 @asset(
@@ -54,8 +42,5 @@ def published_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResul
     """Build the graph database of the published snapshot unless it is built."""
     with stopwatch() as watch:
         snapshot = build_published_graph(lightrag.home)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(snapshot.snapshot_id),
-        tags=made_by(snapshot.inputs.recipe),
-        metadata={"snapshot_id": snapshot.snapshot_id, "seconds": watch.seconds},
-    )
+    metadata = {"snapshot_id": snapshot.snapshot_id, "seconds": watch.seconds}
+    return materialised(snapshot.snapshot_id, metadata, recipe=snapshot.inputs.recipe)

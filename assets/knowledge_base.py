@@ -5,7 +5,7 @@ from collections.abc import Callable
 import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
-from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, made_by, stopwatch, warned
+from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, materialised, stopwatch, warned
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
@@ -13,26 +13,18 @@ from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.scopes import ScopeState, pending_scopes, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
 
 @asset(
-    deps=[
-        "entities",
-        "relations",
-        "entity_evidence",
-        "relation_evidence",
-        "chunk_vectors",
-        "entity_vectors",
-        "relation_vectors",
-        "knowledge_graph",
-    ],
+    deps=[*MERGED_TABLES, *VECTOR_TABLES, "knowledge_graph"],
     group_name="knowledge_base",
     pool=WRITER_POOL,
     kinds={"parquet", "duckdb"},
@@ -48,21 +40,18 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         scopes = published_scopes(Situation.looking(lightrag.settings), account_of(context, lightrag.settings))
     if collected is not None:
         context.log.info(str(collected))
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(require_published(home).snapshot_id),
-        tags=made_by(manifest.inputs.recipe),
-        metadata={
-            "snapshot_id": manifest.snapshot_id,
-            "sequence": manifest.sequence,
-            "left_out": dict(manifest.inputs.left_out),
-            "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
-            "seconds": watch.seconds,
-            **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
-            **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
-            **_rows(manifest, home),
-            **{f"scope/{one.name}": _said(one) for one in scopes},
-        },
-    )
+    metadata = {
+        "snapshot_id": manifest.snapshot_id,
+        "sequence": manifest.sequence,
+        "left_out": dict(manifest.inputs.left_out),
+        "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
+        "seconds": watch.seconds,
+        **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
+        **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},
+        **_rows(manifest, home),
+        **{f"scope/{one.name}": _said(one) for one in scopes},
+    }
+    return materialised(require_published(home).snapshot_id, metadata, recipe=manifest.inputs.recipe)
 
 
 def _said(scope: ScopeState) -> dict[str, object]:
@@ -107,9 +96,11 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
 
     def judged(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
         situation = Situation.looking(lightrag.settings)
-        why, below = pending_scopes(situation).get(name), Situation.looking(lightrag.settings.within(name))
+        if why := pending_scopes(situation).get(name):
+            return dg.AssetCheckResult(passed=False, description=escaped(why))
+        below = Situation.looking(lightrag.settings.within(name))
         snapshot = below.published
-        problems = [why] if why else check_published(below.home) if snapshot else []
+        problems = check_published(below.home) if snapshot else []
         return dg.AssetCheckResult(
             passed=not problems,
             description=escaped("; ".join(problems)) or None,

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import LLM_POOL, multi_asset
-from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, made_by, stopwatch, table_metadata
+from lightrag_dagster.assets.declared import LLM_POOL, all_of, multi_asset
+from lightrag_dagster.assets.metadata import BuildConfig, Metadata, account_of, materialised, stopwatch, table_metadata
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.models.providers import open_chat_model
@@ -21,19 +21,11 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_parquet
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
+from lightrag_dagster.view_schemas import DESCRIPTIONS
 
-_DESCRIPTIONS = {
-    "entities": "One row an entity: the merge of its mentions in every source.",
-    "relations": "One row an unordered pair of entities: the merge of its mentions in every source.",
-    "entity_evidence": "The merged mentions behind each entity, with source, document and chunk.",
-    "relation_evidence": "The merged mentions behind each relation, with source, document and chunk.",
-}
-_DEPENDENCIES = [
-    *(
-        dg.AssetDep(name, partition_mapping=dg.AllPartitionMapping())
-        for name in ("chunks", "extractions", "entity_mentions", "relation_mentions")
-    ),
-    dg.AssetDep("curation"),
+_DEPENDENCIES: list[dg.AssetDep | str] = [
+    *all_of("chunks", "extractions", "entity_mentions", "relation_mentions"),
+    "curation",
 ]
 
 
@@ -42,8 +34,8 @@ _DEPENDENCIES = [
     group_name="knowledge_base",
     pool=LLM_POOL,
     specs=[
-        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=description)
-        for name, description in _DESCRIPTIONS.items()
+        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=DESCRIPTIONS[name])
+        for name in MERGED_TABLES
     ],
 )
 def merged(
@@ -62,29 +54,25 @@ def merged(
     record, namespace = report.generation.record(), Namespace(lightrag.settings.namespace)
     for name in MERGED_TABLES:
         [path] = report.generation.table_files(name)
-        yield dg.MaterializeResult(
-            asset_key=namespace.key(name),
-            data_version=dg.DataVersion(record.tables[name]),
-            tags=made_by(record.inputs.recipe),
-            metadata=table_metadata(
-                read_first(path, FIRST_ROWS),
-                count_rows(path),
-                seconds=watch.seconds,
-                generation=report.generation.id,
-                merged=report.merged,
-                summary_calls=report.usage.calls,
-                summary_cost_usd=report.usage.cost_usd,
-                summaries_failed=record.failed_summaries,
-                left_out=dict(record.inputs.left_out),
-                names_unmatched=len(record.curation.unmatched),
-                decisions_idle=len(record.curation.idle),
-                mentions_undecided=record.curation.undecided,
-                types_mapped=record.curation.mapped,
-                types_disallowed=record.curation.disallowed,
-                **_capped(path),
-                **column_lineage(name, namespace),
-            ),
+        metadata = table_metadata(
+            read_first(path, FIRST_ROWS),
+            count_rows(path),
+            seconds=watch.seconds,
+            generation=report.generation.id,
+            merged=report.merged,
+            summary_calls=report.usage.calls,
+            summary_cost_usd=report.usage.cost_usd,
+            summaries_failed=record.failed_summaries,
+            left_out=dict(record.inputs.left_out),
+            names_unmatched=len(record.curation.unmatched),
+            decisions_idle=len(record.curation.idle),
+            mentions_undecided=record.curation.undecided,
+            types_mapped=record.curation.mapped,
+            types_disallowed=record.curation.disallowed,
+            **_capped(path),
+            **column_lineage(name, namespace),
         )
+        yield materialised(record.tables[name], metadata, recipe=record.inputs.recipe, asset=namespace.key(name))
 
 
 def _capped(path: Path) -> Metadata:

@@ -66,8 +66,7 @@ class BuildConfig(dg.Config):
     """Options of building the knowledge base."""
 
     backfill: bool = Field(
-        default=False,
-        description="Make summaries and vectors again that another recipe made, which may cost money.",
+        default=False, description="Make summaries and vectors again that another recipe made, which may cost money."
     )
 
 
@@ -89,9 +88,12 @@ def account_of(
     return Account.of(run, source, settings.llm, context.run.run_id)
 
 
-def made_by(recipe: str) -> dict[str, str]:
-    """Return the event tags that tell Dagster the recipe of a table, where that is not today's."""
-    return {"dagster/code_version": recipe}
+def materialised(
+    version: str, metadata: Metadata, *, recipe: str = "", asset: dg.AssetKey | None = None
+) -> dg.MaterializeResult:
+    """Return what Dagster is told of a step: the version of what it made, and its recipe where that is not today's."""
+    tags = {"dagster/code_version": recipe} if recipe else None
+    return dg.MaterializeResult(asset_key=asset, data_version=dg.DataVersion(version), tags=tags, metadata=metadata)
 
 
 def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
@@ -174,12 +176,8 @@ def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key:
         }
     if is_asked:
         metadata |= {"answers_cost_usd": report.answers_cost_usd}
-    return dg.MaterializeResult(
-        asset_key=asset_key,
-        data_version=dg.DataVersion(version.version),
-        tags=made_by(max(outdated, key=lambda name: outdated[name])) if outdated else None,
-        metadata=metadata,
-    )
+    made_by = max(outdated, key=lambda name: outdated[name], default="")
+    return materialised(version.version, metadata, recipe=made_by, asset=asset_key)
 
 
 def together(results: Sequence[dg.MaterializeResult]) -> list[dg.MaterializeResult]:

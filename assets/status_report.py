@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, asset
+from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, all_of, asset
 from lightrag_dagster.assets.metadata import COMMAND_TAG, evaluation, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
@@ -27,7 +27,7 @@ _MOST_COSTS = 60
 
 
 @asset(
-    deps=[dg.AssetDep("extractions", partition_mapping=dg.AllPartitionMapping())],
+    deps=all_of("extractions"),
     group_name="operations",
     kinds={"python"},
     description="The unpublished data of each source with the reason, and the numbers of rows made with older prompts, "

@@ -5,8 +5,8 @@ from functools import partial
 import dagster as dg
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.declared import WRITER_POOL, Declared, asset
-from lightrag_dagster.assets.metadata import account_of, column_schema, made_by, stopwatch
+from lightrag_dagster.assets.declared import WRITER_POOL, Declared, all_of, asset
+from lightrag_dagster.assets.metadata import account_of, column_schema, materialised, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.models.providers import open_embedder
@@ -20,12 +20,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
     """Declare the asset of one vector table."""
 
     @asset(
-        name=table,
-        deps=deps,
-        group_name="knowledge_base",
-        pool=WRITER_POOL,
-        kinds={"lancedb"},
-        description=description,
+        name=table, deps=deps, group_name="knowledge_base", pool=WRITER_POOL, kinds={"lancedb"}, description=description
     )
     def vectors(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         account = account_of(context, lightrag.settings)
@@ -33,34 +28,29 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
         with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
             report = embed(lightrag.recipes, table, partial(open_embedder, home=lightrag.home, account=account))
         entry, usage = report.table, report.usage
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(f"{report.generation.id}/{entry.table}"),
-            tags=made_by(report.embedder.identity),
-            metadata={
-                "dagster/row_count": entry.rows,
-                "dagster/column_schema": column_schema(vector_schema(entry.dimensions)),
-                **column_lineage(table, Namespace(lightrag.settings.namespace)),
-                "lance_table": entry.table,
-                "tag": entry.tag,
-                "upserted": entry.upserted,
-                "deleted": entry.deleted,
-                "dimensions": entry.dimensions,
-                "cut_texts": usage.cut_texts,
-                "refused_texts": usage.refused_texts,
-                "calls": usage.calls,
-                "stored_vectors": usage.stored,
-                "input_tokens": usage.input_tokens,
-                "cost_usd": usage.cost_usd,
-                "seconds": watch.seconds,
-            },
-        )
+        metadata = {
+            "dagster/row_count": entry.rows,
+            "dagster/column_schema": column_schema(vector_schema(entry.dimensions)),
+            **column_lineage(table, Namespace(lightrag.settings.namespace)),
+            "lance_table": entry.table,
+            **entry.model_dump(include={"tag", "upserted", "deleted", "dimensions"}),
+            "cut_texts": usage.cut_texts,
+            "refused_texts": usage.refused_texts,
+            "calls": usage.calls,
+            "stored_vectors": usage.stored,
+            "input_tokens": usage.input_tokens,
+            "cost_usd": usage.cost_usd,
+            "seconds": watch.seconds,
+        }
+        version = f"{report.generation.id}/{entry.table}"
+        return materialised(version, metadata, recipe=report.embedder.identity)
 
     return vectors
 
 
 chunk_vectors = _vectors(
     "chunk_vectors",
-    [dg.AssetDep("chunks", partition_mapping=dg.AllPartitionMapping()), "entities"],
+    [*all_of("chunks"), "entities"],
     "One vector a distinct chunk, of its text. Follows `entities`, which begins the generation.",
 )
 entity_vectors = _vectors("entity_vectors", ["entities"], "One vector an entity, of its name and description.")

@@ -53,9 +53,10 @@ def main() -> None:
     data, console = parser.parse_args().data, Console(highlight=False, width=120)
     with tempfile.TemporaryDirectory() as scratch, serving() as server:
         os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
-        server.chat = reads_with(RATES, relations=True, names=lambda question: phrases(last_fenced(question)))
+        server.chat = reads_with(RATES, relations=True, names=lambda question: phrases(last_fenced(question) or ""))
         folder = Path(scratch)
-        texts = [prepared(data, folder, model) for model in ("good", "bad")][0]
+        texts = prepared(data, folder, "good")
+        assert prepared(data, folder, "bad") == texts
         for seed in range(SEEDS):
             some = random.Random(seed).sample(texts, CHUNKS)
             write_gold(folder / "gold" / f"{seed}.csv", some, relations=True, names=phrases)

@@ -5,14 +5,14 @@ A table of one pass has its own versions, under the name of the table and that o
 
 import pyarrow as pa
 
-from lightrag_dagster.schemas import EXTRACTIONS, column
+from lightrag_dagster.schemas import ENTITY_EVIDENCE, EXTRACTIONS, column, table
 
 OF_COLUMNS = "columns"
 """The pass of sources whose settings map columns to facts."""
 
 _PASS = column("pass", pa.string(), "The pass: a file of `readings`, or `columns` where those of a table state facts.")
 
-READINGS = pa.schema([*[*EXTRACTIONS][:2], _PASS, *[*EXTRACTIONS][2:]])
+READINGS = table(*[*EXTRACTIONS][:2], _PASS, *[*EXTRACTIONS][2:])
 
 _SAID = [
     column("subject", pa.string(), "Name of what the fact is about, as read."),
@@ -38,23 +38,19 @@ _STANDS = [
     column("char_end", pa.int64(), "One past the last."),
 ]
 
-FACTS = pa.schema(
-    [
-        *(READINGS.field(name) for name in ("source", "chunk_id", "pass", "extraction_key")),
-        column("fact_index", pa.int32(), "Position of the fact in the chunk's answers."),
-        *_SAID,
-        *_STANDS,
-    ]
+FACTS = table(
+    *map(READINGS.field, ("source", "chunk_id", "pass", "extraction_key")),
+    column("fact_index", pa.int32(), "Position of the fact in the chunk's answers."),
+    *_SAID,
+    *_STANDS,
 )
 
-READ_FACTS = pa.schema(
-    [
-        *(READINGS.field(name) for name in ("source", "chunk_id", "pass", "extraction_key")),
-        column("facts", pa.int32(), "Facts that the responses yield."),
-        column("rejected_rows", pa.int32(), "Rows that are meant as a fact and yield none."),
-        column("open_dates", pa.int32(), "Facts with words for a time in which no date could be read."),
-        column("reason", pa.string(), "The most frequent reason of a rejection.", nullable=True),
-    ]
+READ_FACTS = table(
+    *map(READINGS.field, ("source", "chunk_id", "pass", "extraction_key")),
+    column("facts", pa.int32(), "Facts that the responses yield."),
+    column("rejected_rows", pa.int32(), "Rows that are meant as a fact and yield none."),
+    column("open_dates", pa.int32(), "Facts with words for a time in which no date could be read."),
+    column("reason", pa.string(), "The most frequent reason of a rejection.", nullable=True),
 )
 
 _MERGED_IDS = [
@@ -63,35 +59,28 @@ _MERGED_IDS = [
     column("object_id", pa.string(), "The entity at the other end.", nullable=True),
 ]
 
-FACT_EVIDENCE = pa.schema(
-    [
-        *_MERGED_IDS,
-        column("chunk_id", pa.string(), "The chunk that says it."),
-        column("pass", pa.string(), "The pass that read it."),
-        column("fact_index", pa.int32(), "Position of the fact in the chunk's answers of that pass."),
-        column("source", pa.string(), "Source of the chunk's first canonical position."),
-        column("doc_id", pa.string(), "Document of that position."),
-        column("path", pa.string(), "Path of that document."),
-        READINGS.field("extraction_key"),
-        *_SAID,
-        *_STANDS,
-    ]
+FACT_EVIDENCE = table(
+    *_MERGED_IDS,
+    column("chunk_id", pa.string(), "The chunk that says it."),
+    column("pass", pa.string(), "The pass that read it."),
+    column("fact_index", pa.int32(), "Position of the fact in the chunk's answers of that pass."),
+    *map(ENTITY_EVIDENCE.field, ("source", "doc_id", "path", "extraction_key")),
+    *_SAID,
+    *_STANDS,
 )
 
-MERGED_FACTS = pa.schema(
-    [
-        *_MERGED_IDS[:2],
-        column("subject", pa.string(), "Display name of subject_id."),
-        column("relation", pa.string(), "Relation of the schema."),
-        _MERGED_IDS[2],
-        column("object", pa.string(), "Display name of object_id.", nullable=True),
-        *_SAID[5:],
-        column("passes", pa.list_(pa.string()), "The passes that read it, sorted."),
-        column("chunk_ids", pa.list_(pa.string()), "The chunks that say it, sorted."),
-        column("sources", pa.list_(pa.string()), "The sources of these chunks, sorted."),
-        column("mention_count", pa.int64(), "Rows of fact_evidence."),
-        column("row_hash", pa.string(), "Hash of every other column."),
-    ]
+MERGED_FACTS = table(
+    *_MERGED_IDS[:2],
+    column("subject", pa.string(), "Display name of subject_id."),
+    column("relation", pa.string(), "Relation of the schema."),
+    _MERGED_IDS[2],
+    column("object", pa.string(), "Display name of object_id.", nullable=True),
+    *_SAID[5:],
+    column("passes", pa.list_(pa.string()), "The passes that read it, sorted."),
+    column("chunk_ids", pa.list_(pa.string()), "The chunks that say it, sorted."),
+    column("sources", pa.list_(pa.string()), "The sources of these chunks, sorted."),
+    column("mention_count", pa.int64(), "Rows of fact_evidence."),
+    column("row_hash", pa.string(), "Hash of every other column."),
 )
 
 PASS_TABLES: dict[str, pa.Schema] = {"readings": READINGS, "facts": FACTS, "read_facts": READ_FACTS}

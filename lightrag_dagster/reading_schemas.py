@@ -6,32 +6,28 @@ documents.
 
 import pyarrow as pa
 
-from lightrag_dagster.schemas import column
+from lightrag_dagster.schemas import column, table
 
-STAMPS = pa.schema(
-    [
-        column("doc_id", pa.string(), "A document that was read."),
-        column("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
-        column("digest", pa.string(), "Hash of what was read."),
-    ]
+STAMPS = table(
+    column("doc_id", pa.string(), "A document that was read."),
+    column("stamp", pa.string(), "Its stamp then; empty if a later change may have the same."),
+    column("digest", pa.string(), "Hash of what was read."),
 )
 """The state of documents when they were read."""
 
-LISTED = pa.schema(
-    [
-        column("doc_id", pa.string(), "A document that is listed."),
-        column("path", pa.string(), "Its path in the source."),
-        column("place", pa.string(), "Its place for the connector; empty if it is refused."),
-        column("size", pa.int64(), "Its size in bytes."),
-        column("modified_at", pa.timestamp("us", "UTC"), "When it was last changed."),
-        column("stamp", pa.string(), "A text that changes when the document is touched."),
-        column("stamp_is_stable", pa.bool_(), "Every later change would change the stamp."),
-        column("refused", pa.string(), "The reason not to read it.", nullable=True),
-        column("kind", pa.string(), "The suffix of its format, if the path has none."),
-        column("content", pa.binary(), "The whole document, if the listing has it.", nullable=True),
-        column("access", pa.list_(pa.string()), "Who may see it, or a template of that.", nullable=True),
-        column("sidecar", pa.string(), "The place of the file beside it that says so.", nullable=True),
-    ]
+LISTED = table(
+    column("doc_id", pa.string(), "A document that is listed."),
+    column("path", pa.string(), "Its path in the source."),
+    column("place", pa.string(), "Its place for the connector; empty if it is refused."),
+    column("size", pa.int64(), "Its size in bytes."),
+    column("modified_at", pa.timestamp("us", "UTC"), "When it was last changed."),
+    column("stamp", pa.string(), "A text that changes when the document is touched."),
+    column("stamp_is_stable", pa.bool_(), "Every later change would change the stamp."),
+    column("refused", pa.string(), "The reason not to read it.", nullable=True),
+    column("kind", pa.string(), "The suffix of its format, if the path has none."),
+    column("content", pa.binary(), "The whole document, if the listing has it.", nullable=True),
+    column("access", pa.list_(pa.string()), "Who may see it, or a template of that.", nullable=True),
+    column("sidecar", pa.string(), "The place of the file beside it that says so.", nullable=True),
 )
 """A listing of a source: the columns of ListedFile, and the id of the document. It is kept, beside the stamps, of a
 source that can tell what changed since: with `content` only of documents that are to be read again."""

@@ -3,106 +3,90 @@
 import pyarrow as pa
 
 from lightrag_dagster.fact_schemas import MERGED_FACTS, MERGED_PASS_TABLES, PASS_TABLES
-from lightrag_dagster.schemas import MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES, column
+from lightrag_dagster.schemas import ENTITY_EVIDENCE, MERGED_TABLES, RAW_DOCUMENTS, SOURCE_TABLES, column, table
 
-DOCUMENT_ELEMENTS = pa.schema(
-    [
-        RAW_DOCUMENTS.field("source"),
-        column("doc_id", pa.string(), "The document."),
-        column("path", pa.string(), "Path of that document."),
-        column("element_index", pa.int64(), "Position among the elements of the document, from 0."),
-        column("kind", pa.string(), "table or figure."),
-        column("caption", pa.string(), "What stands above or below it.", nullable=True),
-        column("content", pa.string(), "The text: document[char_start:char_end]."),
-        column("page", pa.int64(), "Page it starts on, where pages exist.", nullable=True),
-        column("char_start", pa.int64(), "First character in the document."),
-        column("char_end", pa.int64(), "One past the last character."),
-        column("chunk_ids", pa.list_(pa.string()), "Chunks that hold a part of it, in order."),
-    ]
+DOCUMENT_ELEMENTS = table(
+    RAW_DOCUMENTS.field("source"),
+    column("doc_id", pa.string(), "The document."),
+    column("path", pa.string(), "Path of that document."),
+    column("element_index", pa.int64(), "Position among the elements of the document, from 0."),
+    column("kind", pa.string(), "table or figure."),
+    column("caption", pa.string(), "What stands above or below it.", nullable=True),
+    column("content", pa.string(), "The text: document[char_start:char_end]."),
+    column("page", pa.int64(), "Page it starts on, where pages exist.", nullable=True),
+    column("char_start", pa.int64(), "First character in the document."),
+    column("char_end", pa.int64(), "One past the last character."),
+    column("chunk_ids", pa.list_(pa.string()), "Chunks that hold a part of it, in order."),
 )
 """A view of the elements of RAW_DOCUMENTS."""
 
-ENTITY_NEIGHBOURS = pa.schema(
-    [
-        column("entity_id", pa.string(), "The entity."),
-        column("name", pa.string(), "Its display name."),
-        column("neighbour_id", pa.string(), "An entity that it has a relation with."),
-        column("neighbour", pa.string(), "Display name of neighbour_id."),
-        column("relation_id", pa.string(), "The relation."),
-        column("keywords", pa.string(), "Keywords of the relation."),
-        column("description", pa.string(), "Description of the relation."),
-        column("weight", pa.float64(), "Weight of the relation."),
-    ]
+ENTITY_NEIGHBOURS = table(
+    column("entity_id", pa.string(), "The entity."),
+    column("name", pa.string(), "Its display name."),
+    column("neighbour_id", pa.string(), "An entity that it has a relation with."),
+    column("neighbour", pa.string(), "Display name of neighbour_id."),
+    column("relation_id", pa.string(), "The relation."),
+    column("keywords", pa.string(), "Keywords of the relation."),
+    column("description", pa.string(), "Description of the relation."),
+    column("weight", pa.float64(), "Weight of the relation."),
 )
 """A view of RELATIONS, each from both of its ends."""
 
-GROUNDING = pa.schema(
-    [
-        column("entity_id", pa.string(), "The merged entity."),
-        column("name", pa.string(), "Name as extracted."),
-        column("chunk_id", pa.string(), "The chunk that names it."),
-        column("mention_index", pa.int32(), "Position of the mention in the chunk's parsed responses."),
-        column("source", pa.string(), "Source of the chunk's first canonical position."),
-        column("recipe", pa.string(), "Recipe of the extraction: prompts, model and parameters."),
-        column(
-            "grounded",
-            pa.bool_(),
-            "Whether each word of the name is a word of the chunk or of the headings above it; null for a name without "
-            "letters and digits.",
-            nullable=True,
-        ),
-    ]
+GROUNDING = table(
+    *map(ENTITY_EVIDENCE.field, ("entity_id", "name")),
+    column("chunk_id", pa.string(), "The chunk that names it."),
+    *map(ENTITY_EVIDENCE.field, ("mention_index", "source")),
+    column("recipe", pa.string(), "Recipe of the extraction: prompts, model and parameters."),
+    column(
+        "grounded",
+        pa.bool_(),
+        "Whether each word of the name is a word of the chunk or of the headings above it; null for a name without "
+        "letters and digits.",
+        nullable=True,
+    ),
 )
 """A view of ENTITY_EVIDENCE, CHUNKS and EXTRACTIONS."""
 
-FACT_SPANS = pa.schema(
-    [
-        *(field for field in MERGED_FACTS if field.name != "row_hash"),
-        column("answer", pa.string(), "What tells this object or value from others."),
-        column("holds_from", pa.date32(), "First day on which it holds; null if that is open.", nullable=True),
-        column("holds_to", pa.date32(), "Last day, also before the next fact takes its place.", nullable=True),
-    ]
+FACT_SPANS = table(
+    *(field for field in MERGED_FACTS if field.name != "row_hash"),
+    column("answer", pa.string(), "What tells this object or value from others."),
+    column("holds_from", pa.date32(), "First day on which it holds; null if that is open.", nullable=True),
+    column("holds_to", pa.date32(), "Last day, also before the next fact takes its place.", nullable=True),
 )
 """A view of MERGED_FACTS: the days on which each holds."""
 
-CONTRADICTIONS = pa.schema(
-    [
-        *map(MERGED_FACTS.field, ("subject_id", "subject", "relation", "fact_id")),
-        column("other_id", pa.string(), "The other fact."),
-        column("says", pa.string(), "Object or value of the first."),
-        column("other_says", pa.string(), "Object or value of the other."),
-        column("shared_from", pa.date32(), "First day on which both hold; null if that is open.", nullable=True),
-        column("shared_to", pa.date32(), "Last day.", nullable=True),
-        column("chunk_ids", pa.list_(pa.string()), "The chunks that say the first."),
-        column("other_chunk_ids", pa.list_(pa.string()), "The chunks that say the other."),
-    ]
+CONTRADICTIONS = table(
+    *map(MERGED_FACTS.field, ("subject_id", "subject", "relation", "fact_id")),
+    column("other_id", pa.string(), "The other fact."),
+    column("says", pa.string(), "Object or value of the first."),
+    column("other_says", pa.string(), "Object or value of the other."),
+    column("shared_from", pa.date32(), "First day on which both hold; null if that is open.", nullable=True),
+    column("shared_to", pa.date32(), "Last day.", nullable=True),
+    column("chunk_ids", pa.list_(pa.string()), "The chunks that say the first."),
+    column("other_chunk_ids", pa.list_(pa.string()), "The chunks that say the other."),
 )
 """A view of pairs of FACT_SPANS that cannot both be."""
 
-CHANGES = pa.schema(
-    [
-        column("kind", pa.string(), "document, entity or relation."),
-        column("id", pa.string(), "doc_id, entity_id or relation_id."),
-        column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
-        column("change", pa.string(), "added, changed or removed."),
-        column("columns", pa.list_(pa.string()), "Of a changed row the columns that differ, as in its table."),
-        column("before", pa.string(), "Their values before, as JSON.", nullable=True),
-        column("after", pa.string(), "Their values after, as JSON.", nullable=True),
-    ]
+CHANGES = table(
+    column("kind", pa.string(), "document, entity or relation."),
+    column("id", pa.string(), "doc_id, entity_id or relation_id."),
+    column("name", pa.string(), "source/path, display name, or both ends with a dash between."),
+    column("change", pa.string(), "added, changed or removed."),
+    column("columns", pa.list_(pa.string()), "Of a changed row the columns that differ, as in its table."),
+    column("before", pa.string(), "Their values before, as JSON.", nullable=True),
+    column("after", pa.string(), "Their values after, as JSON.", nullable=True),
 )
 """The rows that two snapshots differ in."""
 
-SNAPSHOTS = pa.schema(
-    [
-        column("snapshot_id", pa.string(), "The snapshot."),
-        column("sequence", pa.int64(), "Its number, from 1."),
-        column("published_at", pa.timestamp("us", "UTC"), "When it was published."),
-        column("is_published", pa.bool_(), "Whether readers open it now."),
-        column("documents", pa.int64(), "Documents listed."),
-        column("chunks", pa.int64(), "Chunk positions."),
-        column("entities", pa.int64(), "Entities."),
-        column("relations", pa.int64(), "Relations."),
-    ]
+SNAPSHOTS = table(
+    column("snapshot_id", pa.string(), "The snapshot."),
+    column("sequence", pa.int64(), "Its number, from 1."),
+    column("published_at", pa.timestamp("us", "UTC"), "When it was published."),
+    column("is_published", pa.bool_(), "Whether readers open it now."),
+    column("documents", pa.int64(), "Documents listed."),
+    column("chunks", pa.int64(), "Chunk positions."),
+    column("entities", pa.int64(), "Entities."),
+    column("relations", pa.int64(), "Relations."),
 )
 """The snapshots of a home."""
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
+from lightrag_dagster.query.facts.conditions import By, FactOptions
+from lightrag_dagster.query.facts.types import FactCounts, FactList
+from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.question import QueryOptions, shows_options
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
@@ -60,6 +63,29 @@ class KnowledgeBaseResource(dg.ConfigurableResource):
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions, asked at once; see `KnowledgeBase.query_batch`."""
         return self._knowledge().query_batch(queries, **options)
+
+    def facts(
+        self,
+        subject: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 100,
+        **given: Unpack[FactOptions],
+    ) -> FactList:
+        """Return facts of the run's snapshot; see `KnowledgeBase.facts`."""
+        return self._knowledge().facts(subject, filters=filters, limit=limit, **given)
+
+    def count(
+        self,
+        subject: str | None = None,
+        *,
+        by: By | None = None,
+        filters: Filters | None = None,
+        limit: int = 100,
+        **given: Unpack[FactOptions],
+    ) -> FactCounts:
+        """Return numbers of facts of the run's snapshot; see `KnowledgeBase.count`."""
+        return self._knowledge().count(subject, by=by, filters=filters, limit=limit, **given)
 
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """Retrieve in a thread, for an event loop; see `retrieve`."""

@@ -96,9 +96,10 @@ def _clean_environment(tmp_path: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         _leave_settings(monkeypatch, tmp_path)
         yield
-    for name in os.environ.keys() - before.keys():
-        del os.environ[name]
-    os.environ.update(before)
+    if os.environ != before:
+        for name in os.environ.keys() - before.keys():
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -132,7 +133,7 @@ def published_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home of a small snapshot; `tests.query.published` says what is in it. To be read only."""
     folder = tmp_path_factory.mktemp("published")
     settings = load_settings(home=folder / "home", sources=folder / "sources")
-    publish_sources(settings)
+    publish_sources(settings, graph=True)
     return settings.home
 
 

@@ -1,4 +1,4 @@
-"""A world of passages whose names are known, gold rows about them, and models that lose and forge rows at known rates.
+"""A world of passages whose names are known, gold rows about them, and models that lose and forge rows.
 
 Where relations are wanted, the first name of a passage is related to the second, the third to the fourth, and so on.
 """

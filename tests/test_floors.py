@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.syntax import nodes_of
+
 ROOT = Path(__file__).parent.parent
 
 FLOORS = (
@@ -84,6 +86,7 @@ def module_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
+@cache
 def product() -> dict[str, str]:
     """Return module → text of each file of the product."""
     found = (path for folder in ("lightrag_dagster", "assets", "resources") for path in (ROOT / folder).rglob("*.py"))
@@ -108,7 +111,7 @@ def floor(module: str) -> str:
 def imports(text: str) -> list[str]:
     """Return what a file imports, inside functions and for type checkers too."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text)[1]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -317,7 +320,7 @@ def test_duckdb_is_opened_in_one_place() -> None:
 def functions() -> Iterator[tuple[str, int, int]]:
     """Yield each function of the product with its arguments, without `self`, and its lines."""
     for module, text in product().items():
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes_of(text)[1]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 given = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
                 arguments = [one for one in given if one.arg not in ("self", "cls")]

@@ -3,11 +3,13 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.syntax import nodes_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,40 +40,44 @@ VERB = re.compile(r"(?:Adds|Applies|Asks|Collects|Finds|Holds|Keeps|Makes|Opens|
 """Third persons that begin a docstring; a class or a module is a thing."""
 
 
+Nodes = Sequence[ast.AST]
+"""All nodes of a file."""
+
+
 @cache
-def sources() -> list[tuple[str, ast.Module]]:
-    """Return path and tree of each module of the package."""
+def sources() -> list[tuple[str, Nodes]]:
+    """Return path and nodes of each module of the package."""
     parts = ("lightrag_dagster", "assets", "resources")
     files = (file for part in parts for file in sorted((ROOT / part).rglob("*.py")))
-    return [(file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))) for file in files]
+    return [(file.relative_to(ROOT).as_posix(), nodes_of(file.read_text("utf-8"))[1]) for file in files]
 
 
-def checked() -> list[tuple[str, ast.Module]]:
+def checked() -> list[tuple[str, Nodes]]:
     """Return those of `sources` that follow the rules."""
-    return [(path, tree) for path, tree in sources() if not path.startswith(EXEMPT)]
+    return [(path, nodes) for path, nodes in sources() if not path.startswith(EXEMPT)]
 
 
-def documented(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
+def documented(nodes: Nodes) -> Iterator[tuple[ast.AST, int, str]]:
     """Yield each docstring, of values as well, with its owner and its line."""
-    for node in ast.walk(tree):
+    for node in nodes:
         body = getattr(node, "body", ())
         for at, one in enumerate(body if isinstance(body, list) else ()):
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
                 yield one if at else node, one.lineno, one.value.value
 
 
-def strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def strings(nodes: Nodes) -> Iterator[tuple[int, str]]:
     """Yield the strings of a module, values in formatted ones as `…`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield node.lineno, "".join(str(one.value) if isinstance(one, ast.Constant) else "…" for one in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
 
-def helps(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def helps(nodes: Nodes) -> Iterator[tuple[int, str]]:
     """Yield the texts given as `help` or `description`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if (
             isinstance(node, ast.keyword)
             and node.arg in ("help", "description")
@@ -113,8 +119,8 @@ def test_denied_turns_are_recognised(text: str, found: bool) -> None:
 def test_no_docstring_or_help_text_has_a_sentence_that_begins_with_a_relative_clause() -> None:
     found = [
         f"{path}:{line}: {match[1]}"
-        for path, tree in checked()
-        for line, text in [*((line, text) for _, line, text in documented(tree)), *helps(tree)]
+        for path, nodes in checked()
+        for line, text in [*((line, text) for _, line, text in documented(nodes)), *helps(nodes)]
         if (match := SENTENCE.search(text))
     ]
     assert not found
@@ -123,8 +129,8 @@ def test_no_docstring_or_help_text_has_a_sentence_that_begins_with_a_relative_cl
 def test_docstrings_and_messages_have_no_denied_turn() -> None:
     found = [
         f"{path}:{line}: {match[0]}"
-        for path, tree in checked()
-        for line, text in (strings(tree) if path not in STORED else ((at, said) for _, at, said in documented(tree)))
+        for path, nodes in checked()
+        for line, text in (strings(nodes) if path not in STORED else ((at, said) for _, at, said in documented(nodes)))
         if (match := DENIED.search(text))
     ]
     assert not found
@@ -133,8 +139,8 @@ def test_docstrings_and_messages_have_no_denied_turn() -> None:
 def test_the_docstring_of_a_class_or_module_begins_with_a_noun() -> None:
     found = [
         f"{path}:{line}: {text[:40]}"
-        for path, tree in checked()
-        for owner, line, text in documented(tree)
+        for path, nodes in checked()
+        for owner, line, text in documented(nodes)
         if isinstance(owner, ast.ClassDef | ast.Module) and VERB.match(text)
     ]
     assert not found
@@ -142,8 +148,8 @@ def test_the_docstring_of_a_class_or_module_begins_with_a_noun() -> None:
 
 def test_a_name_of_a_class_is_used_once() -> None:
     places = defaultdict(list)
-    for path, tree in sources():
-        for node in ast.walk(tree):
+    for path, nodes in sources():
+        for node in nodes:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(path)
     shared = {name: found for name, found in places.items() if sum(not one.startswith(EXEMPT) for one in found) > 1}

@@ -11,7 +11,7 @@ from lightrag_dagster.cli.progress import display, one_step
 from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.evaluation.gold.gate import TOO_FEW, Compared, try_gold
+from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
 from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
@@ -58,16 +58,10 @@ def run_backfill(
         outdated = ", ".join(sources + states.outdated)
         told.print(f"Nothing was started. These are outdated: {outdated}; add --all, --source or --knowledge-base.")
         return _not_started(settings, plan, as_json)
-    account, about = str(uuid4()), {"started": True, "plan": plan.to_dict()}
-    compared = None
+    account, about = str(uuid4()), dict[str, object](started=True, plan=plan.to_dict())
     if settings.gold.gate and sources:
-        with told_as_json(settings, account, as_json, **about):
-            compared = _compared(told, settings, account)
-        about |= {"gold": compared and compared.facts()}
+        about |= _gate(told, settings, account, as_json, about)
         settings = settings.changed(gold={"gate": False})  # of the runs of sources, which this one judges for all
-    with told_as_json(settings, account, as_json, **about):
-        if compared:
-            compared.require_better()
     with told_as_json(settings, account, as_json, **about), display(told) as shown:
         wanted = {"backfill": True, "knowledge_base": whole}
         outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
@@ -78,15 +72,24 @@ def run_backfill(
     return print_outcome(console, outcome)
 
 
-def _compared(console: Console, settings: Settings, account: str) -> Compared | None:
-    """Make the gold passages by today's recipe, and print how they compare; None if there are too few."""
-    with one_step(terminal(stderr=True), "making the gold passages"):
+def _gate(
+    console: Console, settings: Settings, account: str, as_json: bool, about: Mapping[str, object]
+) -> dict[str, object]:
+    """Make the gold passages by today's recipe, print how they compare, and return that for JSON.
+
+    Raises:
+        WorseRecipeError: they are worse than the stored rows.
+    """
+    with told_as_json(settings, account, as_json, **about), one_step(terminal(stderr=True), "making the gold passages"):
         compared = try_gold(Situation.looking(settings), settings, account)
-    if compared:
-        print_compared(console, compared)
-    else:
+    if compared is None:
         console.print(f"{TOO_FEW}; going on.", style="yellow")
-    return compared
+        return {"gold": None}
+    print_compared(console, compared)
+    found: dict[str, object] = {"gold": compared.facts()}
+    with told_as_json(settings, account, as_json, **about, **found):
+        compared.require_better()
+    return found
 
 
 def _note_shared(outcome: Outcome, situation: Situation, sources: Sequence[str]) -> None:

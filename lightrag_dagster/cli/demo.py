@@ -14,13 +14,7 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.orchestration.runner import bring_up_to_date, make_report
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import (
-    EmbeddingSettings,
-    LLMSettings,
-    RerankSettings,
-    Settings,
-    load_settings,
-)
+from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RerankSettings, Settings, load_settings
 from lightrag_dagster.settings.sources import SourceSettings
 from lightrag_dagster.settings.yaml_files import read_settings
 from lightrag_dagster.storage.manifests import Manifest

@@ -1,6 +1,7 @@
 """`gold draft` and `gold score`: rows that people labelled, and how good extraction is beside them."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import Compared
+from lightrag_dagster.evaluation.gold.gate import Comparison
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.names import NamesScore, score_names
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
@@ -24,14 +25,24 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 
 _RECIPE_DIGITS = 8
+_AROUND = 40
+"""Characters that are shown before and after a name."""
 
 
-def draft_gold(console: Console, file: Path, chunks: int) -> None:
-    """Write passages that no gold file has yet, with what is stored of them; raises SettingsError and StoreError."""
+def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) -> None:
+    """Write passages that no gold file has yet, with what is stored of them, if it is of one of some kinds.
+
+    Raises:
+        SettingsError: the file cannot be written, or another one not read.
+        StoreError: nothing was ingested yet, or a table is damaged.
+    """
     require_new_csv(file, "perhaps with labels", SettingsError)
+    if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
+        raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()
     known = read_gold(settings.gold.folder)
-    rows = list(draft(Situation.looking(settings), known.passages.keys() | known.open, chunks))
+    drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)
+    rows = [one for one in drawn if not kinds or one[1] in ("passage", *kinds)]
     write_new_csv(file, COLUMNS, rows, SettingsError)
     passages = sum(one[1] == "passage" for one in rows)
     fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""
@@ -52,9 +63,11 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     settings = load_settings()
     gold, situation = read_gold(folder or settings.gold.folder), Situation.looking(settings)
     if not gold.passages and not gold.names:
+        where = folder or settings.gold.folder
+        if where is None:
+            raise SettingsError("name a gold file, or set gold.folder; `lightrag-dagster gold draft FILE` writes one")
         raise SettingsError(
-            f"no gold passage is done, of {len(gold.open):,}; `lightrag-dagster gold draft FILE` draws some, and their "
-            "verdict becomes `done`; name FILE, or set gold.folder"
+            f"none of the {len(gold.open):,} passages in {where} is done; write `done` as the verdict of those you read"
         )
     passages = find_passages(situation, gold)
     judged = judge(gold, passages.located, passages.tables.values(), situation.decided.curation, settings.merging.types)
@@ -64,11 +77,11 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     if as_json:
         print_json(_facts(gold, passages, scores, names, judged))
         return int(bool(low))
-    print_table(console, ("", "rows", "passages", *MEASURES), list(_rows(scores)), wrap={"", "rows"}, keys=2)
+    print_table(console, ("", "rows", "passages", *MEASURES[:2], "F1"), list(_rows(scores)), wrap={"", "rows"}, keys=2)
     if names:
         columns = ("names taken for one", "precision", "recall")
         print_table(console, columns, [(one.rule, *_shares(one)) for one in names], wrap=columns[:1])
-    console.print(f"{_counted(gold, passages)} Intervals are of 95%, over passages.")
+    console.print(f"{_counted(gold, passages, names)} Intervals are of 95%, over passages.")
     for one in low:
         console.print(f"F1 of {one.kind} rows is {one.f1.mean:.3f}, below gold.least_f1.", style="yellow")
     if rows:
@@ -76,15 +89,14 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     return int(bool(low))
 
 
-def print_compared(console: Console, compared: Compared) -> None:
+def print_compared(console: Console, compared: Comparison) -> None:
     """Print the scores of gold passages as they are stored, and by another recipe."""
     before, after = ({one.kind: one for one in score(each) if one.grouping == "all"} for each in compared[:2])
     cells = []
     for kind in sorted(before.keys() & after.keys()):
-        pairs = [getattr(one[kind], name) for name in MEASURES for one in (before, after)]
-        cells.append((kind, f"{before[kind].passages:,}", *map(_interval, pairs)))
-    columns = [f"{name}, {side}" for name in MEASURES for side in ("stored", "new")]
-    print_table(console, ("gold rows", "passages", *columns), cells, wrap={"gold rows"}, keys=1)
+        pairs = [[getattr(one[kind], name).mean for one in (before, after)] for name in MEASURES]
+        cells.append((kind, f"{before[kind].passages:,}", *(f"{old:.3f} → {new:.3f}" for old, new in pairs)))
+    print_table(console, ("gold rows", "passages", *MEASURES[:2], "F1"), cells, wrap={"gold rows"}, keys=1)
     mean, low, high, passages = compared.difference
     console.print(f"F1 over all gold rows of {passages:,} passages changes by {mean:+.3f} [{low:+.3f}, {high:+.3f}].")
 
@@ -104,49 +116,48 @@ def _interval(one: Interval) -> str:
     return "" if one.mean != one.mean else f"{one.mean:.2f} [{one.low:.2f}, {one.high:.2f}]"
 
 
-def _shares(one: NamesScore) -> tuple[str, str]:
-    taken, all_same = one.right + len(one.wrong), one.right + len(one.missed)
-    return tuple(f"{one.right:,} of {among:,}" for among in (taken, all_same))  # type: ignore[return-value]
+def _shares(one: NamesScore) -> list[str]:
+    return [f"{one.right:,} of {one.right + len(others):,}" for others in (one.wrong, one.missed)]
 
 
-def _counted(gold: Gold, passages: Passages) -> str:
+def _counted(gold: Gold, passages: Passages, names: Sequence[NamesScore]) -> str:
     """Return what was compared, and what was not, in words."""
     parts = [f"{passages.located.num_rows:,} gold passages with {gold.right:,} rows"]
     if passages.gone:
         parts.append(f"{len(passages.gone):,} whose text is no longer a chunk ({', '.join(passages.gone[:3])})")
     if gold.open:
         parts.append(f"{len(gold.open):,} that are not done")
+    if names and (unknown := names[0].unknown):
+        first = f"{unknown[0].name} — {unknown[0].other}"
+        parts.append(f"{len(unknown):,} pairs of names left out, of which a name is of no published entity ({first})")
     return f"{'; '.join(parts)}."
 
 
 def _print_rows(console: Console, passages: Passages, judged: pa.Table, names: Sequence[NamesScore]) -> None:
-    """Print the missed and wrong rows below their passages, and the pairs of names."""
-    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).to_pylist()
-    texts = _texts(passages)
-    for chunk, rows in groupby(sorted(faults, key=lambda one: one["chunk"]), lambda one: one["chunk"]):
-        console.print(f"\n{chunk}\n{texts[chunk]}\n", highlight=False)
-        for one in rows:
-            console.print(f"{one['outcome']} {one['kind']}: {one['shown']}", highlight=False)
+    """Print the missed and wrong rows of passages, with the words around them there, and the pairs of names."""
+    texts = dict(zip(*passages.located.select(["chunk", "content"]).to_pydict().values(), strict=True))
+    faults = judged.filter(pc.not_equal(judged["outcome"], "right")).sort_by([("place", "ascending")]).to_pylist()
+    cells = [
+        (one["outcome"], one["kind"], one["shown"], one["place"], _around(texts[one["chunk"]], one)) for one in faults
+    ]
+    print_table(console, ("", "row", "says", "passage", "words"), cells, wrap={"says", "passage", "words"}, keys=3)
     for rule in names[-1:]:
         for said, pairs in (("apart, and taken for one", rule.wrong), ("one, and not found", rule.missed)):
             for pair in pairs:
                 console.print(f"{said}: {pair.name} — {pair.other} ({pair.place})", highlight=False)
 
 
-def _texts(passages: Passages) -> dict[str, str]:
-    """Return the text of each passage."""
-    contents = {
-        (source, row["chunk_id"]): row["content"]
-        for source, tables in passages.tables.items()
-        for row in tables["chunks"].select(["chunk_id", "content"]).to_pylist()
-    }
-    return {one["chunk"]: contents[one["source"], one["chunk_id"]] for one in passages.located.to_pylist()}
+def _around(text: str, row: Mapping[str, Any]) -> str:
+    """Return the words of a passage around the name that a row begins with; nothing where it does not stand there."""
+    name = re.split(" — |: ", row["shown"])[0]
+    at = text.casefold().find(name.casefold())
+    return "" if at < 0 else " ".join(text[max(0, at - _AROUND) : at + len(name) + _AROUND].split())
 
 
 def _facts(
     gold: Gold, passages: Passages, scores: Sequence[Score], names: Sequence[NamesScore], judged: pa.Table
 ) -> dict[str, Any]:
-    texts = _texts(passages)
+    texts = passages.located.select(["chunk", "content"])
     return {
         "passages": passages.located.num_rows,
         "gold_rows": gold.right,
@@ -154,5 +165,5 @@ def _facts(
         "not_done": sorted(gold.open),
         "scores": [one.facts() for one in scores],
         "names": [one._asdict() for one in names],
-        "faults": [one | {"text": texts[one["chunk"]]} for one in judged.to_pylist() if one["outcome"] != "right"],
+        "faults": judged.filter(pc.not_equal(judged["outcome"], "right")).join(texts, "chunk").to_pylist(),
     }

@@ -39,13 +39,7 @@ def output_of(*, only_prompt: bool, only_context: bool, as_json: bool, stream: b
     return next(iter(asked.values()), Output.text)
 
 
-def ask(
-    console: Console,
-    question: str,
-    options: QueryOptions,
-    output: Output,
-    snapshot: str | None = None,
-) -> None:
+def ask(console: Console, question: str, options: QueryOptions, output: Output, snapshot: str | None = None) -> None:
     """Ask and print; with the option `explain`, the steps follow, except in JSON, which has them.
 
     Notes on options without effect go to standard error.

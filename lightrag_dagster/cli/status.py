@@ -20,6 +20,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
+from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -212,7 +213,7 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
     """Return what is published of each scope, or why it waits; within a scope nothing is said of others."""
     found = {}
     for name in () if settings.scope else settings.scopes:
-        shown = Situation.looking(settings.within(name)).published if name not in states.scopes else None
+        shown = published_of(settings, name) if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
         published = (
             f"published, {counted(rows, 'document', 'documents')}" if rows else "published; it shows no document"

@@ -129,11 +129,14 @@ gold_app = typer.Typer(help="Measure extraction by rows that people labelled.", 
 def gold_draft(
     file: Annotated[Path, typer.Argument(help="The new CSV file.")],
     chunks: Annotated[int, typer.Option(min=1, help="Passages to draw, by source, length and recipe.")] = 40,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Only rows of this kind: entity, relation or fact (repeatable).")
+    ] = None,
 ) -> None:
     """Write passages with what was extracted from them into a new CSV file, for people to correct."""
     from lightrag_dagster.cli.gold import draft_gold
 
-    draft_gold(console(quotes=False), file, chunks)
+    draft_gold(console(quotes=False), file, chunks, kind or ())
 
 
 @gold_app.command("score")
@@ -148,7 +151,17 @@ def gold_score(
     raise typer.Exit(show_scores(console(quotes=False), gold, rows=rows, as_json=as_json))
 
 
-curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.", no_args_is_help=True)
+curate_app = typer.Typer(help="Decide about names, for good: merge, split, rename and others.")
+
+
+@curate_app.callback(invoke_without_command=True)
+def curate(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the decisions in force, of files and of commands; the commands below take others."""
+    if context.invoked_subcommand is None:
+        from lightrag_dagster.cli.curate import list_decisions
+
+        list_decisions(console(quotes=True), as_json=as_json)
+
 
 _Name = Annotated[str, typer.Argument(help="A name, as documents have it or as it is displayed.")]
 _Names = Annotated[list[str], typer.Argument(help="Names, as documents have them or as they are displayed.")]
@@ -160,7 +173,7 @@ _TakenFrom = Annotated[
     list[str] | None,
     typer.Option("--source", help="A source that the text is taken from (repeatable); else filters hide it."),
 ]
-_Reason = Annotated[str | None, typer.Option(help="The reason, for those who read `curate list`.")]
+_Reason = Annotated[str | None, typer.Option(help="The reason, for those who read `curate`.")]
 _Author = Annotated[str | None, typer.Option(help="Who decides; the user of this machine unless given.")]
 
 
@@ -322,14 +335,6 @@ def _numbers(given: str) -> range:
     if last < first:
         raise typer.BadParameter(f"{given!r} is neither a number nor several, as 3-40", param_hint="NUMBER")
     return range(first, last + 1)
-
-
-@curate_app.command("list")
-def curate_list(as_json: AsJson = False) -> None:
-    """List the decisions in force, of files and of commands."""
-    from lightrag_dagster.cli.curate import list_decisions
-
-    list_decisions(console(quotes=True), as_json=as_json)
 
 
 @curate_app.command("check")

@@ -120,12 +120,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        module: str,
-        arguments: Sequence[str] = (),
-        *,
-        prefixes: tuple[str, ...] = (),
-        most: int | None = None,
+        self, module: str, arguments: Sequence[str] = (), *, prefixes: tuple[str, ...] = (), most: int | None = None
     ) -> None:
         """Prepare processes; the first is started by the first question.
 

@@ -17,7 +17,7 @@ ROWS_PER_BATCH = 100_000
 """Rows that are hashed together, and that a row group of a Parquet file holds."""
 
 _DIGITS = 32
-_QUOTES = "\"'“”‘’«»„‚`´"
+_WITHOUT_QUOTES = str.maketrans("", "", "\"'“”‘’«»„‚`´")
 
 
 def digest(*fields: object) -> str:
@@ -48,7 +48,7 @@ def chunk_id(content: str, heading: str | None, context: str | None = None) -> s
 def name_key(name: str) -> str:
     """Return a name with case, spacing, quotes and compatibility forms folded: equal for spellings of one entity."""
     folded = unicodedata.normalize("NFKC", name).casefold()
-    stripped = folded.translate({ord(quote): None for quote in _QUOTES})
+    stripped = folded.translate(_WITHOUT_QUOTES)
     return " ".join(stripped.split()) or " ".join(folded.split())
 
 

@@ -69,7 +69,7 @@ def map_array(folder: Path, name: str) -> npt.NDArray[Any]:
 def read_array(path: Path, *, mapped: bool = False) -> npt.NDArray[Any]:
     """Read or map the array of a file; raises the same errors as `map_array`."""
     try:
-        array: npt.NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None)
+        array: npt.NDArray[Any] = np.load(str(path), mmap_mode="r" if mapped else None)  # a Path is resolved
     except EOFError as error:
         raise ValueError(f"{path.name} is empty") from error
     return array

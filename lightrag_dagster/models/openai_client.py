@@ -8,13 +8,7 @@ from typing import TypeVar
 
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    stop_after_attempt,
-    wait_exponential,
-    wait_random,
-)
+from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
 
 from lightrag_dagster.core.progress import note
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError

@@ -11,6 +11,7 @@ import dagster as dg
 
 from lightrag_dagster.assets import ASSETS
 from lightrag_dagster.assets.checks import build_checks
+from lightrag_dagster.assets.declared import all_of
 from lightrag_dagster.assets.jobs import build_jobs, is_wanted
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.schedules import FRESHNESS, build_schedules
@@ -22,9 +23,9 @@ from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.settings import ExecutorName, Settings, load_settings
 from lightrag_dagster.storage.home import bucket_uri
+from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import TABLES
 
-_VECTORS = ("chunk_vectors", "entity_vectors", "relation_vectors")
 _FRESH = ("raw_documents", "knowledge_base")
 
 
@@ -35,7 +36,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     """
     versions = Recipes.of(settings).by_asset()
     providers = dict.fromkeys(("extractions", "readings"), settings.llm.provider) | dict.fromkeys(
-        _VECTORS, settings.embedding.provider
+        VECTOR_TABLES, settings.embedding.provider
     )
 
     namespace = Namespace(settings.namespace)
@@ -45,8 +46,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
         if name == "raw_documents":
             spec = spec.replace_attributes(deps=_upstream(settings))
         if name in MERGED_TABLES and settings.has_passes:
-            facts = dg.AssetDep(namespace.key("facts"), partition_mapping=dg.AllPartitionMapping())
-            spec = spec.replace_attributes(deps=[*spec.deps, facts])
+            spec = spec.replace_attributes(deps=[*spec.deps, *all_of(namespace.key("facts"))])
         return spec.replace_attributes(
             code_version=versions.get(name),  # `curation` runs no code of ours on its content
             automation_condition=CONDITIONS.get(name),
@@ -87,8 +87,7 @@ def _place(name: str, settings: Settings) -> dict[str, str]:
 def _upstream(settings: Settings) -> list[dg.AssetDep]:
     """Return the assets that named sources read. Each is read whole, even if it is partitioned."""
     keys = {named.asset for named in settings.named_sources.values() if named.asset}
-    mapping = dg.AllPartitionMapping()
-    return [dg.AssetDep(dg.AssetKey.from_user_string(key), partition_mapping=mapping) for key in sorted(keys)]
+    return all_of(*map(dg.AssetKey.from_user_string, sorted(keys)))
 
 
 def executor(name: ExecutorName) -> dg.ExecutorDefinition:

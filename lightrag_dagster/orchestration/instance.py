@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.connections import kept_open
+from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.home import Home
 
 _CONFIG = files(__package__).joinpath("dagster.yaml").read_text("utf-8")
@@ -38,12 +39,10 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
     """
     folder = home.dagster
     config = folder / "dagster.yaml"
-    try:
+    with disk_errors(f"the Dagster instance in {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         if not config.exists() and folder.resolve() == home.own_dagster.resolve():
             config.write_text(_CONFIG, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write the Dagster instance in {folder}: {error.strerror}") from error
     logging.getLogger("dagster").setLevel(logging.ERROR)  # off the terminal; the UI has all lines
     try:
         settings = _OF_A_COMMAND if config.exists() else yaml.safe_load(_CONFIG) | _OF_A_COMMAND

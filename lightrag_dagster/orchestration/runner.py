@@ -23,7 +23,7 @@ from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
-from lightrag_dagster.pipeline.scopes import pending_scopes, remove_damaged
+from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -294,7 +294,7 @@ def _scopes(settings: Settings) -> dict[str, Manifest]:
     found = dict[str, Manifest]()
     for name in settings.scopes:
         with suppress(LightRAGError):
-            if one := Situation.looking(settings.within(name)).published:
+            if one := published_of(settings, name):
                 found[name] = one
     return found
 

@@ -3,9 +3,11 @@
 import pyarrow as pa
 
 from lightrag_dagster.indexes.communities import RECIPE, find_communities
-from lightrag_dagster.pipeline.of_snapshot import of_snapshot
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.snapshots import require_published
+from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 
 def communities(home: Home) -> pa.Table:
@@ -16,7 +18,14 @@ def communities(home: Home) -> pa.Table:
         SettingsError: the extra `graph` is not installed.
         StoreError: a table of the snapshot is missing or damaged.
     """
-    return of_snapshot(home, "communities", RECIPE, communities_of)
+    snapshot_id, tables = require_published(home).snapshot_id, SourceTables(home)
+    made_from = {"knowledge_base": snapshot_id}
+    known = tables.current("communities", ALL_SOURCES)
+    if known and (known.inputs, known.recipe) == (made_from, RECIPE):
+        return tables.read("communities", ALL_SOURCES, known.version)
+    rows = communities_of(CheckedGeneration.of(home, snapshot_id))
+    tables.write("communities", ALL_SOURCES, rows, inputs=made_from, recipe=RECIPE)
+    return rows
 
 
 def communities_of(generation: Generation) -> pa.Table:

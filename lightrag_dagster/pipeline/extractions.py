@@ -358,9 +358,7 @@ def partition_places(
 
 
 def view_known(
-    connection: "duckdb.DuckDBPyConnection",
-    files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]],
-    answers: str,
+    connection: "duckdb.DuckDBPyConnection", files: tuple[Sequence[Path], Sequence[Path], Sequence[Path]], answers: str
 ) -> None:
     """Create views of chunks (`chunk`), of their languages (`spoken`) and of rows that make one `known`; as above.
 

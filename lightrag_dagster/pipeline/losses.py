@@ -183,7 +183,7 @@ def _of_decisions(curation: CurationRecord) -> Iterator[str]:
         named = ", ".join(curation.idle[:_NAMED]) + (" and others" if len(curation.idle) > _NAMED else "")
         yield (
             f"{counted(len(curation.idle), 'part or relation in decisions is', 'parts or relations in decisions are')} "
-            f"in no document, as {named}; `lightrag-dagster curate list` shows the decisions"
+            f"in no document, as {named}; `lightrag-dagster curate` shows the decisions"
         )
     if curation.undecided:
         mentions = counted(curation.undecided, "mention fits", "mentions fit")

@@ -212,10 +212,7 @@ def published_part(situation: Situation) -> Pending:
 
 
 def _pending(
-    situation: Situation,
-    sources: Mapping[str, SourceState],
-    publish: GenerationInputs | None,
-    warnings: list[str],
+    situation: Situation, sources: Mapping[str, SourceState], publish: GenerationInputs | None, warnings: list[str]
 ) -> Pending:
     names, graph = outdated(situation).names, without_graph(situation.home) is not None
     newest, unreleased = situation.newest, situation.unreleased

@@ -128,10 +128,6 @@ class Recipes:
         """Return the names of the passes of a source."""
         return [one.name for one in self.passes_of(source)]
 
-    def pass_of(self, name: str, source: str) -> Pass:
-        """Return a pass of a source by its name."""
-        return next(one for one in self.passes_of(source) if one.name == name)
-
     def readings(self, of_pass: Pass) -> str:
         """Return the recipe of the readings of a pass: its schema, the instructions, the model and its parameters."""
         if of_pass.name == OF_COLUMNS:
@@ -217,7 +213,7 @@ class Recipes:
         """
         kind, _, name = table.partition("@")
         if name and kind != "readings":
-            return self.facts(self.pass_of(name, source))
+            return self.facts(next(one for one in self.passes_of(source) if one.name == name))
         recipe, named = self.of_tables[kind], self.settings.named_sources.get(source)
         if table != "raw_documents" or not (named and named.mask):
             return recipe
@@ -242,7 +238,6 @@ class Recipes:
 
     def generation_inputs(self, sources: dict[str, dict[str, str]], left_out: dict[str, str]) -> GenerationInputs:
         """Return the inputs of a merge of these versions, by source and table, that keeps nothing of an earlier one."""
-        embedding = self.settings.embedding
         return GenerationInputs(
             sources=sources,
             left_out=left_out,
@@ -250,13 +245,7 @@ class Recipes:
             merging=self.settings.merging,
             encoding=self.settings.chunking.encoding,
             terms=self.settings.extraction.terms,
-            embedder=EmbedderRecord(
-                provider=embedding.provider,
-                model=embedding.model,
-                dimensions=embedding.dimensions,
-                max_input_tokens=embedding.max_input_tokens,
-                identity=self.embedder,
-            ),
+            embedder=EmbedderRecord.of(self.settings.embedding, self.embedder),
         )
 
     @cached_property
@@ -277,11 +266,7 @@ class Recipes:
     @cached_property
     def retrieval_evaluation(self) -> str:
         """Recipe of an evaluation: the settings by which questions are asked and judged."""
-        return digest(
-            self.answers,
-            self.prompts.digest("judge"),
-            chat_identity(self.settings.llm.of("judge")),
-        )
+        return digest(self.answers, self.prompts.digest("judge"), chat_identity(self.settings.llm.of("judge")))
 
     @cached_property
     def extraction_evaluation(self) -> str:

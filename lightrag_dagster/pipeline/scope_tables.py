@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.curation.rules import CURATION
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.schemas import RAW_DOCUMENTS
 from lightrag_dagster.settings import ScopeRule, Settings
@@ -20,7 +21,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.tables.acceptance import remove_gone_sources
+from lightrag_dagster.storage.tables.acceptance import accepted, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted
@@ -96,10 +97,22 @@ def to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
 
 
 def made_from(home: Home, source: str) -> str | None:
-    """Return the hash of what a source was filled from; None if that did not end."""
-    current = SourceTables(home).current("raw_documents", source)
-    ended = current is not None and (current.rows == 0 or home.accepted(source).exists())
-    return current.inputs.get(_MADE_FROM) if current and ended else None
+    """Return the hash of what a source was filled from; None if that did not end, or a record or file is damaged."""
+    tables = SourceTables(home)
+    try:
+        current, record = tables.current("raw_documents", source), accepted(home, source)
+        versions = record.merged(record.passes) if record else {}
+        whole = all(_is_current(tables, source, *one) for one in versions.items())
+    except StoreError:
+        return None
+    ended = current is not None and (current.rows == 0 or record is not None)
+    return current.inputs.get(_MADE_FROM) if current and ended and whole else None
+
+
+def _is_current(tables: SourceTables, source: str, table: str, version: str) -> bool:
+    """Say whether a version is the current one of a table, with all its files."""
+    current = tables.current(table, source)
+    return current is not None and current.version == version and not tables.has_lost(current)
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,14 @@ from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import is_todays, read
-from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.home_format import is_todays, read, refresh
+from lightrag_dagster.storage.locking import builder_lock, building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
@@ -103,11 +104,21 @@ def remove_damaged(settings: Settings, *, verify: bool) -> list[str]:
     found = list[str]()
     for name in settings.scopes:
         home = Home.of(settings.within(name))
-        if damage := [f"scope {name}: {one}" for one in find_published_damage(home, verify=verify)]:
+        if damage := _damage(home, verify=verify):
             with building(Home.of(settings)):
                 empty(home)
-            found += damage
+            found += [f"scope {name}: {one}" for one in damage]
     return found
+
+
+def _damage(home: Home, *, verify: bool) -> list[str]:
+    """Return the damage of a scope; none of one that another version wrote, which is taken over before it is read."""
+    home.files.take_over()
+    try:
+        todays = is_todays(read(home))
+    except StoreError as error:
+        return [str(error)]
+    return [*map(str, find_published_damage(home, verify=verify))] if todays else []
 
 
 def require_undamaged(settings: Settings) -> None:
@@ -119,16 +130,24 @@ def require_undamaged(settings: Settings) -> None:
 
 
 def empty(home: Home) -> None:
-    """Remove everything from the home of a scope, what readers open first."""
-    with building(home):
+    """Remove everything from the home of a scope, in any state, what readers open first."""
+    with builder_lock(home) as lock, home.files.session(lock):
         for pointer in (home.published, home.newest, home.held, home.pins):
             pointer.unlink(missing_ok=True)
-        for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
-            SourceTables(home).remove_records(source)
-            home.accepted(source).unlink(missing_ok=True)
-        remove_unused(home, {}, dry_run=False)
+        if home.bucket:
+            for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
+                SourceTables(home).remove_records(source)
+                home.accepted(source).unlink(missing_ok=True)
+            remove_unused(home, {}, dry_run=False)
     if home.bucket is None:
         shutil.rmtree(home.root)
+
+
+def published_of(settings: Settings, name: str) -> Manifest | None:
+    """Return the snapshot that a scope has published; raises StoreError."""
+    home = Home.of(settings.within(name))
+    refresh(home)
+    return published_snapshot(home)
 
 
 def scopes_below(situation: Situation) -> list[Situation]:

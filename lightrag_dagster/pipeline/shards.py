@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from lightrag_dagster.core import progress
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine, Item, Result
-from lightrag_dagster.errors import StoreError
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.raw_documents import Slow
+from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -150,10 +150,8 @@ def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
     with ingesting(tables.home, source, STEP_SECONDS):
         folder = tables.home.ingestion_folder(source)
         shutil.rmtree(folder, ignore_errors=True)
-        try:
+        with disk_errors(folder):
             folder.mkdir(parents=True)
-        except OSError as error:
-            raise StoreError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
         try:
             yield folder
         finally:
@@ -161,10 +159,7 @@ def ingestion(tables: SourceTables, source: str) -> Iterator[Path]:
 
 
 def each_shard(
-    engine: Engine,
-    function: Callable[[Item], Result],
-    tasks: Iterable[Item],
-    counted: tuple[str, Sequence[Shard], int],
+    engine: Engine, function: Callable[[Item], Result], tasks: Iterable[Item], counted: tuple[str, Sequence[Shard], int]
 ) -> list[Result]:
     """Run a task for each shard in batches, and report progress: a stage, its shards and all its rows."""
     stage, parts, total = counted

@@ -11,6 +11,7 @@ from lightrag_dagster.models.stored_answers import StoredAnswers
 from lightrag_dagster.pipeline.merge import merge_sources, next_inputs, next_publication
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
+from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.estimates import CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
@@ -122,7 +123,7 @@ def after_all(now: Situation, asked: Mapping[str, PlannedStep], ratios: CallRati
 
 def _of_scope(now: Situation, others: Iterable[PlannedStep], name: str) -> PlannedStep:
     """Estimate what a scope needs of its own, from its share of the chunks, while its names are not known."""
-    below, whole = Situation.looking(now.settings.within(name)).published, now.published
+    below, whole = published_of(now.settings, name), now.published
     share = below.rows["chunks"] / max(1, whole.rows["chunks"]) if below and whole else 1.0
     found = together(others)
     cost = found.cost.times(Estimate(share / 2, 0, share))  # names whose evidence differs. Not measured

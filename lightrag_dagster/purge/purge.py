@@ -37,11 +37,7 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import (
-    held_snapshot,
-    pin,
-    pinned_snapshots,
-)
+from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables

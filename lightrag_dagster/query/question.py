@@ -128,7 +128,7 @@ def shows_options(kind: type[Asked]) -> type[Asked]:
     ]
     for method in filter(inspect.isfunction, vars(kind).values()):
         signature = inspect.signature(method)
-        named = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        named = [one for one in signature.parameters.values() if one.name != "options"]
         if len(named) < len(signature.parameters):
             method.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
     return kind

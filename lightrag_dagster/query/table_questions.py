@@ -1,25 +1,83 @@
-"""The questions in SQL and Cypher, and those answered by a table, that an opened knowledge base answers."""
+"""The questions about facts, in SQL and Cypher, or answered by a table, that an opened knowledge base answers."""
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack, get_args
 
+import pyarrow as pa
+
+from lightrag_dagster.errors import QueryError
 from lightrag_dagster.indexes.cypher import LIMIT, require_graph
-from lightrag_dagster.query.arguments import instance, seconds_of, text
+from lightrag_dagster.query.arguments import instance, seconds_of, shown, text
 from lightrag_dagster.query.asked import asking
 from lightrag_dagster.query.awaited import awaited
-from lightrag_dagster.query.facts.questions import FactQuestions
+from lightrag_dagster.query.facts.conditions import By, FactOptions, conditions_of
+from lightrag_dagster.query.facts.types import FactCounts, FactList
+from lightrag_dagster.query.filters.filters import Filters
+from lightrag_dagster.query.graph.questions import GraphQuestions, number_from_1
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-
-class TableQuestions(FactQuestions):
-    """The methods of a knowledge base that run SQL and Cypher, or return a table."""
+class TableQuestions(GraphQuestions):
+    """The methods of a knowledge base that list and count facts, run SQL and Cypher, or return a table."""
 
     settings: Settings
+
+    def facts(
+        self,
+        subject: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 100,
+        **given: Unpack[FactOptions],
+    ) -> FactList:
+        """Return the facts that meet all conditions, newest first, and superseded ones too unless `as_of` is given.
+
+        Args:
+            subject: name or id of the entity that they are about.
+            filters: the documents that may be seen, as if there were no others; all, unless given.
+            limit: most facts.
+            **given: see `FactOptions`.
+
+        Raises:
+            QueryError: no entity, relation or type has the name, several entities may be meant, a value or day cannot
+                be read; or as `find`.
+            ClosedError: as `find`.
+            StoreError: as `find`.
+        """
+        from lightrag_dagster.query.facts.asking import list_facts
+
+        most, asked = number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        return self._seen(lambda seen: list_facts(seen, asked, most), asked.filters)
+
+    def count(
+        self,
+        subject: str | None = None,
+        *,
+        by: By | None = None,
+        filters: Filters | None = None,
+        limit: int = 100,
+        **given: Unpack[FactOptions],
+    ) -> FactCounts:
+        """Return the number of facts that meet all conditions, each number with evidence; takes and raises as `facts`.
+
+        Args:
+            subject: as `facts`.
+            by: one number for each relation, subject, object, type of the subject, value, or year of `valid_from`.
+            filters: as `facts`.
+            limit: most numbers.
+            **given: see `FactOptions`.
+        """
+        from lightrag_dagster.query.facts.asking import count_facts
+
+        most, asked = number_from_1(limit, "limit"), conditions_of(subject, filters, given)
+        if by is not None and by not in get_args(By):
+            raise QueryError(f"by takes {', '.join(get_args(By))}, not {shown(by)}")
+        return self._seen(lambda seen: count_facts(seen, asked, by, most), asked.filters)
+
+    afacts = awaited(facts)
+    acount = awaited(count)
 
     def cypher(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, limit: int | None = None
@@ -46,7 +104,7 @@ class TableQuestions(FactQuestions):
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows
 
-    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> "pa.Table":
+    def sql(self, query: str, *, timeout: float | None = None, trusted: bool = False) -> pa.Table:
         """Run SQL of DuckDB on the tables of the snapshot, and return the rows of its last statement that has some.
 
         Each call has a database of its own, in memory, which sees only these tables and, of the home, `snapshots`,
@@ -84,7 +142,7 @@ class TableQuestions(FactQuestions):
 
     asql = awaited(sql)
 
-    def communities(self) -> "pa.Table":
+    def communities(self) -> pa.Table:
         """Return COMMUNITIES of the graph, found by each call; knows no filter.
 
         Raises:
@@ -96,7 +154,7 @@ class TableQuestions(FactQuestions):
         with self._opened.in_use(), self.snapshot.reading():
             return communities_of(self.snapshot.generation)
 
-    def changes(self, before: str | None = None) -> "pa.Table":
+    def changes(self, before: str | None = None) -> pa.Table:
         """Return CHANGES since snapshot `before`, given by id or name, by default the one before this; knows no filter.
 
         Raises:

@@ -107,9 +107,7 @@ class LLMSettings(EndpointSettings):
         default=None, ge=0, description="Limit of what one run may spend, embeddings included. US dollars."
     )
     max_cost_per_day_usd: float | None = Field(
-        default=None,
-        ge=0,
-        description="Limit of what all runs together may spend in a day, UTC. US dollars.",
+        default=None, ge=0, description="Limit of what all runs together may spend in a day, UTC. US dollars."
     )
     max_cost_per_source_month_usd: float | None = Field(
         default=None,

@@ -71,8 +71,7 @@ class DocumentSettings(Section):
         "files, which are skipped otherwise. It must be one that sees images.",
     )
     pdf_reader: Literal["pdfium", "docling"] = Field(
-        default="pdfium",
-        description="docling finds layout and tables with models, slowly; with the extra `docling`.",
+        default="pdfium", description="docling finds layout and tables with models, slowly; with the extra `docling`."
     )
     keep_repeated_lines: bool = Field(
         default=False,
@@ -267,7 +266,7 @@ class RetentionSettings(Section):
 
 
 class GoldSettings(Section):
-    """What people say stands in some passages, beside which extraction is measured."""
+    """Rows that people say some passages state, beside which extraction is measured."""
 
     folder: Path | None = Field(
         default=None, description="A folder of gold files, `NAME.csv`, or one. See docs/evaluation.md."

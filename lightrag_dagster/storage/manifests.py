@@ -28,6 +28,11 @@ class EmbedderRecord(Record):
     max_input_tokens: int = Field(default=8191, description="The length at which texts are cut")
     identity: str
 
+    @classmethod
+    def of(cls, settings: EmbeddingSettings, identity: str) -> Self:
+        """Return that of some settings."""
+        return cls(identity=identity, **settings.model_dump(include=_CHOOSING_AN_EMBEDDER))
+
     def settings(self, now: EmbeddingSettings) -> EmbeddingSettings:
         """Return settings that open this embedder, with the place, limits and prices of `now`."""
         chosen = self.model_dump(include=_CHOOSING_AN_EMBEDDER)

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Any, Unpack
 from uuid import uuid4
 
 from pydantic import Field
 
 from lightrag_dagster.errors import QueryError
+from lightrag_dagster.query.facts.conditions import By
+from lightrag_dagster.query.facts.types import FactCounts, FactList
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Answer, Keywords, Retrieval
 from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
@@ -52,6 +54,14 @@ class CannedKnowledgeBase(KnowledgeBaseResource):
     def query_batch(self, queries: Sequence[str], **options: Unpack[QueryOptions]) -> list[Answer]:
         """Return the answers to several questions; raises as `query`."""
         return [self.query(query, **options) for query in queries]
+
+    def facts(self, subject: str | None = None, **given: Any) -> FactList:
+        """Return no facts."""
+        return FactList((), 0)
+
+    def count(self, subject: str | None = None, *, by: By | None = None, **given: Any) -> FactCounts:
+        """Return a count of no facts."""
+        return FactCounts(by, 0, (), 0)
 
     async def aretrieve(self, query: str, **options: Unpack[QueryOptions]) -> Retrieval:
         """See `retrieve`."""

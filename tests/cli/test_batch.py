@@ -26,7 +26,7 @@ def test_batches_from_the_command_line(
     loopback.chat, loopback.batches.spoil = offline_answer, lambda batch: fates.pop(0) if fates else Fate(looks=2)
     monkeypatch.setattr(waiting, "FIRST_PAUSE", 0.01)
     (tmp_path / "lightrag.yaml").write_text(yaml.safe_dump(SETTINGS))
-    assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are open.\n"
+    assert command(capfd, monkeypatch, "batch")[1] == "No batches are open.\n"
 
     code, output, errors = command(capfd, monkeypatch, "run")
     assert (code, errors) == (0, "")
@@ -34,7 +34,7 @@ def test_batches_from_the_command_line(
     assert "Published" not in output
 
     assert "Batches: 1 open, 0 of 1 requests done" in command(capfd, monkeypatch, "status")[1]
-    assert "in_progress" in command(capfd, monkeypatch, "batch", "list")[1]
+    assert "in_progress" in command(capfd, monkeypatch, "batch")[1]
 
     code, _, errors = command(capfd, monkeypatch, "batch", "cancel", "nosuch")
     assert (code, "no open batch is named nosuch" in errors) == (2, True)
@@ -47,8 +47,8 @@ def test_batches_from_the_command_line(
     assert "Published" in output
     assert "It cost $0.0000." in output
     assert [batch.status for batch in loopback.batches.batches.values()] == ["cancelled", "completed"]
-    assert command(capfd, monkeypatch, "batch", "list")[1] == "No batches are open.\n"
-    everything = command(capfd, monkeypatch, "batch", "list", "--all")[1]
+    assert command(capfd, monkeypatch, "batch")[1] == "No batches are open.\n"
+    everything = command(capfd, monkeypatch, "batch", "--all")[1]
     assert "cancelled" in everything
     assert "completed" in everything
 

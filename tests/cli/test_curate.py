@@ -64,7 +64,7 @@ def found(ask: Ask, sql: str) -> list[dict[str, Any]]:
 @pytest.mark.long
 @pytest.mark.usefixtures("_published")
 def test_an_afternoon_of_decisions(ask: Ask) -> None:
-    assert ask("curate", "list") == "No decision is in force; `lightrag-dagster curate --help` lists the kinds."
+    assert ask("curate") == "No decision is in force; `lightrag-dagster curate --help` lists the kinds."
     before = ask("sql", "select * from entities order by all")
 
     said = ask("curate", "merge", "Jonas Feld", "Priya Nair", "--into", "Jonas Feld", "--reason", "one person")
@@ -88,7 +88,7 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert "Orrin" not in checked, "the documents have what is removed"
 
     ask("curate", "retype", "The Weir", "place")
-    [last, *_] = json.loads(ask("curate", "list", "--json"))["decisions"][::-1]
+    [last, *_] = json.loads(ask("curate", "--json"))["decisions"][::-1]
     assert (last["place"], last["names"]) == ("decision 8", ["Halden Weir"]), "as documents have it"
     for number in range(8, 0, -1):
         assert ask("curate", "undo").startswith(f"Decision {number} is undone, that ")
@@ -110,7 +110,7 @@ def test_several_decisions_are_undone_at_once(ask: Ask) -> None:
     )
     assert "builds without them" in said
     assert "399,999,997 other numbers are of no decision in force." in said
-    assert [one["names"] for one in json.loads(ask("curate", "list", "--json"))["decisions"]] == [["Bergen"]]
+    assert [one["names"] for one in json.loads(ask("curate", "--json"))["decisions"]] == [["Bergen"]]
     assert "none of the decisions 2 to 40 is in force" in ask("curate", "undo", "2-40", code=2)
     for number in ("x", "4-3", "3-", "2-4-5"):
         assert "is neither a number nor several" in ask("curate", "undo", number, code=2)
@@ -121,7 +121,7 @@ def test_lost_decisions_end_commands_until_their_loss_is_accepted(ask: Ask) -> N
     ask("curate", "remove", "Bergen")
     rebuild()
     (Path(os.environ["LIGHTRAG_HOME"]) / "decisions.sqlite").unlink()
-    for command in (("run",), ("plan",), ("status",), ("curate", "list"), ("curate", "remove", "Oslo")):
+    for command in (("run",), ("plan",), ("status",), ("curate",), ("curate", "remove", "Oslo")):
         assert "has no decision, and the published snapshot was built with some" in ask(*command, code=2), command
     assert "leave out the number" in ask("curate", "undo", "1", "--lost", code=2)
     said = "The decisions to number 1, which are lost, count as undone. The next `lightrag-dagster run` builds without"
@@ -185,7 +185,7 @@ def test_what_fits_nothing_in_documents_is_said(ask: Ask) -> None:
     ask("curate", "remove", "Jonas Feld", "--with", "Station 14")
     assert (
         "3 parts or relations in decisions are in no document, as “Another weir”, “Halden Weir” — “Bergen”, "
-        "“Priya Nair” — “Bergen”; `lightrag-dagster curate list` shows the decisions"
+        "“Priya Nair” — “Bergen”; `lightrag-dagster curate` shows the decisions"
     ) in rebuild().warnings
     for _ in range(3):
         ask("curate", "undo")
@@ -231,7 +231,7 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
     assert re.search(
         r"decision 1 and the new decision .*give one entity two names, 'The Weir' and 'Another Weir'", again
     )
-    assert len(json.loads(ask("curate", "list", "--json"))["decisions"]) == 1
+    assert len(json.loads(ask("curate", "--json"))["decisions"]) == 1
 
     same = ask("curate", "rename", "Halden Weir", "The Weir", "--reason", "as before", code=2)
     assert "decision 1 and the new decision are the same decision" in same

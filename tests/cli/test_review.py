@@ -66,7 +66,7 @@ def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
     decide(file, Lindqvst="Merge")
     said = twice("curate", "review", str(file), "--take", "--author", "Ida")
     assert said.startswith(f"Decision 1 is taken from {file}. It takes effect with the next ")
-    (decision,) = json.loads(twice("curate", "list", "--json"))["decisions"]
+    (decision,) = json.loads(twice("curate", "--json"))["decisions"]
     assert (decision["action"], decision["author"]) == ("merge", "Ida")
     assert {*decision["names"]} == {"Marta Lindqvist", "Marta Lindqvst"}
     assert f"{file} has no new decisions; taken before: 1." in twice("curate", "review", str(file), "--take")
@@ -172,7 +172,7 @@ def test_a_model_that_cannot_be_used_leaves_the_file(
 
 def test_accepted_pairs_become_decisions(twice: Ask, tmp_path: Path) -> None:
     assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 1.")
-    (decision,) = json.loads(twice("curate", "list", "--json"))["decisions"]
+    (decision,) = json.loads(twice("curate", "--json"))["decisions"]
     assert {*decision["names"]} == {"Marta Lindqvist", "Marta Lindqvst"}
     assert decision["reason"].startswith("score ")
     assert twice("curate", "review", "--accept").startswith("Pairs joined by decisions: 0.")

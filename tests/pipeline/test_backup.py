@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -12,6 +13,8 @@ from lightrag_dagster.curation.rules.reading import in_force, taken
 from lightrag_dagster.errors import BuilderLockedError, SettingsError, StoreError
 from lightrag_dagster.models.batch.ledger import PREPARED, BatchLedger
 from lightrag_dagster.pipeline.backup import back_up, restore
+from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
@@ -21,7 +24,9 @@ from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.snapshots.generations import VIEWS, Generation
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pin, pinned_snapshots, rollback
 from lightrag_dagster.storage.snapshots.verify import find_damage
+from tests.loopback import Loopback
 from tests.models.batch.test_ledger import batch
+from tests.passes import model_settings
 from tests.storage.test_locking import hold
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
 
@@ -89,6 +94,27 @@ def test_what_comes_back_is_the_same_and_needs_no_work(original: Settings, backu
     (limit,) = Ledger(home.ledger).limits(Account("run", max_cost_per_day_usd=1))
     assert limit.spent == 0.25
     assert build(empty).published is None
+
+
+@pytest.mark.long
+def test_scopes_are_made_again_after_a_restore_and_nothing_is_bought(tmp_path: Path, loopback: Loopback) -> None:
+    options: dict[str, Any] = {
+        "embedding": {"provider": "openai", "dimensions": 64},
+        "merging": {"summary_min_descriptions": 2},
+    }
+    settings = model_settings(tmp_path, loopback, scopes={"shown": {"paths": ("[fr]*",)}}, **options)
+    write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
+    build(settings)
+    back_up(Home.of(settings), str(tmp_path / "backup"), 0)
+    assert not [*(tmp_path / "backup").glob("**/scopes/**")]
+    restored = settings.changed(home=tmp_path / "restored")
+    restore(str(tmp_path / "backup"), Home.of(restored), 0)
+    assert list(pending(Situation.looking(restored)).scopes) == ["shown"]
+    asked = len(loopback.requests)
+    assert build(restored).rejected == {}
+    assert len(loopback.requests) == asked
+    before, after = published(settings.within("shown")), published(restored.within("shown"))
+    assert (after.snapshot_id, after.rows) == (before.snapshot_id, before.rows)
 
 
 @pytest.mark.long

@@ -6,22 +6,33 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
+from lightrag_dagster.curation.rules.reading import copy_decisions
 from lightrag_dagster.errors import NoSnapshotError, SettingsError
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.scopes import pending_scopes
+from lightrag_dagster.pipeline.scopes import pending_scopes, published_scopes, remove_damaged
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, rollback
-from lightrag_dagster.storage.take_over import take_over
 from tests.layouts import as_another_layout
-from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
+from tests.support import (
+    FLOOD,
+    OFFICE,
+    RIVER,
+    build,
+    first_build,
+    published,
+    run,
+    snapshot_contents,
+    write_source,
+)
 
 BOARD = {"sources": ("board", "handbook")}
 SHOWN = {
@@ -99,7 +110,7 @@ def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
 def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, {**SHOWN, **HIDDEN})
-    build(scoped)
+    first_build(scoped)
     before = published(scoped.within("board"))
     write_source(scoped, "secret", {"a.md": "Priya Nair buys Halden Weir.", "same.md": FLOOD})
     assert build(scoped).published is not None
@@ -175,8 +186,8 @@ def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: S
 
 def test_a_scope_of_no_setting_is_removed(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
-    write_all(scoped, SHOWN)
-    build(scoped)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    first_build(scoped)
     assert home_of(scoped, "board").published.exists()
     assert list(pending(Situation.looking(settings)).scopes) == ["board"]
     build(settings)
@@ -224,13 +235,49 @@ def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD | {"access": ("board",)}, other={"sources": ("handbook",)})
     write_all(scoped, SHOWN)
     build(scoped)
-    (record,) = home_of(scoped, "board").root.glob("tables/raw_documents/board/current.json")
-    record.write_text("{")
+    home_of(scoped, "board").format.write_text("{")
     write_source(scoped, "handbook", {"flood.md": OFFICE})
     assert "is damaged" in pending(Situation.looking(scoped)).scopes["board"]
     build(scoped)
     assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
     assert published(scoped.within("other")).sequence == 2
+
+
+def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped)
+    root, before = home_of(scoped, "board").root, published(scoped.within("board"))
+    for pattern in (
+        "tables/raw_documents/board/current.json",
+        "tables/chunks/board/current.json",
+        "accepted/handbook.json",
+        "generations/*/generation.json",
+        "FORMAT",
+    ):
+        (record,) = root.glob(pattern)
+        for content in ("{", record.read_text().replace("e", "f")):  # of the same size
+            record.write_text(content)
+            remove_damaged(scoped, verify=False)
+            assert published_scopes(Situation.looking(scoped), None)[0].problem is None, pattern
+            assert published(scoped.within("board")).inputs == before.inputs
+            assert pending_scopes(Situation.looking(scoped)) == {}
+            assert not remove_damaged(scoped, verify=True)
+
+
+@pytest.mark.long
+def test_scopes_are_the_same_in_postgres(tmp_path: Path, settings: Settings, postgres: SecretStr) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, {**SHOWN, **HIDDEN})
+    take(scoped, [Decision(action="merge", names=("Marta Lindqvist", "Jonas Feld"))])
+    build(scoped)
+    elsewhere = scoped.changed(home=tmp_path / "elsewhere", database=postgres)
+    copy_decisions(Home.of(scoped), Home.of(elsewhere))
+    build(elsewhere)
+    assert published(elsewhere.within("board")).snapshot_id == published(scoped.within("board")).snapshot_id
+    assert snapshot_contents(elsewhere.within("board")) == snapshot_contents(scoped.within("board"))
+    build(elsewhere.changed(scopes={}))
+    assert not home_of(elsewhere, "board").root.exists()
 
 
 @pytest.mark.long
@@ -241,8 +288,7 @@ def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Setting
     before = published(scoped.within("board"))
     for home in (Home.of(scoped), home_of(scoped, "board")):
         as_another_layout(home)
-    take_over(Home.of(scoped))
-    build(scoped)
+    run(scoped)
     after = published(scoped.within("board"))
     assert (after.sequence, after.inputs.sources) == (2, before.inputs.sources)
 

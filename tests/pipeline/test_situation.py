@@ -36,7 +36,7 @@ MAY_ASK = {
         "indexes.changes": "below the situation",
         "assets.knowledge_base": "what readers open after a publication",
         "pipeline.graph": "returns what it built, under the builder's lock",
-        "pipeline.of_snapshot": "asks the published snapshot, which no source or setting shapes",
+        "pipeline.communities": "asks the published snapshot, which no source or setting shapes",
         "pipeline.publish": "checks the published snapshot, which no source or setting shapes",
         "exports.exports": "writes the published snapshot for others",
         "query.snapshot": "a question",

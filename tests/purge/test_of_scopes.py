@@ -1,8 +1,11 @@
 """A purge reaches the homes of scopes."""
 
+from pathlib import Path
+
 import pytest
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.pipeline.backup import back_up, restore
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import pending_scopes
@@ -41,6 +44,20 @@ def test_nothing_is_left_in_any_scope(scoped: Settings) -> None:
         purge(situation, GONE)
     assert places(home, WORDS) == {}
     assert pending_scopes(Situation.looking(scoped)) == {}
+
+
+@pytest.mark.long  # the others purge a home that was built in its place
+def test_nothing_is_left_in_a_home_that_was_restored(scoped: Settings, tmp_path: Path) -> None:
+    back_up(Home.of(scoped), str(tmp_path / "backup"))
+    restored = scoped.changed(home=tmp_path / "restored")
+    restore(str(tmp_path / "backup"), Home.of(restored))
+    with pytest.raises(StoreError, match="is not up to date"), purging(Recipes.of(restored), GONE):
+        pass
+    build(restored)
+    with purging(Recipes.of(restored), GONE) as situation:
+        purge(situation, GONE)
+    assert places(Home.of(restored), WORDS) == {}
+    assert published(restored.within("notes")).rows["raw_documents"] == 2
 
 
 @pytest.mark.long

@@ -71,6 +71,7 @@ def test_readings_facts_and_responses_of_a_purged_document_are_gone_and_others_s
     assert not [one for one in loopback.requests if "messages" in one.body]
 
 
+@pytest.mark.long  # the one before has passes quickly, test_of_scopes.py has scopes
 def test_a_purge_reaches_scopes_and_leaves_what_they_need(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:

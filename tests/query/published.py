@@ -25,8 +25,10 @@ SOURCES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]] = SOURCES) -> Manifest:
-    """Write the sources, ingest and merge them, and publish."""
+def publish_sources(
+    settings: Settings, sources: Mapping[str, Mapping[str, str]] = SOURCES, *, graph: bool = False
+) -> Manifest:
+    """Write the sources, ingest and merge them, and publish; the graph is built with `graph`, as by `support.build`."""
     for source, files in sources.items():
         for path, text in files.items():
             file = settings.sources / source / path
@@ -34,11 +36,10 @@ def publish_sources(settings: Settings, sources: Mapping[str, Mapping[str, str]]
             file.write_text(text)
     for one in find_sources(settings).values():
         assert ingest(one, SourceTables(Home.of(settings)), Recipes.of(settings)).accepted
-    return publish_accepted(settings)
+    manifest = publish_accepted(settings)
+    return build_published_graph(Home.of(settings)) if graph else manifest
 
 
 def publish_accepted(settings: Settings, *, backfill: bool = False, account: Account | None = None) -> Manifest:
-    """Merge what is accepted, publish, and build the graph of what is published."""
-    manifest = publish(Recipes.of(settings), backfill=backfill, account=account)
-    build_published_graph(Home.of(settings))
-    return manifest
+    """Merge what is accepted, and publish it without its graph."""
+    return publish(Recipes.of(settings), backfill=backfill, account=account, database=False)

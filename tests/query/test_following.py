@@ -20,7 +20,7 @@ from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.gc import collect_garbage
 from tests.query.published import publish_sources
-from tests.support import RIVER, build, write_source
+from tests.support import RIVER, build, first_build, write_source
 
 QUESTION = "Who maintains Halden Weir?"
 NAMES = ("Marta Lindqvist", "Priya Nair", "Emil Dorn")
@@ -32,7 +32,8 @@ def publish(settings: Settings, name: str) -> str:
 
 @pytest.fixture
 def following(settings: Settings) -> Iterator[KnowledgeBase]:
-    publish(settings, NAMES[0])
+    write_source(settings, "notes", {"a.md": f"{NAMES[0]} maintains Halden Weir."})
+    first_build(settings)
     with KnowledgeBase.follow(settings=settings) as knowledge:
         yield knowledge
 

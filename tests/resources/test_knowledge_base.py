@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 
 import lightrag_dagster
-from lightrag_dagster import KnowledgeBaseResource
+from lightrag_dagster import Filters, KnowledgeBaseResource
 from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.storage.home import Home
 
@@ -30,6 +30,20 @@ def test_an_asset_asks_and_everything_is_closed_after_the_run(published_home: Pa
     assert result.output_for_node("briefing")["path"] == "flood.md"
     assert "Jonas Feld" in result.output_for_node("briefing")["answer"]
     assert "lightrag-models" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_an_asset_lists_and_counts_facts(facts_home: Path) -> None:
+    @dg.asset
+    def chiefs(knowledge: KnowledgeBaseResource) -> dict[str, object]:
+        found = knowledge.facts(
+            "Orrin Instruments", relation="chief_executive", as_of="2021-06", filters=Filters("crm")
+        )
+        counted = knowledge.count(by="relation", source="crm")
+        return {"led by": [one.object for one in found], "facts": {one.key: one.count for one in counted.counts}}
+
+    result = dg.materialize([chiefs], resources={"knowledge": KnowledgeBaseResource(home=str(facts_home))})
+    assert result.output_for_node("chiefs")["led by"] == ["Priya Nair"]
+    assert result.output_for_node("chiefs")["facts"]["chief_executive"] == 7
 
 
 def test_it_opens_at_the_first_question_and_then_stays_with_its_snapshot(published_home: Path, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def undo(settings: Settings, numbers: Sequence[int] = ()) -> list[Taken]:
     if not found:
         which = f"none of the decisions {numbers[0]} to {numbers[-1]} is" if numbers else "no decision is"
         what = f"decision {numbers[0]} is not" if len(numbers) == 1 else which
-        raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate list` shows those that are")
+        raise DecisionError(f"{what} in force in {home.name}; `lightrag-dagster curate` shows those that are")
     decisions, places = decisions_of(settings), {place_of(one.number) for one in found}
     problem = _contradiction([other for other in decisions if other.place not in places])
     if problem and not _contradiction(decisions):
@@ -82,7 +82,7 @@ def accept_loss(settings: Settings) -> int:
     """
     home = Home.of(settings)
     if not (number := lost_number(home)):
-        raise DecisionError(f"no decisions of {home.name} are lost; `lightrag-dagster curate list` shows them")
+        raise DecisionError(f"no decisions of {home.name} are lost; `lightrag-dagster curate` shows them")
     with DecisionStore(home.decisions) as store:
         store.skip(number)
     return number

@@ -15,7 +15,6 @@ from lightrag_dagster.curation.rules.reading import (
     taken,
 )
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, WrittenText, resolve
-from lightrag_dagster.curation.rules.scoped import names_decided, within
 
 __all__ = [
     "CURATION",
@@ -34,12 +33,10 @@ __all__ = [
     "in_a_cell",
     "in_force",
     "lost_number",
-    "names_decided",
     "place_of",
     "read_files",
     "resolve",
     "resolved",
     "store_additions",
     "taken",
-    "within",
 ]

@@ -3,11 +3,12 @@
 They are an input of the merge, as recipes are: any history ends as a clean build given the same decisions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.curation.rules.decisions import Decision, Placed, version_of
 from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lightrag_dagster.storage.database.decisions import DecisionStore, StoredDecision
 
 _OF_TABLE: Final = "decision "
+_WRITTEN = ("describe", "add")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,32 @@ class InForce:
         """The highest number of those of the table; 0 without any."""
         places = (one.place for one in self.decisions if one.place.startswith(_OF_TABLE))
         return max((int(place.removeprefix(_OF_TABLE)) for place in places), default=0)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The ids of all names in decisions, those that they give too."""
+        return frozenset(one for placed in self.decisions for one in _names(placed.decision))
+
+    def within(self, scope: str, found: Collection[str]) -> "InForce":
+        """Return the decisions that act in a scope, resolved: they tell its readers nothing that its documents do not.
+
+        Each of the names of one is in the documents that the scope shows, `found` are the ids of those that are; but
+        for additions. Texts of people, of `describe` and `add`, belong to the scopes that the decision names.
+
+        Raises:
+            DecisionError: they cannot all hold without the others.
+        """
+        return resolved([one for one in self.decisions if _acts(one.decision, scope, found)])
+
+
+def _acts(decision: Decision, scope: str, found: Collection[str]) -> bool:
+    if decision.action in _WRITTEN and scope not in decision.scopes:
+        return False
+    return decision.action == "add" or all(one in found for one in _names(decision))
+
+
+def _names(decision: Decision) -> tuple[str, ...]:
+    return (*decision.ids, *([entity_id(decision.into)] if decision.into else []))
 
 
 class Taken(NamedTuple):

@@ -195,10 +195,12 @@ class _Resolving:
                 decision = given.decision
                 yield WrittenText(self._groups[members[0]], "name", str(decision.into), decision.sources)
         given_names = {self._groups[members[0]] for members in self._members if self._last_name(members)}
-        parts: dict[str, Placed] = {}
-        for one in sorted(self._of("split"), key=lambda each: each.decision.content):
-            before = parts.setdefault(self._entity(str(one.decision.into)), one)
-            if before.decision.into != one.decision.into and self._entity(str(one.decision.into)) not in given_names:
+        parts, spelt = dict[str, Placed](), dict[str, Placed]()
+        for one in sorted(self._of("split"), key=lambda each: (name_key(str(each[0].into)), each[0].content)):
+            base = entity_id(str(one.decision.into))
+            entity, before = self._groups.get(base, base), spelt.setdefault(base, one)
+            parts.setdefault(entity, one)  # the first in the alphabet names merged parts, as it gives their id
+            if before.decision.into != one.decision.into and entity not in given_names:
                 first, second = sorted((before, one), key=lambda each: each.place)
                 raise DecisionError(
                     f"{first.place} and {second.place} spell one name as {first.decision.into!r} and as "

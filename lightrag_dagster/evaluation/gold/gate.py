@@ -26,7 +26,7 @@ TOO_FEW = (
 )
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """Gold passages as they are stored and by another recipe: rows of `judge`, and the difference of F1 over both."""
 
     before: pa.Table
@@ -79,7 +79,7 @@ def to_ask(situation: Situation, found: Passages) -> dict[str, int]:
     return asked
 
 
-def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Compared | None:
+def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> Comparison | None:
     """Make the gold passages by other settings, in a temporary home, and compare them with the stored rows.
 
     Models are asked through the stores of the real home, on its budget, so that a backfill reuses their answers.
@@ -114,4 +114,4 @@ def try_gold(situation: Situation, tried: Settings, run: str | None = None) -> C
         ]
         usage = sum((one.usage for one in reports), Usage())
         before, after = judged(found.tables.values()), judged(made.rows(source) for source in found.tables)
-    return Compared(before, after, compare(before, after), usage)
+    return Comparison(before, after, compare(before, after), usage)

@@ -1,4 +1,4 @@
-"""What was extracted from gold passages beside what people say, as the merge would take both."""
+"""Rows that were extracted from gold passages beside those that people say, as the merge would take both."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,7 +32,7 @@ _LABELLED = pa.schema([("chunk", pa.string()), ("kind", pa.string())])
 class Passages(NamedTuple):
     """Gold passages that are chunks now: where each is, the rows of its chunk by source and table, and all lost ones.
 
-    `located` has chunk (its name in gold files), source, chunk_id and doc_id.
+    `located` has chunk (its name in gold files), source, chunk_id, doc_id, content and place: source/path.
     """
 
     located: pa.Table
@@ -79,11 +79,12 @@ def extracted(connection: "duckdb.DuckDBPyConnection", located: pa.Table, tables
 
 
 def judge(gold: Gold, located: pa.Table, tables: Iterable[Tables], curation: Curation, types: TypeSettings) -> pa.Table:
-    """Return every row that stands in a passage by people or by extraction, and its outcome: right, wrong or missed.
+    """Return every row that people or extraction say of a passage, and its outcome: right, wrong or missed.
 
-    Names are one if the merge makes them one: by spelling, or by decisions. A type is right with its name; relations
-    have no direction. Columns: chunk, kind (entity, type, relation, fact), shown, type, outcome, source, recipe, model.
-    A passage of whose labelled kind neither says anything has a row without outcome.
+    Names are one if the merge makes them one: by spelling, or by decisions. Types are of names that both have, where
+    people gave one, and relations have no direction. Columns: chunk, kind (entity, type, relation, fact), place, shown,
+    type, outcome, source, recipe, model. A passage of whose labelled kind neither says anything has a row without
+    outcome.
     """
     right = [one._asdict() for one in gold.rows if one.right]
     typed = {one["chunk"] for one in right if one["type"]}

@@ -29,7 +29,7 @@ _DONE = {"": False, "done": True}
 
 
 class GoldRow(NamedTuple):
-    """A row of a file; `right` says if it stands in the passage, of a passage if all its rows were looked at."""
+    """A row of a file; `right` says if the passage states it, of a passage if all its rows were looked at."""
 
     chunk: str
     kind: str
@@ -56,7 +56,7 @@ class Gold(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The number of rows that stand in their passage."""
+        """The number of rows that their passages state."""
         return sum(one.right for one in self.rows)
 
 
@@ -77,6 +77,10 @@ def read_gold(folder: Path | None) -> Gold:
     found, passages, unfinished = list[GoldRow](), dict[str, set[str]](), set[str]()
     for file in files:
         rows = list(_read(file, str(file.relative_to(folder)) if file != folder else file.name))
+        named = {one.chunk for one in rows if one.kind == "passage"}
+        if lost := [one for one in rows if one.chunk and one.chunk not in named]:
+            said = f"{lost[0].place}: there is no passage {lost[0].chunk!r} in the file"
+            raise SettingsError(f"{said}; copy the cell `chunk` from the passage's row")
         done = {one.chunk for one in rows if one.kind == "passage" and one.right}
         unfinished |= {one.chunk for one in rows if one.chunk and one.chunk not in done}
         kept = [one for one in rows if one.kind != "passage" and (one.chunk in done or one.kind == "names")]

@@ -5,7 +5,7 @@ import numpy as np
 from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.graph.citing import evidence_of, names_of, sources_of
 from lightrag_dagster.query.graph.finding import resolve
-from lightrag_dagster.query.graph.types import Alias, Neighbour, Neighbourhood, Profile
+from lightrag_dagster.query.graph.types import OF_RELATION, Alias, Neighbour, Neighbourhood, Profile
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.walking import Distances, hops_from, links_of
 
@@ -42,9 +42,7 @@ def neighbours(seen: Snapshot, name: str, hops: int, limit: int) -> Neighbourhoo
     near, left_out = _strongest(seen, distances, hops, limit)
     (known,) = seen.graph.entities.take(np.array([row], dtype=np.int32))
     return Neighbourhood(
-        entity_id=known["entity_id"],
-        name=known["name"],
-        type=known["type"],
+        **{column: known[column] for column in ("entity_id", "name", "type")},
         hops=hops,
         counts=tuple(np.bincount(reached)[1:].tolist()),
         neighbours=near,
@@ -80,10 +78,7 @@ def _strongest(seen: Snapshot, distances: Distances, hops: int, limit: int) -> t
             distance=distance,
             through_id=nearer["entity_id"],
             through=nearer["name"],
-            relation_id=relation["relation_id"],
-            keywords=relation["keywords"],
-            description=relation["description"],
-            weight=relation["weight"],
+            **{name: relation[name] for name in OF_RELATION},
         )
         for one, relation, nearer, distance in zip(*taken, distances[reached].astype(int).tolist(), strict=True)
     )

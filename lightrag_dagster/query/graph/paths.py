@@ -4,7 +4,7 @@ import numpy as np
 
 from lightrag_dagster.query.graph.citing import evidence_of, names_of
 from lightrag_dagster.query.graph.finding import resolve
-from lightrag_dagster.query.graph.types import Connection, GraphPath, PathStep, Way
+from lightrag_dagster.query.graph.types import OF_RELATION, Connection, GraphPath, PathStep, Way
 from lightrag_dagster.query.snapshot import Snapshot
 from lightrag_dagster.query.walking import costs_of, hops_from, lengths_from, walk
 
@@ -50,10 +50,7 @@ def _told(seen: Snapshot, way: Way, start: int, walked: list[tuple[int, int]], l
                 src=src["name"],
                 tgt_id=tgt["entity_id"],
                 tgt=tgt["name"],
-                relation_id=relation["relation_id"],
-                keywords=relation["keywords"],
-                description=relation["description"],
-                weight=relation["weight"],
+                **{name: relation[name] for name in OF_RELATION},
                 evidence=cited.quotes,
                 evidence_left_out=cited.left_out,
             )

@@ -7,6 +7,8 @@ from lightrag_dagster.query.types import Brief, Told
 
 Kind = Literal["id", "exact", "alias", "prefix", "word", "similar"]
 Way = Literal["hops", "weight"]
+OF_RELATION = ("relation_id", "keywords", "description", "weight")
+"""Columns about the relation that leads to an entity."""
 
 
 @dataclass(frozen=True, repr=False)

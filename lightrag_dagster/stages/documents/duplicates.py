@@ -6,16 +6,11 @@ import pyarrow.compute as pc
 from lightrag_dagster.stages.documents.raw_documents import with_text
 
 
-def mark_repeats(documents: pa.Table) -> pa.Table:
-    """Name the original of every document that repeats the text of one with a smaller path; a stale one stays `stale`.
-
-    `sql/duplicates.sql` does the same for several shards.
-    """
-    return mark_duplicates(documents, originals_of(documents))
-
-
 def originals_of(documents: pa.Table) -> pa.Table:
-    """Return `doc_id` of each document that repeats another, and its `original`; four columns of rows are enough."""
+    """Return `doc_id` of each document that repeats the text of one with a smaller path, and its `original`.
+
+    Four columns of rows are enough. `sql/duplicates.sql` does the same for several shards.
+    """
     texts = with_text(documents).select(["path", "doc_id", "content_hash"]).sort_by("path")
     firsts = texts.group_by("content_hash", use_threads=False).aggregate([("doc_id", "first")])
     place = pc.index_in(texts["content_hash"], firsts["content_hash"].combine_chunks())
@@ -34,7 +29,7 @@ def without_marks(documents: pa.Table) -> pa.Table:
 
 
 def mark_duplicates(documents: pa.Table, originals: pa.Table) -> pa.Table:
-    """Name the original of documents whose text is in another shard; `originals` has `doc_id` and `original`."""
+    """Name the originals of documents, given `doc_id` and `original` of each that has one; a `stale` one stays so."""
     found = pc.index_in(documents["doc_id"], originals["doc_id"].combine_chunks())
     original = pc.take(originals["original"].combine_chunks(), found.combine_chunks())
     fresh = pc.and_(pc.is_valid(original), pc.not_equal(documents["status"], "stale"))

@@ -7,13 +7,7 @@ from posixpath import splitext
 
 from lightrag_dagster.core.globs import matches
 from lightrag_dagster.errors import SourceError
-from lightrag_dagster.readers import (
-    format_of,
-    is_told_by_content,
-    kind_of_packed,
-    recognise,
-    suffixes,
-)
+from lightrag_dagster.readers import format_of, is_told_by_content, kind_of_packed, recognise, suffixes
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile
 
 Kinds = tuple[tuple[str, str], ...]

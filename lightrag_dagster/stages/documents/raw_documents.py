@@ -98,10 +98,7 @@ def text_hash(document: Mapping[str, Any]) -> str:
     return identity.digest(document["content_hash"], document["media_type"], *pages)
 
 
-def _rows(
-    files: Iterable[Told],
-    make_row: Callable[[Told], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
+def _rows(files: Iterable[Told], make_row: Callable[[Told], dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield a row for every file, in order; files with parsers are parsed several at a time."""
     waiting: deque[dict[str, Any] | Future[dict[str, Any]]] = deque()
     with ThreadPoolExecutor(_PARSERS, thread_name_prefix="lightrag-parsing") as threads:

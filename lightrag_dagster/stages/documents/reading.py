@@ -19,7 +19,7 @@ from lightrag_dagster.settings import DocumentSettings
 from lightrag_dagster.stages.documents.captions import NOT_YET, Describing
 from lightrag_dagster.stages.documents.connectors.access import MOST, NO_ACCESS, UNREAD, read_access, sidecar_of
 from lightrag_dagster.stages.documents.connectors.origin import ListedFile, Origin
-from lightrag_dagster.stages.documents.duplicates import mark_repeats, with_columns, without_marks
+from lightrag_dagster.stages.documents.duplicates import mark_duplicates, originals_of, with_columns, without_marks
 from lightrag_dagster.stages.documents.listing import files_of
 from lightrag_dagster.stages.documents.masking import load_mask
 from lightrag_dagster.stages.documents.raw_documents import Slow, read_documents
@@ -83,7 +83,8 @@ def read_listed(
     if kept:
         rows = earlier_documents.filter(pc.is_in(earlier_documents["doc_id"], pa.array(kept)))
         made = pa.concat_tables([made, without_marks(rows.cast(RAW_DOCUMENTS))])
-    documents = mark_repeats(_with_access(source, files, made))
+    documents = _with_access(source, files, made)
+    documents = mark_duplicates(documents, originals_of(documents))
     return Read(documents, _stamps(source, listed, documents, digests), len(same), slowest)
 
 

@@ -17,10 +17,7 @@ from lightrag_dagster.stages.extraction.tuple_rows import Kind
 
 _LIST = r"(?:extracted_?)?(?:(?P<entity>entit(?:y|ies)|nodes?)|relation(?:ship)?s?|edges?|triples?)(?:_?list)?"
 _LIST_KEY = re.compile(_LIST, re.IGNORECASE)
-_BEFORE_VALUE = re.compile(
-    r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\[(?!\s*[\[{]))*+(?=[\[{])',
-    re.DOTALL,
-)
+_BEFORE_VALUE = re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\[(?!\s*[\[{]))*+(?=[\[{])', re.DOTALL)
 _BEGINS = rf"{_LIST}[\"'”]?\s*:\s*[\[{{n]"
 _LIST_BEGINS = re.compile(_BEGINS, re.IGNORECASE)
 # The start of an item, not of an object around one.

@@ -23,8 +23,7 @@ _FIELDS: dict[Kind, int] = {"entity": 3, "relation": 4}
 
 # Placeholders of prompts, in case a model repeats them.
 _PLACEHOLDER_NAME = re.compile(
-    r"\W*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*\W*",
-    re.IGNORECASE,
+    r"\W*(?:(?:entity|source|target)[ _](?:entity|name)|name of (?:the )?entity)[ _]?\d*\W*", re.IGNORECASE
 )
 _PLACEHOLDER = re.compile(
     r"[<{\[].*[>}\]]|\W*(?:(?:(?:entity|source|target|relation(?:ship)?)[ _]?)?"

@@ -57,11 +57,6 @@ def _merged(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Table, pa.Table]:
     connection.execute("CREATE TEMP TABLE summary (id VARCHAR, summary VARCHAR, failed VARCHAR, recipe VARCHAR)")
     for step in ("shorten_descriptions", "describe_entities", "describe_relations"):
         database.run(connection, step)
-    return (
-        connection.sql(
-            "SELECT * EXCLUDE (descriptions, descriptions_hash, degree) FROM described_entity"
-        ).to_arrow_table(),
-        connection.sql(
-            "SELECT * EXCLUDE (descriptions, descriptions_hash, rank) FROM described_relation"
-        ).to_arrow_table(),
-    )
+    entities = "SELECT * EXCLUDE (descriptions, descriptions_hash, degree) FROM described_entity"
+    relations = "SELECT * EXCLUDE (descriptions, descriptions_hash, rank) FROM described_relation"
+    return connection.sql(entities).to_arrow_table(), connection.sql(relations).to_arrow_table()

@@ -10,21 +10,13 @@ from itertools import chain
 
 import pyarrow.parquet as pq
 
-from lightrag_dagster.fact_schemas import FACT_EVIDENCE, FACTS, MERGED_FACTS, PASS_SORT_KEYS, READINGS
-from lightrag_dagster.schemas import CHUNKS, ENTITY_MENTIONS, RELATION_MENTIONS
+from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT_KEYS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.names import name_entities, register_removed
 from lightrag_dagster.stages.merging.parts import SPLIT, Added, Workspace
 from lightrag_dagster.storage.duckdb import view_files
 
-_READ = {
-    "chunk": ("chunks", CHUNKS),
-    "reading": ("readings", READINGS),
-    "fact": ("facts", FACTS),
-    "entity_mention": ("entity_mentions", ENTITY_MENTIONS),
-    "relation_mention": ("relation_mentions", RELATION_MENTIONS),
-}
 _ORDER = PASS_SORT_KEYS["fact_evidence"]
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
 _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside UNION SELECT tgt FROM relation_beside"
@@ -34,9 +26,8 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
     """Write the facts that count (`chosen_fact`), and the mentions and keywords that they add; return these files."""
     with space.open(space.path("chosen")) as connection:
         view_files(connection, "chosen", [space.path("chosen")])
-        for view, (field, schema) in _READ.items():
-            paths = space.scratch.inputs(chain.from_iterable(getattr(one, field) for one in inputs))
-            view_files(connection, view, paths, schema)
+        for view in ("chunk", "reading", "fact", "entity_mention", "relation_mention"):
+            space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
         name_entities(connection, f"{_NAMES} UNION SELECT name FROM fact_name", space.curation)
         database.run(connection, "fact_mentions")

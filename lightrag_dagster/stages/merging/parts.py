@@ -16,7 +16,7 @@ degrees     those of some parts        → the same, by part of relations
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from lightrag_dagster.core.text.terms import stop_words
 from lightrag_dagster.curation.rules import NO_DECISIONS, Curation
-from lightrag_dagster.fact_schemas import READINGS
+from lightrag_dagster.fact_schemas import FACTS, READINGS
 from lightrag_dagster.schemas import (
     CHUNKS,
     ENTITY_EVIDENCE,
@@ -69,6 +69,15 @@ SPLIT = {
 }
 CHOSEN_FACT = pa.schema([(one, pa.string()) for one in ("chunk_id", "extraction_source", "chosen_key", "subject")])
 FACT_KEYWORD = pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("keywords", pa.string())])
+_INPUTS = {
+    "chunk": ("chunks", CHUNKS),
+    "extraction": ("extractions", EXTRACTIONS),
+    "reading": ("readings", READINGS),
+    "fact": ("facts", FACTS),
+    "entity_mention": ("entity_mentions", ENTITY_MENTIONS),
+    "relation_mention": ("relation_mentions", RELATION_MENTIONS),
+}
+"""View of a step → the field of `MergeInput` with its files, and their schema."""
 _NAMES = "SELECT name FROM entity_mention UNION SELECT src FROM relation_mention UNION SELECT tgt FROM relation_mention"
 _SMALL_ROWS = 50_000
 
@@ -146,6 +155,14 @@ class Workspace:
             with opened as connection:
                 yield connection
 
+    def view_inputs(
+        self, connection: duckdb.DuckDBPyConnection, view: str, inputs: Sequence[MergeInput], added: Paths = ()
+    ) -> None:
+        """Make a view of the rows of all sources, and of files that are added to them."""
+        field, schema = _INPUTS[view]
+        stored = self.scratch.inputs(chain.from_iterable(getattr(one, field) for one in inputs))
+        view_files(connection, view, [*stored, *added], schema)
+
     def write(self, connection: duckdb.DuckDBPyConnection, query: str, table: str, part: int | None = None) -> None:
         """Write the rows of a query to the file of a step."""
         connection.execute(f"COPY ({query}) TO {quoted(self.path(table, part))} (FORMAT parquet, COMPRESSION lz4)")
@@ -165,13 +182,8 @@ class Dealt(NamedTuple):
 def choose(space: Workspace, inputs: Sequence[MergeInput]) -> None:
     """Write the extraction and position of each chunk that count, and its documents."""
     with space.open() as connection:
-        chunks = space.scratch.inputs(path for one in inputs for path in one.chunks)
-        extractions = space.scratch.inputs(path for one in inputs for path in one.extractions)
-        view_files(connection, "chunk", chunks, CHUNKS)
-        view_files(connection, "extraction", extractions, EXTRACTIONS)
-        view_files(
-            connection, "reading", space.scratch.inputs(path for one in inputs for path in one.readings), READINGS
-        )
+        for view in ("chunk", "extraction", "reading"):
+            space.view_inputs(connection, view, inputs)
         database.run(connection, "choose")
         for table in ("chosen", "citation"):
             space.write(connection, f"FROM {table} ORDER BY extraction_source, chunk_id", table)
@@ -185,9 +197,8 @@ def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) ->
     with space.open(chosen, *chain(*added)) as connection:
         view_files(connection, "chosen", [chosen])
         view_files(connection, "chosen_fact", added.facts, CHOSEN_FACT)
-        entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
-        relations = space.scratch.inputs(path for one in inputs for path in one.relation_mentions)
-        _view_mentions(connection, [*entities, *added.entities], [*relations, *added.relations])
+        space.view_inputs(connection, "entity_mention", inputs, added.entities)
+        space.view_inputs(connection, "relation_mention", inputs, added.relations)
         split_mentions(connection, space.curation)
         for table in SPLIT:
             space.write(connection, f"FROM {table}", table)
@@ -202,9 +213,8 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], facts: Paths, *, 
     chosen = space.path("chosen")
     with space.open(chosen) as connection:
         view_files(connection, "chosen", [chosen])
-        view_files(connection, "chunk", space.scratch.inputs(path for one in inputs for path in one.chunks), CHUNKS)
-        entities = space.scratch.inputs(path for one in inputs for path in one.entity_mentions)
-        view_files(connection, "entity_mention", [*entities, *facts], ENTITY_MENTIONS)
+        space.view_inputs(connection, "chunk", inputs)
+        space.view_inputs(connection, "entity_mention", inputs, facts)
         nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"
         nameless += " (SELECT DISTINCT chunk_id FROM entity_mention) m ON c.chunk_id = m.chunk_id"
         if not wanted and not database.count(connection, nameless):
@@ -232,7 +242,8 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
         for table, paths in splits.items():
             view_files(connection, table, paths, SPLIT[table])
         entities, relations = map(space.scratch.inputs, stored)
-        _view_mentions(connection, [*entities, *added.entities], [*relations, *added.relations])
+        view_files(connection, "entity_mention", [*entities, *added.entities], ENTITY_MENTIONS)
+        view_files(connection, "relation_mention", [*relations, *added.relations], RELATION_MENTIONS)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
         for step in ("span", "deal", "endpoint", "citations") if several else ("deal", "endpoint"):
@@ -305,11 +316,6 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
         database.run(connection, f"describe_{table}")
         rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
         pq.write_table(rows, space.path(table, part), compression="lz4")
-
-
-def _view_mentions(connection: duckdb.DuckDBPyConnection, entities: Iterable[Path], relations: Iterable[Path]) -> None:
-    view_files(connection, "entity_mention", entities, ENTITY_MENTIONS)
-    view_files(connection, "relation_mention", relations, RELATION_MENTIONS)
 
 
 def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:

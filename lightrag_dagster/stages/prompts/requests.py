@@ -119,11 +119,7 @@ def gleaning_request(previous: ChatRequest, answer: str, prompts: Prompts) -> Ch
 
 
 def summary_request(
-    prompts: Prompts,
-    kind: Literal["Entity", "Relation"],
-    name: str,
-    descriptions: Sequence[str],
-    max_tokens: int,
+    prompts: Prompts, kind: Literal["Entity", "Relation"], name: str, descriptions: Sequence[str], max_tokens: int
 ) -> ChatRequest:
     """Ask for one description made of several; a relation's name is `A — B`."""
     system = prompts.render("summary_system", max_tokens=max_tokens)

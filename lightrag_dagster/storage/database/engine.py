@@ -62,12 +62,7 @@ class Database:
     """
 
     def __init__(
-        self,
-        address: Address,
-        tables: Sequence[Table],
-        *,
-        synchronous: str = "NORMAL",
-        page_bytes: int | None = None,
+        self, address: Address, tables: Sequence[Table], *, synchronous: str = "NORMAL", page_bytes: int | None = None
     ) -> None:
         """Open the database, creating a missing file and missing tables.
 

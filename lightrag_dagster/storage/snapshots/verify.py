@@ -18,7 +18,7 @@ from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Manifest, PublishedFiles
+from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, GenerationRecord, Manifest, PublishedFiles, Vectors
 from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
@@ -91,6 +91,8 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
     try:
         manifest = read_record(folder / generations.MANIFEST, Manifest)
         record = read_record(folder / FILES, PublishedFiles)
+        read_record(folder / generations.RECORD, GenerationRecord)
+        read_record(folder / generations.VECTORS, Vectors)
     except StoreError as error:
         return [Damage(folder, f"has a damaged record: {error}")]
     if manifest is None or record is None:

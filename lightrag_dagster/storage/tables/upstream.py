@@ -33,12 +33,7 @@ def known_partitions(
 
 
 def record_partitions(
-    home: Home,
-    source: str,
-    asset: str,
-    partitions: Mapping[str, str],
-    seconds: float,
-    dimensions: Iterable[str] = (),
+    home: Home, source: str, asset: str, partitions: Mapping[str, str], seconds: float, dimensions: Iterable[str] = ()
 ) -> None:
     """Record partition → version of the asset that a source reads, unless that is known; a damaged record is replaced.
 

@@ -265,7 +265,7 @@ def test_mentions_of_types_that_are_not_allowed_are_counted(make: Make) -> None:
 
 def test_there_must_be_a_decision_to_undo(make: Make) -> None:
     settings = make()
-    with pytest.raises(DecisionError, match=r"no decision is in force in .*; `lightrag-dagster curate list` shows"):
+    with pytest.raises(DecisionError, match=r"no decision is in force in .*; `lightrag-dagster curate` shows"):
         undo(settings)
     take(settings, SEVERAL[:1])
     undo(settings, [1])

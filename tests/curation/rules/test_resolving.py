@@ -147,6 +147,17 @@ def test_a_name_that_is_split_off_is_shown_as_written() -> None:
     assert names_of(curation) == {entity_id("Mercury (planet)"): "Mercury (planet)"}
 
 
+def test_parts_of_two_names_that_are_merged_have_the_name_of_the_first() -> None:
+    parts = [
+        split("Mercy", "Mercy (Leeds)", paths=["1"]),
+        split("Mercy Hospital", "Mercy Hospital (Leeds)", paths=["2"]),
+    ]
+    joined = merge("Mercy (Leeds)", "Mercy Hospital (Leeds)")
+    curation = resolve(decide(*parts, joined))
+    assert list(names_of(curation).values()) == ["Mercy (Leeds)"]
+    assert resolve(decide(joined, *parts[::-1])).written == curation.written
+
+
 def test_names_that_no_document_must_have_are_those_that_decisions_make() -> None:
     found = resolve(
         decide(merge("A", "B", into="X"), split("M", "N", types=["t"]), describe("text", "N"), apart("A", "C"))

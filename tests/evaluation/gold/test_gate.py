@@ -8,7 +8,7 @@ import pytest
 from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.errors import BudgetExceededError, SettingsError, WorseRecipeError
 from lightrag_dagster.evaluation.gold.drafting import draft
-from lightrag_dagster.evaluation.gold.gate import Compared, to_ask, to_compare, try_gold
+from lightrag_dagster.evaluation.gold.gate import Comparison, to_ask, to_compare, try_gold
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages
 from lightrag_dagster.evaluation.gold.rows import COLUMNS, Gold, read_gold
 from lightrag_dagster.pipeline.situation import Situation
@@ -22,7 +22,7 @@ from tests.passes import EVENTS, WORKS, answer, is_of_pass, model_settings, with
 from tests.support import FLOOD, OFFICE, RIVER, build, snapshot_contents, write_source
 
 
-def compared(settings: Settings, run: str | None = None) -> Compared:
+def compared(settings: Settings, run: str | None = None) -> Comparison:
     found = try_gold(Situation.looking(settings), settings, run)
     assert found
     return found

@@ -80,6 +80,7 @@ def test_spreadsheets_are_read_as_programs_write_them(
         ("t,entity,A,,,,,done,", "a.csv:3: the verdict is 'done'; write one of yes, true, no, false, or nothing"),
         ("t,passage,A,,,,,yes,", "a.csv:3: the verdict is 'yes'; write one of done, or nothing"),
         ("t,entity,Lim, Anna,,,,,,more", "a.csv:3: there are more cells than columns"),
+        ("t,entity,A,,,,,,", "a.csv:3: there is no passage 't' in the file; copy the cell `chunk` from the passage's"),
         ('t,entity,"A', "it is not valid CSV: unexpected end of data"),
     ],
 )
@@ -109,8 +110,10 @@ def write(file: Path, *rows: str) -> None:
 
 def test_a_passage_counts_in_each_file_in_which_it_is_done_for_the_kinds_of_that_file(tmp_path: Path) -> None:
     write(tmp_path / "names.csv", "t,passage,,,,,,done,", "t,entity,A,,,,,,", "u,passage,,,,,,done,")
-    write(tmp_path / "links.csv", "t,passage,,,,,,done,", "t,relation,A,B,,,,,", "u,relation,A,C,,,,,")
-    write(tmp_path / "open.csv", "t,passage,,,,,,,", "t,entity,Z,,,,,,", "v,entity,A,,,,,,")
+    write(
+        tmp_path / "links.csv", "t,passage,,,,,,done,", "t,relation,A,B,,,,,", "u,passage,,,,,,,", "u,relation,A,C,,,,,"
+    )
+    write(tmp_path / "open.csv", "t,passage,,,,,,,", "t,entity,Z,,,,,,", "v,passage,,,,,,,", "v,entity,A,,,,,,")
     found = read_gold(tmp_path)
     assert found.passages == {"t": {"entity", "relation"}, "u": {"entity"}}
     assert [(one.kind, one.name, one.other) for one in found.rows] == [("relation", "A", "B"), ("entity", "A", "")]
