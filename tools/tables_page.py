@@ -32,6 +32,7 @@ _OTHERS = {
     "duplicate_candidates": "One row a pair of entities that may be one; from the best 20 of each.",
     "evaluated_questions": "One row a snapshot, mode and question that was evaluated.",
     "retrieval_evaluation": "One row a snapshot, mode and metric: the mean over the questions.",
+    "extraction_evaluation": "One row a snapshot, group of gold passages and kind of rows: precision, recall and F1.",
 }
 
 _GROUPS: tuple[tuple[str, str, Mapping[str, pa.Schema]], ...] = (

@@ -23,7 +23,7 @@ _IDS: dict[str, object] = {"source": "notes", "chunk_id": "chunk-1"}
 def gold(*rows: tuple[str, ...], kinds: Iterable[str] = ()) -> Gold:
     """Return gold of one passage: rows are kind, name, other, type, relation and value."""
     filled = [[*row, *[""] * (6 - len(row))] for row in rows]
-    found = [GoldRow("t", *cells[:6], True, "a.csv:2") for cells in filled]  # type: ignore[arg-type]
+    found = [GoldRow("t", *cells[:6], True, "a.csv:2") for cells in filled]  # type: ignore[arg-type, call-arg]
     return Gold(found, {"t": {*kinds, *(one.kind for one in found)}}, set(), [])
 
 
