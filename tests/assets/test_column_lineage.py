@@ -23,7 +23,7 @@ MADE_OF_NONE: dict[str, Set[str]] = {
     "entities": {"summary_recipe", "row_hash"},
     "relations": {"summary_recipe", "row_hash"},
 }
-WITHOUT = {"raw_documents", "answers", "evaluated_questions", "retrieval_evaluation"}
+WITHOUT = {"raw_documents", "answers", "evaluated_questions", "retrieval_evaluation", "extraction_evaluation"}
 
 
 @pytest.mark.parametrize("table", sorted(TABLES.keys() - WITHOUT))
