@@ -5,7 +5,6 @@ DuckDB is imported only to write one, so that `status` can look whether there is
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from functools import cache
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.core.statements import read_sql
@@ -55,7 +54,6 @@ def derived_sql() -> dict[str, str]:
     return {name: read_sql(__package__, name) for name in (*DERIVED_VIEWS, *MACROS)}
 
 
-@cache
 def _tables() -> str:
     """Return a hash of the tables that the views show, independent of the folder."""
     kinds = [str(kind) for schema in SCHEMAS.values() for kind in schema.types]

@@ -28,8 +28,6 @@ SPILLING_GIGABYTES = 1.0
 _THREADS = 2
 
 _opening = threading.Lock()
-_no_rows = dict[pa.Schema, str]()
-"""A query of no rows of each schema: DuckDB takes two milliseconds to name its types."""
 
 
 def open_duckdb(file: Path | None = None, **config: bool | float | str) -> "duckdb.DuckDBPyConnection":
@@ -107,11 +105,9 @@ def rows_of(connection: "duckdb.DuckDBPyConnection", paths: Sequence[Path], sche
     """Return a query of the rows of Parquet files, in order of the files; of none, of no rows with the schema."""
     if paths or schema is None:
         return f"FROM read_parquet([{', '.join(map(quoted, paths))}], hive_partitioning = false)"
-    if schema not in _no_rows:
-        empty = connection.from_arrow(schema.empty_table())
-        columns = (f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
-        _no_rows[schema] = f"SELECT {', '.join(columns)} WHERE false"
-    return _no_rows[schema]
+    empty = connection.from_arrow(schema.empty_table())
+    columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in zip(empty.columns, empty.types, strict=True))
+    return f"SELECT {columns} WHERE false"
 
 
 def quoted(text: object) -> str:
