@@ -23,7 +23,7 @@ _IDS: dict[str, object] = {"source": "notes", "chunk_id": "chunk-1"}
 def gold(*rows: tuple[str, ...], kinds: Iterable[str] = ()) -> Gold:
     """Return gold of one passage: rows are kind, name, other, type, relation and value."""
     filled = [[*row, *[""] * (6 - len(row))] for row in rows]
-    found = [GoldRow("t", *cells[:6], True, "a.csv:2") for cells in filled]  # type: ignore[arg-type, call-arg]
+    found = [GoldRow("t", *cells[:6], True, "a.csv:2") for cells in filled]  # type: ignore[arg-type,call-arg]
     return Gold(found, {"t": {*kinds, *(one.kind for one in found)}}, set(), [])
 
 
@@ -88,7 +88,7 @@ def test_names_are_one_by_decisions() -> None:
     said = gold(("entity", "ACME Inc", "", "company"), ("relation", "Bo", "A.R."))
     tables = extracted([("Acme Robotics", "company")], [("acme robotics", "Bo")])
     assert set(outcomes(said, tables, decided).values()) == {"right"}
-    assert set(outcomes(said, tables).values()) == {"missed", "wrong"}
+    assert set(outcomes(said, tables).values()) == {"missed", "wrong", None}, "and no type can be compared"
     both = extracted([("Acme Robotics", "company"), ("A.R.", "company")])
     assert outcomes(gold(("entity", "ACME Inc")), both, decided) == {("entity", "ACME Inc"): "right"}
 
@@ -191,4 +191,4 @@ def test_names_with_quotes_and_other_signs_are_names() -> None:
 def test_many_rows_are_judged_in_seconds() -> None:
     names = [(f"Name {number}", "person") for number in range(30_000)]
     found = outcomes(gold(*(("entity", name, "", kind) for name, kind in names)), extracted(names[10_000:]))
-    assert list(found.values()).count("missed") == 2 * 10_000
+    assert list(found.values()).count("missed") == 10_000
