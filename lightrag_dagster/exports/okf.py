@@ -25,7 +25,7 @@ from lightrag_dagster.view_schemas import CHANGES
 
 _BATCH = 256
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_NOTE = "entities, with quotes and facts; whole documents and passages are in the format tables"
+NOTE = "entities, with quotes and facts; whole documents and passages are in the format tables"
 _MORE = "SELECT lower(section), sum(more)::BIGINT FROM section GROUP BY ALL HAVING sum(more) > 0 ORDER BY 1"
 
 
@@ -37,7 +37,7 @@ def write_okf(generation: Generation, folder: Path) -> Written:
         OSError, duckdb.Error: the disk refuses.
     """
     before = previous_snapshot(generation.home, generation.id)
-    notes, found, changed = [_NOTE], COMMUNITIES.empty_table(), CHANGES.empty_table()
+    notes, found, changed = [NOTE], COMMUNITIES.empty_table(), CHANGES.empty_table()
     try:
         found = communities_of(generation)
     except SettingsError as error:
