@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-ExportFormat = Literal["tables", "graphml", "facts", "neo4j"]
+ExportFormat = Literal["tables", "graphml", "facts", "neo4j", "okf"]
 
 REPORT = "report"
 """The page to look at, which is kept like an export, and written by a command and an asset of its own."""

@@ -15,6 +15,7 @@ from lightrag_dagster.core.export_formats import EXPORT_REVISION
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.exports.graphml import write_facts, write_graphml
 from lightrag_dagster.exports.neo4j import write_neo4j
+from lightrag_dagster.exports.okf import write_okf
 from lightrag_dagster.exports.tables import write_tables
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.storage.files import atomic
@@ -45,6 +46,7 @@ WRITERS: Writers = {
     "graphml": Writer(write_graphml, EXPORT_REVISION),
     "facts": Writer(write_facts, EXPORT_REVISION),
     "neo4j": Writer(write_neo4j, EXPORT_REVISION),
+    "okf": Writer(write_okf, EXPORT_REVISION),
 }
 """The writer of each format; higher floors have others."""
 

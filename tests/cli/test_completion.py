@@ -43,5 +43,5 @@ def test_bash_completes_commands_and_choices(tmp_path: Path) -> None:
 
     assert "bash completion installed" in bash("lightrag-dagster --install-completion")
     assert completed("snapshots p") == ["pin"]
-    assert completed("export ") == ["tables", "graphml", "facts", "neo4j"]
+    assert completed("export ") == ["tables", "graphml", "facts", "neo4j", "okf"]
     assert completed("sql --format j") == ["json"]
