@@ -30,6 +30,7 @@ FLOORS = (
     "plan",
     "purge",
     "exports",
+    "imports",
     "query",
     "evaluation",
     "report",
@@ -63,6 +64,7 @@ WITH_A_DOOR = (
     "curation.desk",
     "report",
     "serving",
+    "imports",
     "models.local",
     "indexes.cypher",
 )
