@@ -1,0 +1,89 @@
+"""`import`: the stores of another system become a source."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from lightrag_dagster.cli.plan import print_plan
+from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.imports import Imported, StoredBase, import_base, read_lightrag
+from lightrag_dagster.plan.overlay import as_todays
+from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.files.atomic import disk_errors
+
+_OUTCOMES = {
+    "new": "new",
+    "changed": "changed there",
+    "unchanged": "unchanged",
+    "differ": "other than a file here that a person changed, which stays",
+    "removed here": "removed here, and stay so",
+    "empty": "without text, left out",
+    "too large": "larger than documents.max_bytes, left out",
+}
+
+
+class ImportOptions(NamedTuple):
+    """The options of an import."""
+
+    source: str
+    names: Path | None
+    same_embedder: bool
+    dry_run: bool
+    as_json: bool
+
+
+def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
+    """Import LightRAG's working directory, and print all that came along, all that did not, and the price of the rest.
+
+    Raises:
+        SourceError: the folder has nothing to import, or the source cannot be a folder of this name.
+        LightRAGError: as `import_base`.
+    """
+    settings, flags = load_settings(), {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
+    base = read_lightrag(folder, settings.documents.max_bytes)
+    with ExitStack() as stack:
+        todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
+        made = import_base(todays, options.source, base, **flags)
+    if options.names:
+        with disk_errors(options.names), options.names.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("name", "where", "description"), *base.edited])
+    notes = list(dict.fromkeys(base.notes))
+    if options.as_json:
+        documents, edited = made.documents, [name._asdict() for name in base.edited]
+        facts = {"documents": documents.counts, "first_documents": documents.first, "chunks": made.chunks._asdict()}
+        facts |= {"vectors": made.vectors, "edited": edited, "notes": notes, "plan": made.plan.to_dict()}
+        print_json({"source": options.source, "dry_run": options.dry_run} | facts)
+        return
+    for line in (*_lines(made, base, options), *(f"note: {note}" for note in notes)):
+        console.print(line)
+    console.print(f"Nothing was {'changed' if options.dry_run else 'asked'}. The run that follows:")
+    print_plan(console, made.plan)
+
+
+def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator[str]:
+    """Yield all that came along, and all that did not."""
+    documents, chunks, would = made.documents, made.chunks, "would be " if options.dry_run else ""
+    for name, count in documents.counts.items():
+        yield f"Documents {_OUTCOMES[name]}: {count:,}, first {documents.first[name]}"
+    left = chunks.chunks - chunks.known - chunks.answered
+    yield f"Chunks: {chunks.chunks:,}; {chunks.answered:,} stored answers {would}taken, {left:,} are to be asked about."
+    if chunks.known:
+        yield f"Chunks that had their answers here already: {chunks.known:,}"
+    if chunks.unused:
+        yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}"
+    how = "" if options.same_embedder else "; --same-embedder takes them, if embedding.model is the one that made them"
+    yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
+    if base.made_again and chunks.answered:
+        yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"
+    if base.edited:
+        listed = f"{options.names} lists them" if options.names else "--names FILE lists them"
+        wheres = [one.where for one in base.edited]
+        yield (
+            f"Names that were edited or merged there: {wheres.count('graph'):,} in its graph alone, "
+            f"{wheres.count('answers'):,} in the answers alone, {wheres.count('description'):,} with another "
+            f"description; these edits do not come along, {listed} for `curate`."
+        )

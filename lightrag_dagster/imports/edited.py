@@ -1,0 +1,71 @@
+"""Names that people edited or merged in LightRAG: those that its graph and the stored answers do not share."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.imports.json_stores import JsonStores
+from lightrag_dagster.imports.stored import EditedName
+from lightrag_dagster.stages.extraction.parsing import parse_response
+
+_FILE = "graph_chunk_entity_relation.graphml"
+_HEAD = 4096
+
+
+class StoredGraph(NamedTuple):
+    """The description of each name of a graph, and the number of its pairs."""
+
+    descriptions: dict[str, str]
+    pairs: int
+
+
+def read_graph(stores: JsonStores) -> StoredGraph | None:
+    """Return the graph in a folder; None if there is none, or it is damaged."""
+    described, pairs, key = dict[str, str](), 0, None
+    try:
+        if (path := stores.path(_FILE)) is None:
+            raise ValueError("it is not in the folder, or is a link out of it")
+        with path.open("rb") as file:
+            before, begin, _ = file.read(_HEAD).partition(b"<graphml")
+            if not begin or b"<!" in before:  # a document type could name entities that grow
+                raise ValueError("it does not begin as GraphML")
+            file.seek(0)
+            for _, one in ElementTree.iterparse(file):
+                kind = one.tag.rpartition("}")[2]
+                if kind == "key" and (one.get("for"), one.get("attr.name")) == ("node", "description"):
+                    key = one.get("id")
+                elif kind == "node":
+                    described[one.get("id", "")] = next((data.text or "" for data in one if data.get("key") == key), "")
+                    one.clear()
+                elif kind == "edge":
+                    pairs += 1
+                    one.clear()
+    except (OSError, ValueError, ElementTree.ParseError) as error:
+        stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
+        return None
+    return StoredGraph(described, pairs)
+
+
+def edited_names(graph: StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
+    """Return the names that graph and answers do not share, and those with a description that no answer has."""
+    names, texts = dict[str, str](), set(map(_letters, summaries))
+    for records in (parse_response(one) for several in answers for one in several):
+        said = [one.name for one in records.entities] + [
+            name for one in records.relations for name in (one.src, one.tgt)
+        ]
+        names |= {name_key(name): name for name in said}
+        texts |= {_letters(one.description) for one in records.entities}
+    here = {name_key(name) for name in graph.descriptions}
+    found = [EditedName(name, "answers") for key, name in names.items() if key not in here]
+    for name, description in graph.descriptions.items():
+        if name_key(name) not in names:
+            found.append(EditedName(name, "graph", description))
+        elif not texts.issuperset(map(_letters, description.split("<SEP>"))):
+            found.append(EditedName(name, "description", description))
+    return sorted(found)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits, which cleaning leaves as they are."""
+    return "".join(filter(str.isalnum, text))
