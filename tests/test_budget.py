@@ -19,15 +19,16 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2414,
-    "cli": 3642,  # gold
+    "assets": 2419,
+    "cli": 3732,  # gold
     "core": 1554,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
-    "evaluation": 1324,  # gold, the gate
-    "exports": 310,  # files are checked
-    "indexes": 2254,  # SQL in processes, checks of files
+    "evaluation": 1363,  # gold, the gate
+    "exports": 369,  # OKF
+    "imports": 467,  # import lightrag
+    "indexes": 2252,  # SQL in processes, checks of files
     "models": 2186,  # batches and ledger by purpose, what may pass; columns
     "models.local": 456,
     "offline": 1228,  # greetings, contractions, Chinese words beside names
@@ -43,22 +44,22 @@ CODE = {
     "settings": 1065,  # scopes, access
     "spending": 474,
     "stages": 5621,
-    "storage": 3991,  # scopes, checks of files
+    "storage": 3987,  # scopes, checks of files
     "testing": 215,
     "the package itself": 657,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
 
-BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving")
+BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "imports")
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 36_947,  # gold: about 650, where 400 were asked; folded: 291
-    "files": 656,  # gold
+    "lines of code outside the rooms behind doors": 37_134,  # gold: about 700, where 400 were asked; import and OKF 145; folded: 291
+    "files": 666,  # gold, imports
     "settings": 150,  # facts of columns
-    "commands": 51,
+    "commands": 52,
     "private imports of Dagster": 6,
-    "imports in functions": 216,  # commands of gold
+    "imports in functions": 217,  # commands of gold, import
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 16,  # facts
 }
