@@ -32,6 +32,7 @@ FLOORS = (
     "plan",
     "purge",
     "exports",
+    "imports",
     "query",
     "evaluation",
     "report",
@@ -65,6 +66,7 @@ WITH_A_DOOR = (
     "curation.desk",
     "report",
     "serving",
+    "imports",
     "models.local",
     "indexes.cypher",
 )

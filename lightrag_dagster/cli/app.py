@@ -396,3 +396,4 @@ def notify(what: Annotated[Literal["test"], typer.Argument(help="A message that 
 
 for command in upkeep.COMMANDS:
     app.command()(command)
+app.command("import")(upkeep.import_from)

@@ -60,7 +60,7 @@ def find_sources(settings: Settings) -> dict[str, Source]:
     Raises:
         SourceError: the folder of sources is missing or cannot be listed.
     """
-    return {name: source for name, source in _all_sources(settings).items() if _why_misnamed(source) is None}
+    return {name: source for name, source in _all_sources(settings).items() if why_misnamed(source) is None}
 
 
 def misnamed_sources(settings: Settings) -> dict[str, str]:
@@ -69,7 +69,7 @@ def misnamed_sources(settings: Settings) -> dict[str, str]:
     They are not sources until they are renamed. Characters of the names that cannot be shown are escaped.
     """
     found = _all_sources(settings).items()
-    return {repr(name)[1:-1]: reason for name, source in found if (reason := _why_misnamed(source))}
+    return {repr(name)[1:-1]: reason for name, source in found if (reason := why_misnamed(source))}
 
 
 def loose_files(settings: Settings) -> list[str]:
@@ -103,7 +103,7 @@ def find_source(settings: Settings, name: str) -> Source:
     """Return one source, a folder without a look at the others; raises as `chosen_sources`."""
     folder = settings.sources / name
     source = Source(name, _inside(folder, settings.sources))
-    plain = name not in settings.named_sources and not settings.extraction.methods and not _why_misnamed(source)
+    plain = name not in settings.named_sources and not settings.extraction.methods and not why_misnamed(source)
     return source if plain and _is_folder(folder) else chosen_sources(settings, [name])[0]
 
 
@@ -163,7 +163,7 @@ def _inside(folder: Path, sources: Path) -> Origin:
     return LinkOut(folder) if leads_out else LocalFolder(folder)
 
 
-def _why_misnamed(source: Source) -> str | None:
+def why_misnamed(source: Source) -> str | None:
     """Return the reason why the name of a source cannot be a partition key; None if it can."""
     name = source.name
     if not name or name.startswith((".", "@")) or "/" in name or name != name.strip():

@@ -1,0 +1,7 @@
+"""Room with a door: what another system has stored becomes a plain source. Others use the names here alone."""
+
+from lightrag_dagster.imports.importing import Imported, import_base
+from lightrag_dagster.imports.lightrag import read_lightrag
+from lightrag_dagster.imports.stored import StoredBase
+
+__all__ = ["Imported", "StoredBase", "import_base", "read_lightrag"]

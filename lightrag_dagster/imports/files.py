@@ -1,0 +1,137 @@
+"""Documents of another system as files of a source: safe paths, and no change to what a person changed."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lightrag_dagster.core.identity import digest, text_digest
+from lightrag_dagster.core.text.composed import composed
+from lightrag_dagster.core.text.sanitise import sanitise, visible
+from lightrag_dagster.imports.stored import StoredDocument, valid
+from lightrag_dagster.readers import Limits, ReadingOptions, extract, has_headings, media_type
+from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS
+from lightrag_dagster.storage.files.atomic import replacing, write_text
+
+RECORD = ".imported"
+"""The hidden file of a source that has hashes of path and text of each document that was imported."""
+
+_UNFIT = re.compile(rf'{UNFIT_CHARACTERS.pattern}|[<>:"|?*]')
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
+_TEXTS = {"text/plain", "text/markdown"}
+_LONGEST, _DEEPEST = 180, 8  # bytes of a name, names of a path
+_NAMED = 3
+_READABLE = 0o644
+
+
+@dataclass
+class Written:
+    """The number of documents by what became of them, and the first paths of those that a person should look at.
+
+    They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
+    and those `removed here`, stay as they are. `empty` and `too large` ones are left out.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, outcome: str, path: str) -> None:
+        """Count a document."""
+        self.counts[outcome] += 1
+        named = self.first.setdefault(outcome, [])
+        named += [path] if len(named) < _NAMED else []
+
+
+def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int) -> Written:
+    """Write documents into the folder of a source, of at most `most` bytes each; raises StoreError."""
+    record, taken, written = _read(folder / RECORD), set[str](), Written()
+    for one in documents:
+        text = valid(one.text)
+        path = _path_of(one, text, taken)
+        if not text.strip():
+            written.add("empty", path)
+        elif len(text.encode()) > most:
+            written.add("too large", path)
+        else:
+            written.add(_write(folder, path, text, record), path)
+    write_text(folder / RECORD, "".join(f"{path} {text}\n" for path, text in sorted(record.items())))
+    return written
+
+
+def safe_path(name: str) -> str:
+    """Return a relative path that every system takes, of whatever name; empty if nothing is left of it."""
+    parts = [_safe_name(part) for part in re.split(r"[/\\]", valid(name))]
+    return "/".join([part for part in parts if part][-_DEEPEST:])
+
+
+def _safe_name(name: str) -> str:
+    name = visible(composed(_UNFIT.sub("_", name))).strip(" .")
+    if len(name.encode()) > _LONGEST:
+        name = name.encode()[:_LONGEST].decode(errors="ignore") + f"~{digest(name)[:8]}"
+    return f"_{name}" if _DEVICE.fullmatch(name) else name
+
+
+def _path_of(one: StoredDocument, text: str, taken: set[str]) -> str:
+    """Return a path that no document before has, in any case; a file of another kind gets a suffix of text."""
+    *folders, name = (safe_path(one.path) or safe_path(one.id) or digest(one.id)).split("/")
+    folders = [f"{part}_" if media_type(part) in _TEXTS else part for part in folders]  # so that none is a file
+    name += "" if media_type(name) in _TEXTS and _reads_as_is(name, text) else _suffix(name, text)
+    path = "/".join([*folders, name])
+    if path.casefold() in taken:
+        stem, dot, suffix = path.rpartition(".")
+        path = f"{stem}~{digest(one.id)[:8]}{dot}{suffix}"
+    taken.add(path.casefold())
+    return path
+
+
+def _suffix(name: str, text: str) -> str:
+    """Return .md for Markdown, as of pages and office files, that is read without a change; else .txt."""
+    is_markdown = media_type(name) != "text/markdown" and has_headings(media_type(name)) and _HEADING.search(text)
+    return ".md" if is_markdown and _reads_as_is("a.md", text) else ".txt"
+
+
+def _reads_as_is(name: str, text: str) -> bool:
+    """Say whether a reader of text finds just this text; front matter would be cut off."""
+    if media_type(name) == "text/plain":
+        return True
+    try:
+        return extract(text.encode(), name, ReadingOptions(), Limits(60.0, 1024)).text == sanitise(text)
+    except ValueError:
+        return False
+
+
+def _write(folder: Path, path: str, text: str, record: dict[str, str]) -> str:
+    """Write a document, unless a person changed or removed its file, or it is there; return what became of it."""
+    target, key, now = folder / path, digest(path), text_digest(text)
+    before = record.get(key)
+    if not _may_be_at(target, folder):
+        return "differ"
+    if not target.exists() and before:
+        return "removed here"
+    here = text_digest(target.read_bytes().decode("utf-8", "replace")) if target.exists() else before
+    if here not in (now, before):
+        return "differ"
+    record[key] = now
+    if here == now:
+        return "unchanged"
+    with replacing(target) as temporary:
+        temporary.write_bytes(text.encode())
+        temporary.chmod(_READABLE)
+    return "changed" if before else "new"
+
+
+def _may_be_at(target: Path, folder: Path) -> bool:
+    """Say whether a place is free or has a file that can be compared: no link, and nothing in its way."""
+    if target.is_symlink() or not target.parent.resolve().is_relative_to(folder.resolve()):
+        return False
+    above = [folder / one for one in target.relative_to(folder).parents]
+    return all(one.is_dir() or not one.exists() for one in above) and (target.is_file() or not target.exists())
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Return the record of an earlier import: the hash of each path, and of its text."""
+    lines = path.read_text(encoding="ascii", errors="replace").splitlines() if path.is_file() else []
+    pairs = (line.split() for line in lines)
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}

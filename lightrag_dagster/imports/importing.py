@@ -1,0 +1,97 @@
+"""An import: files, then the first steps of an ingestion, then the stored answers; or a trial of it in a copy."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from lightrag_dagster.core.temporary import temporary_folder
+from lightrag_dagster.errors import SettingsError, SourceError
+from lightrag_dagster.imports.answers import Taken, take_answers, take_vectors
+from lightrag_dagster.imports.files import Written, write_documents
+from lightrag_dagster.imports.stored import StoredBase
+from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.ingest import SourceIngestion
+from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.plan.overlay import overlay
+from lightrag_dagster.plan.plan import Plan, make_plan
+from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
+from lightrag_dagster.stages.documents.sources import Source, why_misnamed
+from lightrag_dagster.storage.files.atomic import disk_errors
+from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came in, or would: documents, chunks, vectors of chunks, and the plan of the next run of the source."""
+
+    documents: Written
+    chunks: Taken
+    vectors: int
+    plan: Plan
+
+
+def import_base(
+    settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool = False
+) -> Imported:
+    """Import a base of another system into a source, which is a plain one from then on; no model is asked.
+
+    With `same_embedder`, its vectors of chunks are those of the configured embedder. A `dry_run` changes nothing.
+
+    Raises:
+        SettingsError: `same_embedder` is said of the offline rules.
+        SourceError: the source cannot have this name, or is no plain folder.
+        StoreError: the home is damaged, or the disk refuses.
+        BuilderLockedError: another process builds.
+    """
+    _require_plain(settings, source)
+    if same_embedder and settings.embedding.provider == "offline":
+        raise SettingsError("embedding.provider is offline, whose rules made none of these vectors; set the embedder")
+    if dry_run:
+        with _trial(settings, source) as trial:
+            return _import(trial, source, base, same_embedder=same_embedder, dry_run=True)
+    with building(Home.of(settings)):
+        return _import(settings, source, base, same_embedder=same_embedder, dry_run=False)
+
+
+def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool) -> Imported:
+    recipes, tables, folder = Recipes.of(settings), SourceTables(Home.of(settings)), settings.sources / source
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        written = write_documents(folder, base.documents(), settings.documents.max_bytes)
+    ingestion = SourceIngestion(source, tables, recipes, Account.of(f"import-{uuid4()}", source, settings.llm))
+    ingestion.read()
+    if dry_run:
+        chunk_source(source, tables, recipes)  # without an embedder, as in a plan
+    else:
+        ingestion.chunk()
+    taken = take_answers(source, tables, recipes, base)
+    vectors = take_vectors(source, tables, recipes, base) if same_embedder else 0
+    return Imported(written, taken, vectors, make_plan(settings, [source]))
+
+
+def _require_plain(settings: Settings, source: str) -> None:
+    """Check that a source is a folder among the sources, or can become one; raises SourceError."""
+    folder = settings.sources / source
+    if reason := why_misnamed(Source(source, LocalFolder(folder))):
+        raise SourceError(reason)
+    if source in settings.named_sources or folder.is_symlink():
+        raise SourceError(f"source {source!r} is read from elsewhere than {folder}; import into another name")
+
+
+@contextmanager
+def _trial(settings: Settings, source: str) -> Iterator[Settings]:
+    """Give settings of a copy of the home and of the source; the other sources are read where they are."""
+    with overlay(Recipes.of(settings)) as copy, temporary_folder("lightrag-import-") as sources:
+        folders = filter(Path.is_dir, settings.sources.iterdir()) if settings.sources.is_dir() else ()
+        named = {one.name: SourceSettings(uri=str(one)) for one in folders if not one.name.startswith(".")}
+        if named.pop(source, None):
+            with disk_errors(sources):
+                shutil.copytree(settings.sources / source, sources / source, symlinks=True)
+        yield copy.settings.model_copy(update={"sources": sources, "named_sources": named | settings.named_sources})

@@ -1,0 +1,55 @@
+"""The contents of another system's base, as it hands them over."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lightrag_dagster.core.identity import text_digest
+from lightrag_dagster.core.protocols import Vectors
+from lightrag_dagster.core.text.sanitise import sanitise
+
+
+class StoredDocument(NamedTuple):
+    """A document: its id, the path or name under which it came in, empty if there was none, and its text."""
+
+    id: str
+    path: str
+    text: str
+
+
+class EditedName(NamedTuple):
+    """A name that answers and graph do not share: it is in `graph` or `answers` alone, or has another `description`."""
+
+    name: str
+    where: str
+    description: str = ""
+
+
+@dataclass
+class StoredBase:
+    """A base of another system.
+
+    `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
+    by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
+    `made_again` is the number of names and pairs whose vectors are made again, None if it is not known. `notes` are
+    sentences about what could not be read.
+    """
+
+    recipe: str
+    model: str
+    documents: Callable[[], Iterator[StoredDocument]]
+    answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    vectors: Callable[[], Iterator[tuple[str, Vectors]]] = lambda: iter(())
+    edited: Sequence[EditedName] = ()
+    made_again: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def key_of(text: str) -> str:
+    """Return a hash of the text of a chunk as documents have it here: equal to what was cut there, but for its ends."""
+    return text_digest(sanitise(text))
+
+
+def valid(text: str) -> str:
+    """Return a text that UTF-8 can hold: `?` in place of halves of pairs."""
+    return text.encode("utf-8", "replace").decode("utf-8")
