@@ -1,11 +1,10 @@
 """Commands about what is kept: which snapshot is published, which files stay, and copies elsewhere."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from lightrag_dagster.cli.options import AsJson, WaitLock
+from lightrag_dagster.cli.options import WaitLock
 from lightrag_dagster.cli.terminal import console
 
 
@@ -63,24 +62,6 @@ def purge(
     from lightrag_dagster.cli.purge import run_purge
 
     run_purge(console(), removed or [], yes=yes)
-
-
-def import_from(
-    kind: Annotated[Literal["lightrag"], typer.Argument(help="The system that stored it: LightRAG 1.3 to 1.5.7.")],
-    folder: Annotated[Path, typer.Argument(help="Its working directory, or that of a workspace.")],
-    source: Annotated[str, typer.Option(help="The source that it becomes: a folder among the sources.")],
-    names: Annotated[Path | None, typer.Option(help="CSV for names that were edited there.")] = None,
-    same_embedder: Annotated[
-        bool, typer.Option("--same-embedder", help="The configured embedder made its vectors: take those of chunks.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option(help="Only say what would come in, and what is left to pay.")] = False,
-    as_json: AsJson = False,
-    _wait_lock: WaitLock = None,
-) -> None:
-    """Make a source of what another system has stored, with the answers that were paid for there."""
-    from lightrag_dagster.cli.importing import Wanted, run_import
-
-    run_import(console(), folder, Wanted(source, names, same_embedder, dry_run, as_json))
 
 
 COMMANDS = (rollback, release, gc, backup, restore, purge)

@@ -21,7 +21,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 _VECTORS_AT_ONCE = 1024
 
 
-class Taken(NamedTuple):
+class TakenAnswers(NamedTuple):
     """The numbers of a source's distinct chunks, of those with a row already, and of those that got an answer now.
 
     `unused` are answers about texts that are cut differently here.
@@ -33,7 +33,7 @@ class Taken(NamedTuple):
     unused: int
 
 
-def take_answers(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> Taken:
+def take_answers(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> TakenAnswers:
     """Give the chunks of a source without a row the stored answers about their text, as rows of the base's recipe.
 
     The next run then asks about the others. Raises StoreError.
@@ -57,7 +57,7 @@ def take_answers(source: str, tables: SourceTables, recipes: Recipes, base: Stor
             # No version of chunks, so that the next run makes the table, which asks about the others.
             inputs = {"imported": digest(base.recipe)}
             tables.record("extractions", source, stored, inputs=inputs, recipe=recipes.of_tables["extractions"])
-    return Taken(len(keys), known, answered, len(base.answers.keys() - set(keys.values())))
+    return TakenAnswers(len(keys), known, answered, len(base.answers.keys() - set(keys.values())))
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:
@@ -92,15 +92,7 @@ def _chunks(tables: SourceTables, source: str) -> Iterator[tuple[str, str, str |
 
 
 def _row(source: str, chunk: str, base: StoredBase, responses: Sequence[str]) -> dict[str, object]:
-    nothing = dict.fromkeys(("input_tokens", "cached_input_tokens", "output_tokens"), 0)
-    return nothing | {
-        "source": source,
-        "chunk_id": chunk,
-        "extraction_key": extraction_key(chunk, base.recipe),
-        "model": base.model,
-        "responses": list(responses),
-        "rounds": len(responses),
-        "status": "ok",
-        "cost_usd": 0.0,
-        "recipe": base.recipe,
-    }
+    key, nothing = extraction_key(chunk, base.recipe), ("input_tokens", "cached_input_tokens", "output_tokens")
+    row = {"source": source, "chunk_id": chunk, "extraction_key": key, "model": base.model, "recipe": base.recipe}
+    said = {"responses": list(responses), "rounds": len(responses), "status": "ok", "cost_usd": 0.0}
+    return row | said | dict.fromkeys(nothing, 0)

@@ -22,26 +22,24 @@ _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TEXTS = {"text/plain", "text/markdown"}
 _LONGEST, _DEEPEST = 180, 8  # bytes of a name, names of a path
-_NAMED = 3
 _READABLE = 0o644
 
 
 @dataclass
 class Written:
-    """The number of documents by what became of them, and the first paths of those that a person should look at.
+    """The number of documents by what became of them, and the first path of each.
 
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
     and those `removed here`, stay as they are. `empty` and `too large` ones are left out.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
-    first: dict[str, list[str]] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
 
     def add(self, outcome: str, path: str) -> None:
         """Count a document."""
         self.counts[outcome] += 1
-        named = self.first.setdefault(outcome, [])
-        named += [path] if len(named) < _NAMED else []
+        self.first.setdefault(outcome, path)
 
 
 def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int) -> Written:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, SourceError
-from lightrag_dagster.imports.answers import Taken, take_answers, take_vectors
+from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
 from lightrag_dagster.imports.files import Written, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -29,10 +29,10 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 @dataclass(frozen=True)
 class Imported:
-    """What came in, or would: documents, chunks, vectors of chunks, and the plan of the next run of the source."""
+    """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run."""
 
     documents: Written
-    chunks: Taken
+    chunks: TakenAnswers
     vectors: int
     plan: Plan
 

@@ -31,7 +31,7 @@ class StoredBase:
 
     `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
     by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
-    `made_again` is the number of names and pairs whose vectors are made again, None if it is not known. `notes` are
+    `made_again` is the number of names and pairs whose vectors are made again, as far as is known. `notes` are
     sentences about what could not be read.
     """
 
@@ -41,7 +41,7 @@ class StoredBase:
     answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     vectors: Callable[[], Iterator[tuple[str, Vectors]]] = lambda: iter(())
     edited: Sequence[EditedName] = ()
-    made_again: int | None = None
+    made_again: int = 0
     notes: list[str] = field(default_factory=list)
 
 

@@ -1,0 +1,204 @@
+"""LightRAG's stores in every shape, and folders that mean harm."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lightrag_dagster.errors import SourceError
+from lightrag_dagster.imports import StoredBase, read_lightrag
+from lightrag_dagster.imports.stored import EditedName, key_of
+from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json, write_lines, write_vectors
+from tests.support import FLOOD, OFFICE
+
+MOST = 100_000
+WHOLE = {key_of(text): tuple(answers) for text, answers in ANSWERS.items()}
+
+
+def read(folder: Path) -> StoredBase:
+    return read_lightrag(folder, MOST)
+
+
+def test_documents_and_answers_are_read(tmp_path: Path) -> None:
+    base = read(write_json(tmp_path, rows_of(TEXTS)))
+    assert {one.path: one.text for one in base.documents()} == TEXTS
+    assert base.answers == WHOLE
+    assert (base.recipe, base.model) == ("lightrag-1.5.7", "lightrag")
+
+
+def test_lines_of_json_are_read_alike(tmp_path: Path) -> None:
+    base = read(write_lines(tmp_path, rows_of(TEXTS)))
+    assert {one.path: one.text for one in base.documents()} == TEXTS
+    assert base.answers == WHOLE
+
+
+def old(stores: dict[str, Any], *, with_lists: bool) -> dict[str, Any]:
+    """Return stores as LightRAG 1.3 had them: answers under their mode, found by their prompts or by lists."""
+    cache, of_chunk = {}, {key: row["content"] for key, row in stores["text_chunks"].items()}
+    for key, row in stores["llm_response_cache"].items():
+        text = of_chunk[row["chunk_id"]]
+        prompt = (
+            f"---Goal---\nText:\n```\nan example\n```\n\nOutput:\n---Real Data---\nText:\n{text}\n{'#' * 22}\nOutput:"
+        )
+        if row["return"] != ANSWERS[text][0]:
+            said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": ANSWERS[text][0]}]
+            prompt = json.dumps(said) + "\nMANY entities were missed"
+        cache[key.rpartition(":")[2]] = {"return": row["return"], "cache_type": "extract", "original_prompt": prompt}
+        cache[key.rpartition(":")[2]] |= {"chunk_id": row["chunk_id"] if with_lists else None}
+    chunks = {key: {**row} for key, row in stores["text_chunks"].items()}
+    for row in chunks.values():
+        names = row.pop("llm_cache_list")
+        row |= {"llm_cache_list": names} if with_lists else {}
+    return stores | {
+        "text_chunks": chunks,
+        "llm_response_cache": {"default": dict(reversed(cache.items())), "local": {}},
+    }
+
+
+@pytest.mark.parametrize("with_lists", [True, False])
+def test_the_caches_of_older_versions_are_read(tmp_path: Path, with_lists: bool) -> None:
+    assert read(write_json(tmp_path, old(rows_of(TEXTS), with_lists=with_lists))).answers == WHOLE
+
+
+def test_a_chunk_is_known_by_its_text_but_for_its_ends(tmp_path: Path) -> None:
+    assert key_of(f"  {FLOOD}\n") == key_of(FLOOD)
+    assert key_of(FLOOD) != key_of(FLOOD + "x")
+
+
+def test_answers_of_other_kinds_and_about_other_texts_are_left_out(tmp_path: Path) -> None:
+    stores = rows_of(TEXTS)
+    first, second = stores["text_chunks"].values()
+    second["llm_cache_list"] += [*first["llm_cache_list"], "default:summary:1", "default:extract:gone", 7]
+    stores["llm_response_cache"]["default:summary:1"] = {"return": "A summary.", "cache_type": "summary"}
+    base = read(write_json(tmp_path, stores))
+    assert base.answers == WHOLE
+    [note] = [note for note in base.notes if "another text" in note]
+    assert note.endswith("left out: 2")
+
+
+def test_equal_texts_share_the_answers_of_the_first(tmp_path: Path) -> None:
+    stores = rows_of({"a.txt": FLOOD, "b.txt": FLOOD})
+    *_, last = stores["text_chunks"].values()
+    last["llm_cache_list"] = []
+    assert read(write_json(tmp_path, stores)).answers == {key_of(FLOOD): tuple(ANSWERS[FLOOD])}
+
+
+def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    kept = {
+        "Priya Nair": "Priya Nair repairs sensors.", "Sensor": "The sensor was repaired.", "STATION 14": "By hand.",
+        "Bergen": "Bergen has an office.", "J. Feld": "Jonas Feld leads the office.",
+    }  # fmt: skip
+    write_graph(tmp_path, kept, [("J. Feld", "Bergen")])
+    base = read(tmp_path)
+    assert base.edited == [
+        EditedName("J. Feld", "graph", "Jonas Feld leads the office."),
+        EditedName("Jonas Feld", "answers"),
+        EditedName("STATION 14", "description", "By hand."),
+    ]
+    assert base.made_again == 6
+
+
+def test_vectors_are_read_with_their_texts(tmp_path: Path) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    write_vectors(tmp_path, {FLOOD: [1, 0, 2], OFFICE: [0, 3, 4]})
+    assert [(text, vector.tolist()) for text, vector in read(tmp_path).vectors()] == [
+        (FLOOD, [1, 0, 2]),
+        (OFFICE, [0, 3, 4]),
+    ]
+
+
+def test_what_belongs_to_no_document_is_told(tmp_path: Path) -> None:
+    stores = rows_of(TEXTS)
+    stores["text_chunks"]["chunk-custom"] = {"content": "Mine.", "full_doc_id": "doc-custom"}
+    assert any("insert_custom_kg" in note for note in read(write_json(tmp_path, stores)).notes)
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("[" * 100_000, "damaged"),
+        ('{"a": {"b": ' + '{"x": ' * 100_000, "damaged"),
+        ("{", ""),
+        ("", ""),
+        ('{"a": {"return": "x", "cache_type": "extr', "ends in the middle"),
+        ('{"a": 1, "b": [], "c": null, "d": "x"}', ""),
+        ('{"a": {"return": 7, "cache_type": ["extract"], "chunk_id": {}}}', ""),
+        ('{"a": {"return": "' + "x" * 3_000_000 + '"', "longer than"),
+        ("\x00\xff\xfe", "damaged"),
+    ],
+)
+def test_a_damaged_cache_costs_only_itself(tmp_path: Path, harm: str, said: str) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    (tmp_path / "kv_store_llm_response_cache.json").write_text(harm, "utf-8")
+    base = read(tmp_path)
+    assert len(list(base.documents())) == 2
+    assert base.answers == {}
+    assert all(said not in note or "\n" not in note for note in base.notes)
+    assert not said or any("kv_store_llm_response_cache" in note and said in note for note in base.notes)
+
+
+def test_rows_before_a_cut_are_read(tmp_path: Path) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    path = tmp_path / "kv_store_llm_response_cache.json"
+    path.write_text(path.read_text()[:-200])
+    assert read(tmp_path).answers == {key_of(FLOOD): tuple(ANSWERS[FLOOD])}
+
+
+def test_a_row_that_goes_over_several_blocks_is_read(tmp_path: Path) -> None:
+    text = "A long text of a book. " * 60_000
+    write_json(tmp_path, rows_of({"a.txt": text, "b.txt": "é" * 2_000_000}, {text: ["answer"]}))
+    base = read_lightrag(tmp_path, 10_000_000)
+    assert [len(one.text) for one in base.documents()] == [len(text), 2_000_000]
+    assert base.answers == {key_of(text): ("answer",)}
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "<!DOCTYPE graphml [<!ENTITY a '" + "x" * 5000 + "'>]><graphml><node id='&a;'/></graphml>",
+        "<?xml version='1.0'?><!-- " + "x" * 5000 + " --><!DOCTYPE graphml [<!ENTITY a 'x'>]><graphml/>",
+        "<graphml><node id='a'>",
+        "",
+    ],
+)
+def test_a_graph_that_means_harm_is_not_read(tmp_path: Path, harm: str) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    (tmp_path / "graph_chunk_entity_relation.graphml").write_text(harm)
+    base = read(tmp_path)
+    assert (base.answers, base.edited) == (WHOLE, ())
+    assert any(note.startswith("graph_chunk_entity_relation.graphml cannot be read") for note in base.notes)
+
+
+@pytest.mark.parametrize("harm", ["{", '{"data": [{}], "matrix": "AAAA"}', '{"data": [], "matrix": "?"}', "[]", "7"])
+def test_damaged_vectors_cost_only_themselves(tmp_path: Path, harm: str) -> None:
+    write_json(tmp_path, rows_of(TEXTS))
+    (tmp_path / "vdb_chunks.json").write_text(harm)
+    base = read(tmp_path)
+    assert list(base.vectors()) == []
+    assert base.answers == WHOLE
+
+
+def test_links_out_of_the_folder_and_pipes_are_not_read(tmp_path: Path) -> None:
+    folder = write_json(tmp_path / "rag", rows_of(TEXTS))
+    elsewhere = write_json(tmp_path / "elsewhere", rows_of({"secret.txt": "A secret."}))
+    cache, chunks = (folder / f"kv_store_{name}.json" for name in ("llm_response_cache", "text_chunks"))
+    cache.unlink()
+    cache.symlink_to(elsewhere / cache.name)
+    chunks.unlink()
+    os.mkfifo(chunks)
+    base = read(folder)
+    assert base.answers == {}
+    assert [note for note in base.notes if "is not in the folder" in note and "kv_store" in note] == [
+        "kv_store_text_chunks.json is not in the folder, or is a link out of it",
+        "kv_store_llm_response_cache.json is not in the folder, or is a link out of it",
+    ]
+
+
+def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"has no kv_store_full_docs\.json"):
+        read(tmp_path)
+    with pytest.raises(SourceError, match="is not a folder"):
+        read(tmp_path / "nowhere")
