@@ -400,8 +400,11 @@ for command in upkeep.COMMANDS:
 
 @app.command("import")
 def import_from(
-    kind: Annotated[Literal["lightrag"], typer.Argument(help="The system that stored it: LightRAG 1.3 to 1.5.7.")],
-    folder: Annotated[Path, typer.Argument(help="Its working directory, or that of a workspace.")],
+    kind: Annotated[
+        Literal["lightrag", "graphrag"],
+        typer.Argument(help="The system that stored it: LightRAG 1.3 to 1.5.7, GraphRAG 1.x to 3.3."),
+    ],
+    folder: Annotated[Path, typer.Argument(help="Its working directory, or its output folder.")],
     source: Annotated[str, typer.Option(help="The source that it becomes: a folder among the sources.")],
     names: Annotated[Path | None, typer.Option(help="CSV for names that were edited there.")] = None,
     same_embedder: Annotated[
@@ -414,4 +417,4 @@ def import_from(
     """Make a source of what another system has stored, with the answers that were paid for there."""
     from lightrag_dagster.cli.importing import ImportOptions, run_import
 
-    run_import(console(), folder, ImportOptions(source, names, same_embedder, dry_run, as_json))
+    run_import(console(), folder, ImportOptions(kind, source, names, same_embedder, dry_run, as_json))

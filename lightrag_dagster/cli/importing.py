@@ -10,7 +10,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.imports import Imported, StoredBase, import_base, read_lightrag
+from lightrag_dagster.imports import Imported, StoredBase, import_base, read_graphrag, read_lightrag
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.files.atomic import disk_errors
@@ -24,11 +24,14 @@ _OUTCOMES = {
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
 }
+READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
+"""The reader of a folder, by the system that stored it."""
 
 
 class ImportOptions(NamedTuple):
     """The options of an import."""
 
+    kind: str
     source: str
     names: Path | None
     same_embedder: bool
@@ -37,14 +40,14 @@ class ImportOptions(NamedTuple):
 
 
 def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
-    """Import LightRAG's working directory, and print all that came along, all that did not, and the price of the rest.
+    """Import the folder of another system, and print all that came along, all that did not, and the price of the rest.
 
     Raises:
         SourceError: the folder has nothing to import, or the source cannot be a folder of this name.
         LightRAGError: as `import_base`.
     """
     settings, flags = load_settings(), {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
-    base = read_lightrag(folder, settings.documents.max_bytes)
+    base = READERS[options.kind](folder, settings.documents.max_bytes)
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
         made = import_base(todays, options.source, base, **flags)
@@ -75,7 +78,11 @@ def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}"
-    how = "" if options.same_embedder else "; --same-embedder takes them, if embedding.model is the one that made them"
+    how = (
+        ""
+        if options.same_embedder or options.kind != "lightrag"
+        else "; --same-embedder takes them, if embedding.model is the one that made them"
+    )
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
     if base.made_again and chunks.answered:
         yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"
