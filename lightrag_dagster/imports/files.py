@@ -26,7 +26,7 @@ _READABLE = 0o644
 
 
 @dataclass
-class Written:
+class WrittenDocuments:
     """The number of documents by what became of them, and the first path of each.
 
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
@@ -42,9 +42,9 @@ class Written:
         self.first.setdefault(outcome, path)
 
 
-def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int) -> Written:
+def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int) -> WrittenDocuments:
     """Write documents into the folder of a source, of at most `most` bytes each; raises StoreError."""
-    record, taken, written = _read(folder / RECORD), set[str](), Written()
+    record, taken, written = _read(folder / RECORD), set[str](), WrittenDocuments()
     for one in documents:
         text = valid(one.text)
         path = _path_of(one, text, taken)

@@ -10,7 +10,7 @@ from uuid import uuid4
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
-from lightrag_dagster.imports.files import Written, write_documents
+from lightrag_dagster.imports.files import WrittenDocuments, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.ingest import SourceIngestion
@@ -31,7 +31,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 class Imported:
     """The result of an import or its trial: documents, chunks, vectors of chunks, and the plan of the next run."""
 
-    documents: Written
+    documents: WrittenDocuments
     chunks: TakenAnswers
     vectors: int
     plan: Plan
@@ -46,7 +46,7 @@ def import_base(
 
     Raises:
         SettingsError: `same_embedder` is said of the offline rules.
-        SourceError: the source cannot have this name, or is no plain folder.
+        SourceError: the source cannot have this name, or is read from elsewhere.
         StoreError: the home is damaged, or the disk refuses.
         BuilderLockedError: another process builds.
     """

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.imports import Imported, import_base, read_lightrag
@@ -17,6 +18,7 @@ from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from tests.buckets import S3Server
 from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json, write_vectors
 from tests.loopback import END_MARK, Loopback
 from tests.support import FLOOD, OFFICE, build, write_source
@@ -225,3 +227,15 @@ def test_a_graph_with_edits_is_told_and_imported(paid: Settings, folder: Path) -
     base = read_lightrag(folder, 1000)
     assert ("Merged", "graph", "By hand.") in base.edited
     assert import_base(paid, "notes", base, same_embedder=False).chunks.answered == 2
+
+
+def test_another_machine_goes_on_with_an_import_in_a_bucket(
+    paid: Settings, folder: Path, buckets: S3Server, postgres: SecretStr, tmp_path: Path, loopback: Loopback
+) -> None:
+    first = paid.changed(home=Path(buckets.new_bucket()), database=postgres, cache={"folder": tmp_path / "first"})
+    assert imported(first, folder, dry_run=True).chunks.answered == 2
+    assert imported(first, folder).chunks.answered == 2
+    other = first.changed(cache={"folder": tmp_path / "other"})
+    assert build(other).failed == {}
+    assert chats(loopback) == 0
+    assert names(other) == {"Priya Nair", "Station 14", "Sensor", "Jonas Feld", "Bergen"}

@@ -1,0 +1,90 @@
+"""`import` as a person uses it."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import command
+from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json
+from tests.support import FLOOD
+
+Import = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = write_json(tmp_path / "rag", rows_of(TEXTS))
+    write_graph(folder, {"Priya Nair": "Priya Nair repairs sensors.", "Merged": "By hand."}, [("Priya Nair", "Merged")])
+    return folder
+
+
+@pytest.fixture
+def bring(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Import:
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: command(capfd, monkeypatch, "import", "lightrag", str(folder), *arguments)
+
+
+def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import, folder: Path) -> None:
+    write_json(folder, rows_of(TEXTS | {"big.txt": "x" * 21_000_000}, ANSWERS | {"Gone.": ["An answer."]}))
+    code, said, errors = bring("--source", "wiki", "--names", "names.csv")
+    assert (code, errors) == (0, "")
+    lines = said.splitlines()
+    assert lines[:7] == [
+        "Documents new: 2, first notes.txt",
+        "Documents larger than documents.max_bytes, left out: 1, first big.txt",
+        "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
+        "Vectors of chunks: 0 taken; --same-embedder takes them, if embedding.model is the one that made them.",
+        "Vectors of names and relations that the run makes again: 3",
+        "Names that were edited or merged there: 1 in its graph alone, 4 in the answers alone, 0 with another "
+        "description; these edits do not come along, names.csv lists them for `curate`.",
+        "Nothing was asked. The run that follows:",
+    ]
+    with Path("names.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row for row in rows if row["where"] == "graph"] == [
+        {"name": "Merged", "where": "graph", "description": "By hand."}
+    ]
+    assert len(rows) == 5
+    code, said, _ = bring("--source", "wiki")
+    assert (code, said.splitlines()[0]) == (0, "Documents unchanged: 2, first notes.txt")
+    assert "Chunks that had their answers here already: 2" in said.splitlines()
+
+
+def test_a_dry_run_as_json_changes_nothing(bring: Import, folder: Path) -> None:
+    stores = rows_of(TEXTS)
+    next(iter(stores["text_chunks"].values()))["content"] = "Cut otherwise."
+    write_json(folder, stores)
+    code, said, errors = bring("--source", "wiki", "--dry-run", "--json")
+    facts = json.loads(said)
+    assert (code, errors) == (0, "")
+    assert facts["chunks"] == {"chunks": 2, "known": 0, "answered": 1, "unused": 1}
+    assert facts["dry_run"]
+    assert facts["documents"] == {"new": 2}
+    assert [one["chunks_new"] for one in facts["plan"]["sources"] if one["source"] == "wiki"] == [1]
+    assert not any(Path(place).exists() for place in ("data", "sources/wiki"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "--source"),
+        (("--source", "a/b"), "source name 'a/b' may not"),
+        (("--source", "wiki", "--same-embedder"), "embedding.provider is offline"),
+    ],
+)
+def test_wrong_arguments_write_nothing(bring: Import, arguments: tuple[str, ...], says: str) -> None:
+    code, said, errors = bring(*arguments)
+    assert (code, said) == (2, "")
+    assert says in errors
+    assert not Path("sources").exists()
+
+
+def test_a_folder_of_something_else_is_refused(bring: Import, folder: Path) -> None:
+    (folder / "kv_store_full_docs.json").unlink()
+    code, _, errors = bring("--source", "wiki")
+    assert code == 2
+    assert errors.startswith(f"error: {folder} has no kv_store_full_docs.json; name LightRAG's working directory")
+    assert FLOOD not in errors
