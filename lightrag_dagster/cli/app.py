@@ -400,8 +400,11 @@ for command in upkeep.COMMANDS:
 
 @app.command("import")
 def import_from(
-    kind: Annotated[Literal["lightrag"], typer.Argument(help="The system that stored it: LightRAG 1.3 to 1.5.7.")],
-    folder: Annotated[Path, typer.Argument(help="Its working directory, or that of a workspace.")],
+    kind: Annotated[
+        Literal["lightrag", "graphrag", "table"],
+        typer.Argument(help="LightRAG 1.3 to 1.5.7, Microsoft's GraphRAG 1.x to 3.3, or a table of your own."),
+    ],
+    place: Annotated[Path, typer.Argument(help="The working directory, the output folder, or the file.")],
     source: Annotated[str, typer.Option(help="The source that it becomes: a folder among the sources.")],
     names: Annotated[Path | None, typer.Option(help="CSV for names that were edited there.")] = None,
     same_embedder: Annotated[
@@ -412,6 +415,7 @@ def import_from(
     _wait_lock: WaitLock = None,
 ) -> None:
     """Make a source of what another system has stored, with the answers that were paid for there."""
-    from lightrag_dagster.cli.importing import ImportOptions, run_import
+    from lightrag_dagster.cli.importing import ImportOptions, run_import, run_import_of_table
 
-    run_import(console(), folder, ImportOptions(source, names, same_embedder, dry_run, as_json))
+    run = run_import_of_table if kind == "table" else run_import
+    run(console(), place, ImportOptions(kind, source, names, same_embedder, dry_run, as_json))

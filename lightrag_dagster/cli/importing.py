@@ -1,6 +1,8 @@
 """`import`: the stores of another system become a source."""
 
 import csv
+import datetime
+import getpass
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,11 +10,20 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from lightrag_dagster.cli.curate import NEXT
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.imports import Imported, StoredBase, import_base, read_lightrag
+from lightrag_dagster.imports import (
+    Imported,
+    StoredBase,
+    import_base,
+    read_graphrag,
+    read_lightrag,
+    read_table,
+    take_new,
+)
 from lightrag_dagster.plan.overlay import as_todays
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.storage.files.atomic import disk_errors
 
 _OUTCOMES = {
@@ -24,11 +35,14 @@ _OUTCOMES = {
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
 }
+_NEXT = NEXT.replace("It takes", "They take")
+_READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
 
 
 class ImportOptions(NamedTuple):
     """The options of an import."""
 
+    kind: str
     source: str
     names: Path | None
     same_embedder: bool
@@ -37,14 +51,50 @@ class ImportOptions(NamedTuple):
 
 
 def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
-    """Import LightRAG's working directory, and print all that came along, all that did not, and the price of the rest.
+    """Import the folder of another system, and print all that came along, all that did not, and the price of the rest.
 
     Raises:
         SourceError: the folder has nothing to import, or the source cannot be a folder of this name.
         LightRAGError: as `import_base`.
     """
-    settings, flags = load_settings(), {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
-    base = read_lightrag(folder, settings.documents.max_bytes)
+    settings = load_settings()
+    _import(console, settings, _READERS[options.kind](folder, settings.documents.max_bytes), options, {})
+
+
+def run_import_of_table(console: Console, file: Path, options: ImportOptions) -> None:
+    """Take the rows of a table as decisions, and import its chunks; print both, and the price of the rest.
+
+    Raises:
+        SourceError: the file cannot be read, or the source cannot be a folder of this name.
+        DecisionError: a row is no decision, or does not hold together with others; then nothing is taken.
+        LightRAGError: as `import_base`.
+    """
+    settings = load_settings()
+    reason = f"import table {file.name} --source {options.source}"
+    signed = {"author": getpass.getuser(), "date": datetime.date.today(), "reason": reason}
+    base, decisions = read_table(file, signed)
+    new, numbers = take_new(settings, decisions, dry_run=options.dry_run)
+    facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
+    if not options.as_json:
+        taken = "would be taken" if options.dry_run else "taken"
+        before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
+        console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
+        if numbers:
+            console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
+    if base:
+        _import(console, settings, base, options, facts)
+    elif options.as_json:
+        print_json({"dry_run": options.dry_run, **facts})
+
+
+def _import(
+    console: Console,
+    settings: Settings,
+    base: StoredBase,
+    options: ImportOptions,
+    said: dict[str, object],
+) -> None:
+    flags = {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
         made = import_base(todays, options.source, base, **flags)
@@ -56,7 +106,7 @@ def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
         documents, edited = made.documents, [name._asdict() for name in base.edited]
         facts = {"documents": documents.counts, "first_documents": documents.first, "chunks": made.chunks._asdict()}
         facts |= {"vectors": made.vectors, "edited": edited, "notes": notes, "plan": made.plan.to_dict()}
-        print_json({"source": options.source, "dry_run": options.dry_run} | facts)
+        print_json({"source": options.source, "dry_run": options.dry_run, **said} | facts)
         return
     for line in (*_lines(made, base, options), *(f"note: {note}" for note in notes)):
         console.print(line)
@@ -75,7 +125,11 @@ def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}"
-    how = "" if options.same_embedder else "; --same-embedder takes them, if embedding.model is the one that made them"
+    how = (
+        ""
+        if options.same_embedder or options.kind != "lightrag"
+        else "; --same-embedder takes them, if embedding.model is the one that made them"
+    )
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
     if base.made_again and chunks.answered:
         yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"

@@ -20,7 +20,7 @@ from lightrag_dagster.offline import (
     find_names,
     summarise,
 )
-from lightrag_dagster.stages.extraction.delimiters import END, FIELD, mark
+from lightrag_dagster.stages.extraction.writing import without_marks, write_answer
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
@@ -30,10 +30,6 @@ _RULES_VERSION = 9
 _NAMES_VERSION = 6
 """Raise it when other names are found: it is part of the recipe of extractions."""
 
-_DELIMITER = "<|#|>"
-_COMPLETE = "<|COMPLETE|>"
-_MARKS = re.compile(r"<\|[^<>|\s]{0,20}\|>|<\|+|(?<!\|)\|+[>#]|#\|+")
-_MAY_BE_MARK = re.compile(r"[<|#＜｜＃]|&(?:lt|#)")
 _SHORT_NUMBER = re.compile(r"[0-9.]{1,5}")
 _LIMIT = re.compile(r"(\d{1,6}) tokens")
 _SUMMARY_TOKENS = 600
@@ -59,14 +55,14 @@ class OfflineChatModel:
             context = "\n".join(message.content for message in request.messages if message.role == "system")
             return ChatResponse(_answer(last, context))
         if request.role == "extract" and any(message.role == "assistant" for message in request.messages):
-            return ChatResponse(_COMPLETE)  # rules find everything in the first round
+            return ChatResponse(write_answer(()))  # rules find everything in the first round
         body = last_fenced(last)
         if body is None:
             raise PermanentProviderError(
                 f"the offline model was asked to {request.role}, but the message ends in no fence; check custom prompts"
             )
         if request.role == "extract":
-            return ChatResponse(_as_rows(extract(_without_marks(body), language=request.language)))
+            return ChatResponse(_as_rows(extract(without_marks(body), language=request.language)))
         if request.role == "keywords":
             high, low = find_keywords(body)
             keywords = {"high_level_keywords": high or low, "low_level_keywords": low or high}
@@ -120,7 +116,7 @@ class NameFinder:
         body = last_fenced(request.messages[-1].content)
         if body is None:
             raise PermanentProviderError("a request to extract ends in no fence; check custom prompts")
-        text, related = _without_marks(body), self._co_mentions
+        text, related = without_marks(body), self._co_mentions
         found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
         return ChatResponse(_as_rows(found))
 
@@ -138,11 +134,6 @@ class NameFinder:
         return load_pipeline(self._pipeline, self._pipeline_identity)
 
 
-def _without_marks(content: str) -> str:
-    """Return the text of a chunk without anything that looks like a delimiter of the answer format."""
-    return _MARKS.sub(" ", content)
-
-
 def _as_rows(found: Extracted) -> str:
     """Return a chunk's entities and relations as an answer, one record a line.
 
@@ -158,21 +149,11 @@ def _as_rows(found: Extracted) -> str:
         for one in found.relations
         if _is_readable(one.src, one.tgt, one.description)
     ]
-    return "\n".join([*(_DELIMITER.join(map(_plain_field, row)) for row in rows), _COMPLETE])
+    return write_answer(rows)
 
 
 def _is_readable(*fields: str) -> bool:
     return not any(_SHORT_NUMBER.fullmatch(field) and not normalise_name(field) for field in fields)
-
-
-def _plain_field(field: str) -> str:
-    """Return a field on one line, without anything that looks like a delimiter or a marker of answers."""
-    plain = " ".join(_MARKS.sub(" ", field).split())
-    if _MAY_BE_MARK.search(plain):
-        marked = mark(plain)
-        if FIELD in marked or END in marked:
-            return " ".join(marked.replace(FIELD, " ").replace(END, " ").split())
-    return plain
 
 
 def _answer(question: str, context: str) -> str:

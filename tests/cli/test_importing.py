@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import command
+from tests.imports import test_graphrag, test_table
 from tests.imports.stores import ANSWERS, TEXTS, rows_of, write_graph, write_json
 from tests.support import FLOOD
 
@@ -88,3 +89,47 @@ def test_a_folder_of_something_else_is_refused(bring: Import, folder: Path) -> N
     assert code == 2
     assert errors.startswith(f"error: {folder} has no kv_store_full_docs.json; name LightRAG's working directory")
     assert FLOOD not in errors
+
+
+def test_a_folder_of_graphrag_says_what_comes_along(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    made = test_graphrag.tables()
+    made["text_units"].append({"id": "u3", "text": "Cut otherwise."})
+    made["entities"][0]["text_unit_ids"] = ["u1", "u3"]
+    output = test_graphrag.write(tmp_path / "output", made)
+    code, said, errors = command(capfd, monkeypatch, "import", "graphrag", str(output), "--source", "wiki")
+    assert (code, errors) == (0, "")
+    assert said.splitlines()[:6] == [
+        "Documents new: 2, first notes.txt",
+        "Chunks: 2; 2 stored answers taken, 0 are to be asked about.",
+        "Answers about texts that are cut otherwise here, not taken: 1",
+        "Vectors of chunks: 0 taken.",
+        "Vectors of names and relations that the run makes again: 4",
+        "Nothing was asked. The run that follows:",
+    ]
+    code, said, errors = command(capfd, monkeypatch, "import", "graphrag", str(tmp_path), "--source", "wiki")
+    assert (code, said) == (2, "")
+    assert "has no documents.parquet; name the output folder of GraphRAG" in errors
+
+
+def test_a_table_says_how_its_decisions_are_taken_back(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    file = test_table.written(tmp_path / "names.csv", test_table.ROWS)
+    arguments = ("import", "table", str(file), "--source", "wiki")
+    assert command(capfd, monkeypatch, *arguments, "--dry-run")[1] == "Decisions would be taken: 4.\n"
+    code, said, errors = command(capfd, monkeypatch, *arguments)
+    assert (code, errors) == (0, "")
+    assert said.startswith("Decisions taken: 4. They take effect with the next `lightrag-dagster run`")
+    assert said.endswith("`lightrag-dagster curate undo 1-4` takes them back.\n")
+    assert command(capfd, monkeypatch, *arguments)[1] == "Decisions taken: 0; 4 were taken before.\n"
+    assert "import table names.csv" in command(capfd, monkeypatch, "curate", "--json")[1]
+    graph = tmp_path / "graph.json"
+    graph.write_text(json.dumps(test_table.GRAPH))
+    code, said, _ = command(capfd, monkeypatch, "import", "table", str(graph), "--source", "lamps", "--json")
+    facts = json.loads(said)
+    assert (code, facts["decisions"], facts["decisions_before"]) == (0, 1, 0)
+    assert (facts["documents"], facts["chunks"]["answered"]) == ({"new": 2}, 2)

@@ -1,0 +1,98 @@
+"""The output of Microsoft's GraphRAG 1.x to 3.3: its documents, and what it found in each text unit."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lightrag_dagster.core.identity import name_key
+from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.imports.json_stores import JsonStores
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of
+from lightrag_dagster.stages.extraction.parsing import MOST_ROWS
+from lightrag_dagster.stages.extraction.writing import write_answer
+from lightrag_dagster.storage.duckdb import spilling, view_files
+
+if TYPE_CHECKING:
+    import duckdb
+
+_RECIPE = "graphrag"
+_CLAIMS = "claim"
+_VIEWS = {
+    "document": "documents",
+    "unit": "text_units",
+    "entity": "entities",
+    "relationship": "relationships",
+    _CLAIMS: "covariates",
+}
+_ENDS = {"entity": 2, "relation": 3}  # of the names in a row
+
+
+def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
+    """Read what GraphRAG wrote into its output folder, of documents of at most `most_bytes` each.
+
+    Raises:
+        SourceError: it is no folder, or has not the tables of GraphRAG, or one of them is damaged.
+    """
+    stores = JsonStores(folder, 0)
+    paths = {view: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for view, name in _VIEWS.items()}
+    if missing := [name for view, name in _VIEWS.items() if paths[view] is None and view != _CLAIMS]:
+        raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
+    answers, silent = dict[str, tuple[str, ...]](), 0
+    with _opened(folder, paths) as connection:
+        counts = {view: connection.sql(f"FROM {view}").shape[0] for view, path in paths.items() if path}
+        for text, rows in _fetched(connection, read_sql(__package__, "graphrag_units")):
+            silent += rows is None
+            if rows:
+                answers[key_of(text)] = answers.get(key_of(text), ()) + _answers(text, rows)
+    if claims := counts.get(_CLAIMS):
+        stores.notes.append(f"claims that do not come along, since facts here are asked for by a schema: {claims:,}")
+    if silent:
+        stores.notes.append(f"text units about which GraphRAG has stored nothing, which is no answer: {silent:,}")
+
+    def documents() -> Iterator[StoredDocument]:
+        # One character more than is taken, so that it counts as too large.
+        columns = f"id::VARCHAR, coalesce(title, ''), left(coalesce(\"text\", ''), {most_bytes + 1})"
+        with _opened(folder, paths) as connection:
+            yield from (
+                StoredDocument(*row) for row in _fetched(connection, f"SELECT {columns} FROM document ORDER BY id")
+            )
+
+    again = counts["entity"] + counts["relationship"]
+    return StoredBase(_RECIPE, "graphrag", documents, answers, made_again=again, notes=stores.notes)
+
+
+@contextmanager
+def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open views over tables, in bounded memory; raises SourceError for what DuckDB cannot read in the block."""
+    import duckdb
+
+    try:
+        with spilling() as connection:
+            for view, path in paths.items():
+                if path:
+                    view_files(connection, view, [path])
+            yield connection
+    except duckdb.Error as error:
+        raise SourceError(f"the tables in {folder} cannot be read: {one_line(error)}") from error
+
+
+def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:
+    result = connection.execute(query)
+    while row := result.fetchone():
+        yield row
+
+
+def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
+    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
+    spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
+    return tuple(write_answer(spelled[at : at + MOST_ROWS]) for at in range(0, len(spelled), MOST_ROWS))
+
+
+def _as_written(name: str, text: str) -> str:
+    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first."""
+    found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+    return found[0] if found and name_key(found[0]) == name_key(name) else name

@@ -1,0 +1,128 @@
+"""Entities, relations and known names of one's own: rows as decisions, and the shape of LightRAG's custom graphs."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lightrag_dagster.core.text.sanitise import visible
+from lightrag_dagster.curation.desk import take
+from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
+from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, valid
+from lightrag_dagster.settings import Settings
+from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
+from lightrag_dagster.stages.documents.connectors.tables import TableFiles
+from lightrag_dagster.stages.extraction.writing import write_answer
+from lightrag_dagster.storage.home import Home
+
+_RECIPE = "table"
+_OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
+_GIVEN = ("name", "type", "text", "source", "target", "keywords")
+_KINDS = ("chunks", "entities", "relationships")
+
+Row = Mapping[str, Any]
+
+
+def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | None, list[Placed]]:
+    """Read a table: a base of its chunks, None without any, and decisions of all that is of no chunk.
+
+    `signed` has author, date and reason of the decisions.
+
+    Raises:
+        SourceError: the file cannot be read.
+        DecisionError: a row is no decision; the message names it.
+    """
+    base, left = None, list[tuple[str, Row]]()
+    try:
+        if file.suffix.lower() == ".json":
+            base, left = _custom_graph(file)
+        else:
+            rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
+            left = [(f"{file.name}: row {number}", row) for number, row in rows]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
+    found = (one for place, row in left for one in _decisions(_named(row), place, signed))
+    return base, list({one.decision.content: one for one in found}.values())
+
+
+def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) -> tuple[int, Sequence[int]]:
+    """Take decisions that were not taken before, and return the number of these and the numbers they got.
+
+    One that was undone stays so. A `dry_run` only checks that all hold together. Raises as `take`.
+    """
+    before, home = decisions_of(settings), Home.of(settings)
+    known = {one.content for one in [*(one.decision for one in before), *(one.decision for one in taken(home))]}
+    new = [one for one in decisions if one.decision.content not in known]
+    if not dry_run:
+        return len(new), take(settings, [one.decision for one in new], [one.place for one in new]) if new else ()
+    resolve([*before, *new])
+    return len(new), ()
+
+
+def _named(row: Row) -> dict[str, Any]:
+    """Return the values of a row by our names of its columns."""
+    lower = {name.strip().lower(): value for name, value in row.items() if value not in (None, "", [])}
+    return {_OURS.get(name, name): value for name, value in lower.items()}
+
+
+def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[Placed]:
+    """Yield an addition of a relation, or of an entity with a text, or the type and the aliases of a known name."""
+    given = {name: visible(str(value)) for name, value in row.items() if name in _GIVEN}
+    written = {"text": given.get("text"), "keywords": given.get("keywords")}
+    if "source" in given or "target" in given:
+        ends = (given.get("source", ""), given.get("target", ""))
+        yield check_decision(place, **signed, action="add", names=ends, **written)
+        return
+    aliases = row.get("aliases") or ()
+    names = (given.get("name", ""), *(aliases.split(";") if isinstance(aliases, str) else map(str, aliases)))
+    names = tuple(dict.fromkeys(name for one in names if (name := visible(one).strip())))
+    kind = given.get("type", "").lower()
+    if "text" in given or not (kind or len(names) > 1):
+        yield check_decision(place, **signed, action="add", names=names[:1], type=kind, **written)
+    elif kind:
+        yield check_decision(place, **signed, action="retype", names=names[:1], type=kind)
+    if len(names) > 1:
+        yield check_decision(place, **signed, action="merge", names=names, into=names[0])
+
+
+def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]:
+    """Read what `insert_custom_kg` takes: chunks with the rows that name them, and the other rows with their places."""
+    held = json.loads(file.read_bytes())
+    lists = [held.get(kind) or [] for kind in _KINDS] if isinstance(held, dict) else []
+    if not any(lists) or not all(isinstance(row, dict) for rows in lists for row in rows):
+        raise ValueError(
+            f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
+        )
+    chunks, *others = ([_named(row) for row in rows] for rows in lists)
+    texts = {str(row["source_id"]): key_of(_content(row)) for row in chunks if "source_id" in row}
+    of_text, left = {key_of(_content(row)): list[list[str]]() for row in chunks}, list[tuple[str, Row]]()
+    for kind, rows in zip(_KINDS[1:], others, strict=True):
+        for number, row in enumerate(rows, start=1):
+            if text := texts.get(str(row.get("source_id"))):
+                of_text[text].append(_fields(row, kind))
+            else:
+                left.append((f"{file.name}: {kind} {number}", row))
+
+    def documents() -> Iterator[StoredDocument]:
+        for number, row in enumerate(chunks):
+            name = str(row.get("source_id", number))
+            yield StoredDocument(f"{name} {number}", str(row.get("file_path", name)), _content(row))
+
+    answers = {text: (write_answer(rows),) for text, rows in of_text.items()}
+    return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
+
+
+def _content(chunk: Row) -> str:
+    return valid(str(chunk.get("content", "")))
+
+
+def _fields(row: Row, kind: str) -> list[str]:
+    """Return the fields of an entity or relation in an answer."""
+    names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
+    text, weight = str(row.get("text", ", ".join(names))), row.get("weight", 1)
+    if kind == "entities":
+        return ["entity", *names, str(row.get("type", "other")), text]
+    # With a strength, the description is the field that ends as a sentence does.
+    strength = [] if weight == 1 else [str(weight)]
+    return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if strength else text, *strength]

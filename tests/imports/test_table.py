@@ -1,0 +1,165 @@
+"""Tables of one's own: rows as decisions, and chunks with the rows that name them as documents."""
+
+import csv
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lightrag_dagster.curation.desk import undo
+from lightrag_dagster.curation.rules import decisions_of
+from lightrag_dagster.errors import DecisionError, SourceError
+from lightrag_dagster.imports import import_base, read_table, take_new
+from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.settings import Settings
+from tests.support import FLOOD, build, write_source
+
+SIGNED = {"author": "kim", "date": datetime.date(2026, 1, 1), "reason": "a table"}
+ROWS: list[dict[str, Any]] = [
+    {"name": "Priya Nair", "type": "Engineer", "aliases": ["P. Nair", "the engineer"]},
+    {"name": "Dock 3", "type": "Location", "description": "Dock 3 is new."},
+    {"source": "Priya Nair", "target": "Dock 3", "description": "She guards it.", "keywords": "guard"},
+]
+GRAPH: dict[str, Any] = {
+    "chunks": [
+        {"content": "Alice made the lamp in Bergen.", "source_id": "doc-1", "file_path": "lamps.txt"},
+        {"content": "Nothing is said here.", "source_id": "doc-2"},
+    ],
+    "entities": [
+        {"entity_name": "Alice", "entity_type": "PERSON", "description": "She makes lamps.", "source_id": "doc-1"},
+        {"entity_name": "Lamp", "entity_type": "artifact", "description": "A lamp.", "source_id": "doc-1"},
+        {"entity_name": "Nowhere", "entity_type": "place", "description": "Of no chunk.", "source_id": "UNKNOWN"},
+    ],
+    "relationships": [
+        {"src_id": "Alice", "tgt_id": "Lamp", "description": "made", "keywords": "to make by hand, of glass",
+         "weight": 2.5, "source_id": "doc-1"}
+    ],
+}  # fmt: skip
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows, pa.schema([(name, _type(name)) for name in _names(rows)])), path)
+    else:
+        with path.open("w", newline="") as file:
+            lines = csv.DictWriter(file, _names(rows))
+            lines.writeheader()
+            lines.writerows([row | {"aliases": ";".join(row.get("aliases", ()))} for row in rows])
+    return path
+
+
+def _names(rows: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _type(name: str) -> pa.DataType:
+    return pa.list_(pa.string()) if name == "aliases" else pa.string()
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: str) -> None:
+    base, decisions = read_table(written(tmp_path / name, ROWS), SIGNED)
+    assert base is None
+    assert [(one.decision.action, one.decision.names) for one in decisions] == [
+        ("retype", ("Priya Nair",)),
+        ("merge", ("Priya Nair", "P. Nair", "the engineer")),
+        ("add", ("Dock 3",)),
+        ("add", ("Priya Nair", "Dock 3")),
+    ]
+    typed, merged, entity, relation = (one.decision for one in decisions)
+    assert (typed.type, merged.into, entity.type, entity.text) == (
+        "engineer",
+        "Priya Nair",
+        "location",
+        "Dock 3 is new.",
+    )
+    assert (relation.text, relation.keywords, relation.author) == ("She guards it.", "guard", "kim")
+
+
+def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: Path) -> None:
+    write_source(settings, "notes", {"a.txt": FLOOD})
+    _, decisions = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
+    assert take_new(settings, decisions, dry_run=True) == (4, ())
+    assert decisions_of(settings) == []
+    assert take_new(settings, decisions, dry_run=False) == (4, [1, 2, 3, 4])
+    build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        rows = knowledge.sql("SELECT name, type, sources FROM entities").to_pylist()
+    found = {row["name"]: (row["type"], row["sources"]) for row in rows}
+    assert found["Dock 3"] == ("location", ["curation"])
+    assert found["Priya Nair"][0] == "engineer"
+    assert "notes" in found["Priya Nair"][1]
+
+
+def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.jsonl", ROWS)
+    take_new(settings, read_table(file, SIGNED)[1], dry_run=False)
+    undo(settings, [3])
+    written(file, [*ROWS, ROWS[0], {"name": "Crane"}, {"name": "Crane"}])
+    _, decisions = read_table(file, SIGNED)
+    assert len(decisions) == 5
+    assert take_new(settings, decisions, dry_run=False) == (1, [5])
+    assert take_new(settings, decisions, dry_run=False) == (0, ())
+    assert [one.decision.names[0] for one in decisions_of(settings)].count("Crane") == 1
+
+
+def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    file.write_text(json.dumps(GRAPH))
+    base, decisions = read_table(file, SIGNED)
+    assert base is not None
+    assert [(one.decision.action, one.decision.names) for one in decisions] == [("add", ("Nowhere",))]
+    made = import_base(settings, "lamps", base, same_embedder=False)
+    assert made.documents.counts == {"new": 2}
+    assert made.chunks._asdict() == {"chunks": 2, "known": 0, "answered": 2, "unused": 0}
+    build(settings)
+    with KnowledgeBase.open(settings=settings) as knowledge:
+        entities = knowledge.sql("SELECT name, type, description FROM entities ORDER BY name").to_pylist()
+        [relation] = knowledge.sql("SELECT description, keywords, weight FROM relations").to_pylist()
+        [[paths]] = knowledge.sql("SELECT list(path ORDER BY path) FROM raw_documents").to_pydict().values()
+    assert [tuple(row.values()) for row in entities] == [
+        ("Alice", "person", "She makes lamps."),
+        ("Lamp", "artifact", "A lamp."),
+    ]
+    assert (relation["description"], relation["weight"]) == ("made.", 2.5)
+    assert "to make by hand" in str(relation["keywords"])
+    assert paths == ["doc-2.txt", "lamps.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error"),
+    [
+        ("a.json", "[" * 100_000, SourceError),
+        ("a.json", "[1, 2]", SourceError),
+        ("a.json", '{"entities": 7}', SourceError),
+        ("a.json", '{"entities": [7]}', SourceError),
+        ("a.jsonl", '{"name": "A"}\n{"na', SourceError),
+        ("a.parquet", "PAR1", SourceError),
+        ("a.xlsx", "PK", SourceError),
+        ("a.jsonl", '{"title": "no name"}\n', DecisionError),
+        ("a.jsonl", '{"source": "A", "description": "to what?"}\n', DecisionError),
+        ("a.csv", f"name,description\n{'x' * 300},d\n", DecisionError),
+    ],
+)
+def test_a_file_that_cannot_be_taken_is_refused_by_its_name(
+    tmp_path: Path, name: str, text: str, error: type[Exception]
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(error, match=name):
+        read_table(tmp_path / name, SIGNED)
+    with pytest.raises(SourceError, match="missing"):
+        read_table(tmp_path / f"missing-{name}", SIGNED)
+
+
+def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_path: Path) -> None:
+    rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
+    _, decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
+    with pytest.raises(DecisionError, match=r"a\.jsonl: row"):
+        take_new(settings, decisions, dry_run=False)
+    assert decisions_of(settings) == []
