@@ -20,16 +20,16 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2419,
-    "cli": 3732,  # gold
+    "cli": 3779,  # gold
     "core": 1554,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
     "evaluation": 1363,  # gold, the gate
     "exports": 369,  # OKF
-    "imports": 467,  # import lightrag
+    "imports": 630,  # three imports, where 500 were asked
     "indexes": 2252,  # SQL in processes, checks of files
-    "models": 2186,  # batches and ledger by purpose, what may pass; columns
+    "models": 2173,  # batches and ledger by purpose, what may pass; columns
     "models.local": 456,
     "offline": 1228,  # greetings, contractions, Chinese words beside names
     "orchestration": 979,  # scopes
@@ -41,9 +41,9 @@ CODE = {
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 888,
-    "settings": 1065,  # scopes, access
+    "settings": 1066,  # scopes, access
     "spending": 474,
-    "stages": 5621,
+    "stages": 5639,
     "storage": 3987,  # scopes, checks of files
     "testing": 215,
     "the package itself": 657,
@@ -54,12 +54,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_134,  # gold: about 700, where 400 were asked; import and OKF 145; folded: 291
-    "files": 666,  # gold, imports
+    "lines of code outside the rooms behind doors": 37_187,  # gold 700 (400 asked), imports and OKF 190, folded 291
+    "files": 669,  # gold, imports
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,
-    "imports in functions": 217,  # commands of gold, import
+    "imports in functions": 218,  # commands of gold, import
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 16,  # facts
 }
