@@ -282,7 +282,7 @@ EXTRACTION_EVALUATION = table(
     column("grouping", pa.string(), "all; or recipe, model, source or type: the passages of the value."),
     column("value", pa.string(), "A recipe, model, source or type of entities; all."),
     column("kind", pa.string(), "entity, type, relation or fact; all: these together."),
-    column("passages", pa.int64(), "Passages with a row."),
+    column("passages", pa.int64(), "Passages whose gold has the kind."),
     column("right_rows", pa.int64(), "Rows that were extracted and are gold."),
     column("wrong_rows", pa.int64(), "Rows that were extracted and are not."),
     column("missed_rows", pa.int64(), "Gold rows that were not extracted."),

@@ -12,8 +12,12 @@ import pytest
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.cli.rows import write_new_csv
 from lightrag_dagster.cli.sql import run_sql
 from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
+from lightrag_dagster.evaluation.gold.drafting import draft
+from lightrag_dagster.evaluation.gold.gate import try_gold
+from lightrag_dagster.evaluation.gold.rows import COLUMNS
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.pipeline.chunks import chunk_source
@@ -102,6 +106,20 @@ def test_the_same_snapshot_in_a_bucket_and_on_a_disk(expected: Settings, in_buck
         KnowledgeBase.open(settings=in_bucket)
     with KnowledgeBase.open(settings=in_bucket) as knowledge:
         assert knowledge.query(QUESTION).text == answer
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("server", ["buckets"], indirect=True)
+def test_another_machine_drafts_gold_and_compares_a_recipe_with_it(in_bucket: Settings, tmp_path: Path) -> None:
+    build(in_bucket)
+    settings = on_machine(in_bucket, tmp_path / "second").changed(gold={"folder": tmp_path / "gold.csv"})
+    rows = [list(one) for one in draft(Situation.looking(settings), set(), 9)]
+    for one in rows:
+        one[7] = "done" if one[1] == "passage" else ""
+    write_new_csv(tmp_path / "gold.csv", COLUMNS, rows, SettingsError)
+    compared = try_gold(Situation.looking(settings), settings)
+    assert compared is not None
+    assert (compared.difference.mean, compared.difference.questions) == (0.0, 3)
 
 
 @pytest.mark.long

@@ -190,3 +190,10 @@ def test_a_gate_that_is_killed_goes_on_without_paying_twice(
     questions = Counter(str(received.body) for received in loopback.requests)
     assert len(questions) == 20
     assert questions.total() <= 23, "one request a kill was under way, whose answer never came"
+
+
+def test_names_alone_and_other_chunks_are_compared_over_the_stored_chunks(gold_home: Path, loopback: Loopback) -> None:
+    by_names = compared(settings_in(gold_home).changed(extraction={"method": "mentions"}))
+    assert (by_names.difference.questions, by_names.usage.calls, loopback.requests) == (20, 0, [])
+    recut = compared(settings_in(gold_home).changed(chunking={"size": 20, "overlap": 0}))
+    assert (recut.difference.mean, recut.difference.questions, loopback.requests) == (0.0, 20, [])
