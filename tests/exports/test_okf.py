@@ -266,11 +266,11 @@ def test_a_validator_of_others_finds_no_fault(tmp_path: Path) -> None:
         ("hostile", graph_of(tmp_path / "b", texts, facts=FACTS)),
     ):
         export_to(generation, "okf", tmp_path / name)
-        command = [sys.executable, "-m", "okf_schema.cli", "validate", "--path", str(tmp_path / name)]
+        command = [Path(sys.executable).with_name("okf-schema"), "validate", "--path", str(tmp_path / name)]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         assert found.returncode == 0, found.stdout + found.stderr
-        assert "ERROR" not in found.stdout
-        assert {"W3", "W4"} >= set(re.findall(r"\[(W\d+)\]", found.stdout)), "no time of writing, no index of entities"
+        assert "Bundle is conformant" in found.stdout
+        assert {"W3", "W4"} == set(re.findall(r"\[(W\d+)\]", found.stdout)), "no time of writing, no index of entities"
 
 
 def test_the_note_says_what_is_elsewhere(tmp_path: Path) -> None:
