@@ -195,7 +195,7 @@ def test_facts_have_dates_words_and_the_page_of_the_other_end(tmp_path: Path) ->
     page = {front(text)["title"]: text for path, text in files.items() if path.startswith("entities/")}
     (ada, bea) = (next(path for path in files if path.startswith(f"entities/{name}-"))[9:] for name in ("ada", "bea"))
     assert (
-        f'## Facts\n\n- Harbour **leads; "ably"** [Ada]({ada}), from 2021-03: “Ada \\*leads\\* it &lt;b&gt;”\n'
+        f'## Facts\n\n- Harbour **leads; "ably"** [Ada]({ada}), from 2021-03: “Ada \\*leads\\* it &lt;\u200bb&gt;”\n'
         f'- Harbour **leads; "ably"** [Bea]({bea}), from 2023, to 2024-05-31\n'
     ) in page["Harbour"]
     assert '**leads; "ably"** Ada, from 2021-03' in page["Ada"], "it is on the pages of both ends"
