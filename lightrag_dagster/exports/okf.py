@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from lightrag_dagster.core.text.safe_markdown import cell
+from lightrag_dagster.core.text.safe_markdown import cell, without_links
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.exports.written import Written
 from lightrag_dagster.indexes.changes import changes_between
@@ -49,7 +49,7 @@ def write_okf(generation: Generation, folder: Path) -> Written:
     rows = Counter[str]()
     with spilling(folder.parent) as connection:
         create_views(connection, generation)
-        connection.create_function("cell", lambda text: cell(text), ["VARCHAR"], "VARCHAR")
+        connection.create_function("cell", _markdown, ["VARCHAR"], "VARCHAR")
         connection.create_function("yaml", _yaml, ["VARCHAR"], "VARCHAR")
         connection.register("found", found)
         connection.register("changed", changed)
@@ -68,6 +68,11 @@ def write_okf(generation: Generation, folder: Path) -> Written:
         more = connection.execute(_MORE).fetchall()
     notes += [f"{section} beyond the first ones of a page, which says so: {count:,}" for section, count in more]
     return Written(rows, tuple(notes), compared_with=before.snapshot_id if before else None)
+
+
+def _markdown(text: str) -> str:
+    """Return a text as Markdown on one line, in which readers that know no escapes find no link either."""
+    return cell(without_links(text))
 
 
 def _yaml(text: str) -> str:

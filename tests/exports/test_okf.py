@@ -195,7 +195,7 @@ def test_facts_have_dates_words_and_the_page_of_the_other_end(tmp_path: Path) ->
     page = {front(text)["title"]: text for path, text in files.items() if path.startswith("entities/")}
     (ada, bea) = (next(path for path in files if path.startswith(f"entities/{name}-"))[9:] for name in ("ada", "bea"))
     assert (
-        f'## Facts\n\n- Harbour **leads; "ably"** [Ada]({ada}), from 2021-03: “Ada \\*leads\\* it &lt;b&gt;”\n'
+        f'## Facts\n\n- Harbour **leads; "ably"** [Ada]({ada}), from 2021-03: “Ada \\*leads\\* it &lt;\u200bb&gt;”\n'
         f'- Harbour **leads; "ably"** [Bea]({bea}), from 2023, to 2024-05-31\n'
     ) in page["Harbour"]
     assert '**leads; "ably"** Ada, from 2021-03' in page["Ada"], "it is on the pages of both ends"
@@ -266,11 +266,12 @@ def test_a_validator_of_others_finds_no_fault(tmp_path: Path) -> None:
         ("hostile", graph_of(tmp_path / "b", texts, facts=FACTS)),
     ):
         export_to(generation, "okf", tmp_path / name)
-        command = [sys.executable, "-m", "okf_schema.cli", "validate", "--path", str(tmp_path / name)]
+        command = [str(Path(sys.executable).with_name("okf-schema")), "validate", "--path", str(tmp_path / name)]
         found = subprocess.run(command, capture_output=True, text=True, check=False)
         assert found.returncode == 0, found.stdout + found.stderr
-        assert "ERROR" not in found.stdout
-        assert {"W3", "W4"} >= set(re.findall(r"\[(W\d+)\]", found.stdout)), "no time of writing, no index of entities"
+        assert "Bundle is conformant" in found.stdout
+        warnings = set(re.findall(r"\[(W\d+)\]", found.stdout + found.stderr))
+        assert {"W3", "W4"} <= warnings <= {"W1", "W3", "W4"}, "no summary, no time of writing, no index of entities"
 
 
 def test_the_note_says_what_is_elsewhere(tmp_path: Path) -> None:
