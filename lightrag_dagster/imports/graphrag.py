@@ -1,6 +1,5 @@
 """The output of Microsoft's GraphRAG 1.x to 3.3: its documents, and what it found in each text unit."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,12 +86,18 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
+    capitals = text.upper()
+    if len(capitals) != len(text):
+        capitals = "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
+    written = {name: _as_written(name, text, capitals) for row in rows for name in row[1 : _ENDS[row[0]]]}
     spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
     return tuple(write_answer(spelled[at : at + MOST_ROWS]) for at in range(0, len(spelled), MOST_ROWS))
 
 
-def _as_written(name: str, text: str) -> str:
-    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first."""
-    found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
-    return found[0] if found and name_key(found[0]) == name_key(name) else name
+def _as_written(name: str, text: str, capitals: str) -> str:
+    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
+    start = capitals.find(name)
+    end = start + len(name)
+    is_part = capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()
+    found = text[start:end]
+    return name if start < 0 or is_part or name_key(found) != name_key(name) else found
