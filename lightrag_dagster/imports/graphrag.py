@@ -33,7 +33,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     """Read what GraphRAG wrote into its output folder, of documents of at most `most_bytes` each.
 
     Raises:
-        SourceError: it is no folder, or has not the tables of GraphRAG, or one of them is damaged.
+        SourceError: it is not a folder, it lacks a table of GraphRAG, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
     paths = {view: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for view, name in _VIEWS.items()}
@@ -49,7 +49,9 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     if claims := counts.get(_CLAIMS):
         stores.notes.append(f"claims that do not come along, since facts here are asked for by a schema: {claims:,}")
     if silent:
-        stores.notes.append(f"text units about which GraphRAG has stored nothing, which is no answer: {silent:,}")
+        stores.notes.append(
+            f"text units about which GraphRAG has stored nothing, so that they have no answer here: {silent:,}"
+        )
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
