@@ -66,7 +66,7 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
 
     Raises:
         SourceError: the file cannot be read, or the source cannot be a folder of this name.
-        DecisionError: a row is no decision, or does not hold together with others; then nothing is taken.
+        DecisionError: a row cannot be a decision, or contradicts others; then nothing is taken.
         LightRAGError: as `import_base`.
     """
     settings = load_settings()

@@ -1,6 +1,5 @@
 """The output of Microsoft's GraphRAG 1.x to 3.3: its documents, and what it found in each text unit."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +33,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     """Read what GraphRAG wrote into its output folder, of documents of at most `most_bytes` each.
 
     Raises:
-        SourceError: it is no folder, or has not the tables of GraphRAG, or one of them is damaged.
+        SourceError: it is not a folder, it lacks a table of GraphRAG, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
     paths = {view: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for view, name in _VIEWS.items()}
@@ -50,7 +49,9 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     if claims := counts.get(_CLAIMS):
         stores.notes.append(f"claims that do not come along, since facts here are asked for by a schema: {claims:,}")
     if silent:
-        stores.notes.append(f"text units about which GraphRAG has stored nothing, which is no answer: {silent:,}")
+        stores.notes.append(
+            f"text units about which GraphRAG has stored nothing, so that they have no answer here: {silent:,}"
+        )
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
@@ -87,12 +88,18 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    written = {name: _as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
+    capitals = text.upper()
+    if len(capitals) != len(text):
+        capitals = "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
+    written = {name: _as_written(name, text, capitals) for row in rows for name in row[1 : _ENDS[row[0]]]}
     spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
     return tuple(write_answer(spelled[at : at + MOST_ROWS]) for at in range(0, len(spelled), MOST_ROWS))
 
 
-def _as_written(name: str, text: str) -> str:
-    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first."""
-    found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
-    return found[0] if found and name_key(found[0]) == name_key(name) else name
+def _as_written(name: str, text: str, capitals: str) -> str:
+    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
+    start = capitals.find(name)
+    end = start + len(name)
+    is_part = capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()
+    found = text[start:end]
+    return name if start < 0 or is_part or name_key(found) != name_key(name) else found

@@ -31,7 +31,7 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
 
     Raises:
         SourceError: the file cannot be read.
-        DecisionError: a row is no decision; the message names it.
+        DecisionError: a row cannot be a decision; the message names it.
     """
     base, left = None, list[tuple[str, Row]]()
     try:
