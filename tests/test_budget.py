@@ -26,8 +26,8 @@ CODE = {
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
     "evaluation": 1363,  # gold, the gate
-    "exports": 369,  # OKF
-    "imports": 630,  # three imports, where 500 were asked
+    "exports": 371,  # OKF
+    "imports": 637,  # three imports, where 500 were asked
     "indexes": 2252,  # SQL in processes, checks of files
     "models": 2173,  # batches and ledger by purpose, what may pass; columns
     "models.local": 456,
@@ -45,7 +45,7 @@ CODE = {
     "spending": 474,
     "stages": 5639,
     "storage": 3987,  # scopes, checks of files
-    "testing": 215,
+    "testing": 219,
     "the package itself": 657,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_187,  # gold 700 (400 asked), imports and OKF 190, folded 291
+    "lines of code outside the rooms behind doors": 37_193,  # gold 700 (400 asked), imports and OKF 190, folded 291
     "files": 669,  # gold, imports
     "settings": 150,  # facts of columns
     "commands": 52,
