@@ -70,7 +70,7 @@ def test_back_and_forth_from_the_command_line(
     assert second not in ask("release")
     assert f"kept: {first}" in ask("gc", "--dry-run")
     assert "removed: 0 snapshots" in ask("gc")
-    assert "responses" in ask("cache", "stats")
+    assert "responses" in ask("cache")
     assert "would be removed: " in ask("cache", "prune", "--dry-run")
     assert "removed: " in ask("cache", "prune")
     assert "removed: 0 of " in ask("cache", "prune")

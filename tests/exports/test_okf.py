@@ -233,6 +233,7 @@ def test_a_quote_is_a_sentence_of_the_document_and_the_newest_ones_come_first(se
     assert all(front(text)["date"] in dated for path, text in files.items() if path.startswith("documents/2"))
 
 
+@pytest.mark.long
 def test_a_scope_has_its_own_pages_alone(settings: Settings) -> None:
     scoped = settings.changed(scopes={"board": {"sources": ("board",)}})
     write_source(scoped, "board", {"river.md": RIVER})

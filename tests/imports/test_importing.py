@@ -146,6 +146,7 @@ def test_a_purge_leaves_no_trace_of_a_document_that_was_imported(paid: Settings,
     assert not places(Home(paid.home), ["repaired the sensor"])
 
 
+@pytest.mark.long
 def test_a_backfill_asks_today_s_model_about_all(paid: Settings, folder: Path, loopback: Loopback) -> None:
     imported(paid, folder)
     build(paid)
@@ -176,6 +177,7 @@ def test_again_takes_what_is_new(paid: Settings, folder: Path, loopback: Loopbac
     assert make_plan(paid, ["notes"]).total.high == 0
 
 
+@pytest.mark.long
 def test_answers_of_our_own_stay(paid: Settings, folder: Path, loopback: Loopback) -> None:
     write_source(paid, "notes", {"notes.txt": FLOOD})
     build(paid)
@@ -229,6 +231,7 @@ def test_a_graph_with_edits_is_told_and_imported(paid: Settings, folder: Path) -
     assert import_base(paid, "notes", base, same_embedder=False).chunks.answered == 2
 
 
+@pytest.mark.long
 def test_another_machine_goes_on_with_an_import_in_a_bucket(
     paid: Settings, folder: Path, buckets: S3Server, postgres: SecretStr, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -52,10 +52,12 @@ MAY_ASK = {
     | {
         "resources.lightrag": "hands them to the steps of Dagster, each of which makes its situation",
         "orchestration.definitions": "loads definitions, when there need be no home",
+        "imports.importing": "makes the first steps of a source that came in, under the builder's lock",
         "evaluation.temporary": "hands them to the steps in a home that nobody else knows",
     },
     "decisions_of": {
         "curation.rules.reading": "below the situation: in_force",
+        "imports.table": "reads at the moment at which it takes rows of a table as decisions",
         "curation.desk.taking": "reads at the moment at which it writes",
         "curation.desk.review": "joins pairs after a model was asked, which takes minutes",
         "cli.curate": "looks at decisions alone, also at those that do not hold together",

@@ -114,6 +114,7 @@ def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_
     assert {name: tables["chunks"].num_rows for name, tables in found.tables.items()} == {"copies": 1, "notes": 18}
 
 
+@pytest.mark.long
 def test_a_heading_that_was_renamed_leaves_the_passage_below_it_valid(settings: Settings) -> None:
     below = (
         "Marta Lindqvist maintains the gauge at Halden Weir, and reports to Jonas Feld in Bergen each week of the year."

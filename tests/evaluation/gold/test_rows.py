@@ -179,6 +179,7 @@ def test_a_huge_cell_and_a_character_that_is_none_are_no_crash(tmp_path: Path) -
     assert read_gold(tmp_path).rows[0].name == "A\0B"
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     rows = (f"text-{number // 100},entity,Name {number},,person,,,," for number in range(100_000))
     write(tmp_path / "a.csv", *(f"text-{number},passage,,,,,,done," for number in range(1000)), *rows)
