@@ -13,7 +13,7 @@ from tests.cli.test_cli import command
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     home = load_settings().home.absolute()
-    for words in (("costs",), ("gc",), ("snapshots",), ("cache")):
+    for words in (("costs",), ("gc",), ("snapshots",), ("cache",)):
         code, output, errors = command(capfd, monkeypatch, *words)
         assert (code, output) == (2, "")
         assert errors.startswith(f"error: there is no home {home}; name it by --home or LIGHTRAG_HOME")
