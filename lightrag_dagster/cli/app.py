@@ -7,21 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from lightrag_dagster.cli import graph, serve, upkeep
+from lightrag_dagster.cli import analysts, graph, serve, upkeep
 from lightrag_dagster.cli.exits import Commands
 from lightrag_dagster.cli.options import (
     AcceptDeletes,
     AsJson,
     AsOf,
-    EscapeFormulas,
     MaxAge,
     MaxCost,
-    RowsForm,
     Snapshot,
     Sources,
     Timeout,
     WaitLock,
-    form_of,
     with_filters,
 )
 from lightrag_dagster.cli.subcommands import (
@@ -281,60 +278,8 @@ def evaluate(
     raise typer.Exit(measure(console(), questions, as_json=as_json))
 
 
-@app.command()
-def sql(
-    statements: Annotated[str, typer.Argument(help="DuckDB SQL over the published tables.")],
-    output: RowsForm = "table",
-    escape_formulas: EscapeFormulas = False,
-    snapshot: Snapshot = None,
-    unpublished: Annotated[
-        bool, typer.Option("--unpublished", help="The newest tables of each source, those of withheld ones included.")
-    ] = False,
-    timeout: Timeout = None,
-    allow_external: Annotated[
-        bool, typer.Option("--allow-external", help="Let the SQL read and write files, use the network and extensions.")
-    ] = False,
-) -> None:
-    """Query the published tables with DuckDB, which reaches no other file."""
-    from lightrag_dagster.cli.sql import run_sql
-
-    form = form_of(output, escape_formulas=escape_formulas)
-    if snapshot and unpublished:
-        raise typer.BadParameter("a snapshot is published; leave out --snapshot", param_hint="--unpublished")
-    run_sql(
-        console(quotes=True),
-        statements,
-        form,
-        snapshot=snapshot,
-        unpublished=unpublished,
-        timeout=timeout,
-        allow_external=allow_external,
-    )
-
-
-@app.command()
-def dbt_sources(
-    name: Annotated[
-        str | None, typer.Option(help="Name of source and database in dbt; the namespace, or knowledge, unless given.")
-    ] = None,
-) -> None:
-    """Write sources.yml for a dbt project that reads the tables."""
-    from lightrag_dagster.cli.dbt_sources import print_sources
-
-    print_sources(name)
-
-
-@app.command()
-def cypher(
-    query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
-    output: RowsForm = "table",
-    limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
-    escape_formulas: EscapeFormulas = False,
-) -> None:
-    """Query the published graph with Cypher."""
-    from lightrag_dagster.cli.cypher import run_cypher
-
-    run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit)
+for command in analysts.COMMANDS:
+    app.command()(command)
 
 
 @app.command()
