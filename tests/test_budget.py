@@ -19,15 +19,15 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2419,
-    "cli": 3779,  # gold
+    "assets": 2420,
+    "cli": 3790,  # gold
     "core": 1554,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
-    "evaluation": 1363,  # gold, the gate
+    "evaluation": 1377,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 637,  # three imports, where 500 were asked
+    "imports": 639,  # three imports, where 500 were asked
     "indexes": 2252,  # SQL in processes, checks of files
     "models": 2173,  # batches and ledger by purpose, what may pass; columns
     "models.local": 456,
@@ -54,8 +54,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_193,  # gold 700 (400 asked), imports and OKF 190, folded 291
-    "files": 669,  # gold, imports
+    "lines of code outside the rooms behind doors": 37_219,  # gold 700 (400 asked), imports and OKF 190, folded 291
+    "files": 670,  # gold, imports
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,

@@ -58,6 +58,7 @@ def test_help_reads_few_modules_of_this_project(arguments: list[str]) -> None:
         "lightrag_dagster.cli",
         "lightrag_dagster.cli.app",
         "lightrag_dagster.cli.exits",
+        "lightrag_dagster.cli.analysts",
         "lightrag_dagster.cli.graph",
         "lightrag_dagster.cli.options",
         "lightrag_dagster.cli.serve",
