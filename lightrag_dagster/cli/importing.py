@@ -1,6 +1,5 @@
 """`import`: the stores of another system become a source."""
 
-import csv
 import datetime
 import getpass
 from collections.abc import Iterator
@@ -12,7 +11,9 @@ from rich.console import Console
 
 from lightrag_dagster.cli.curate import NEXT
 from lightrag_dagster.cli.plan import print_plan
+from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.imports import (
     Imported,
     StoredBase,
@@ -24,7 +25,6 @@ from lightrag_dagster.imports import (
 )
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
-from lightrag_dagster.storage.files.atomic import disk_errors
 
 _OUTCOMES = {
     "new": "new",
@@ -34,6 +34,7 @@ _OUTCOMES = {
     "removed here": "removed here, and stay so",
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
+    "renamed": "with another path than there, which every system takes",
 }
 _NEXT = NEXT.replace("It takes", "They take")
 _READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
@@ -94,13 +95,14 @@ def _import(
     options: ImportOptions,
     said: dict[str, object],
 ) -> None:
+    if options.names:
+        require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
     flags = {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
         made = import_base(todays, options.source, base, **flags)
     if options.names:
-        with disk_errors(options.names), options.names.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("name", "where", "description"), *base.edited])
+        write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))
     if options.as_json:
         documents, edited = made.documents, [name._asdict() for name in base.edited]

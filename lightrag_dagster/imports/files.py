@@ -30,7 +30,8 @@ class WrittenDocuments:
     """The number of documents by what became of them, and the first path of each.
 
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
-    and those `removed here`, stay as they are. `empty` and `too large` ones are left out.
+    and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these count
+    as `renamed` as well: their path is not that which they had, but a safe one, or one of their own.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -48,6 +49,8 @@ def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int
     for one in documents:
         text = valid(one.text)
         path = _path_of(one, text, taken)
+        if one.path and not path.startswith(composed(one.path).lstrip("/")):
+            written.add("renamed", path)
         if not text.strip():
             written.add("empty", path)
         elif len(text.encode()) > most:
@@ -59,7 +62,7 @@ def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int
 
 
 def safe_path(name: str) -> str:
-    """Return a relative path that every system takes, of whatever name; empty if nothing is left of it."""
+    """Return a relative path that every system takes, of any name; empty if nothing is left of it."""
     parts = [_safe_name(part) for part in re.split(r"[/\\]", valid(name))]
     return "/".join([part for part in parts if part][-_DEEPEST:])
 

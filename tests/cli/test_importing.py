@@ -43,12 +43,14 @@ def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import,
         "description; these edits do not come along, names.csv lists them for `curate`.",
         "Nothing was asked. The run that follows:",
     ]
-    with Path("names.csv").open(newline="") as file:
+    with Path("names.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row for row in rows if row["where"] == "graph"] == [
         {"name": "Merged", "where": "graph", "description": "By hand."}
     ]
     assert len(rows) == 5
+    code, _, errors = bring("--source", "wiki", "--names", "names.csv")
+    assert (code, errors.startswith("error: names.csv is there already")) == (2, True)
     code, said, _ = bring("--source", "wiki")
     assert (code, said.splitlines()[0]) == (0, "Documents unchanged: 2, first notes.txt")
     assert "Chunks that had their answers here already: 2" in said.splitlines()

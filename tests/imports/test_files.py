@@ -71,7 +71,7 @@ def test_the_suffix_says_what_it_is(tmp_path: Path, path: str, text: str, file: 
 
 def test_paths_that_are_equal_in_any_case_stay_apart(tmp_path: Path) -> None:
     texts = [document(path, f"Text {at}.", at) for at, path in enumerate(("a.txt", "A.TXT", "./a.txt", "a"))]
-    assert write_documents(tmp_path, texts, 1000).counts == {"new": 4}
+    assert write_documents(tmp_path, texts, 1000).counts == {"new": 4, "renamed": 2}
     assert sorted(files(tmp_path).values()) == ["Text 0.", "Text 1.", "Text 2.", "Text 3."]
 
 

@@ -149,7 +149,7 @@ def test_paths_stay_in_the_source_and_large_documents_out(settings: Settings, tm
     written = import_base(
         small, "notes", read_graphrag(write(tmp_path / "o", made), 1_000), same_embedder=False
     ).documents
-    assert written.counts == {"new": 2, "too large": 1}
+    assert written.counts == {"new": 2, "too large": 1, "renamed": 1}
     assert not list(tmp_path.rglob("../outside.txt"))
     assert (small.sources / "notes" / "outside.txt").is_file()
 
