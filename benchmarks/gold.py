@@ -1,4 +1,4 @@
-"""Whether scores beside gold rows are the rates at which a model loses and forges rows, and whom the gate stops.
+"""Scores of a model that loses and forges rows at given rates, and the backfills that the gate stops.
 
     python -m benchmarks.gold DATA
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def phrases(text: str) -> list[str]:
-    """Return the runs of capitalised words in a text, each once in whatever case."""
+    """Return the runs of capitalised words in a text, each once in any case."""
     return list({one.casefold(): one for one in _PHRASE.findall(text)}.values())
 
 
