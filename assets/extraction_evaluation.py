@@ -46,7 +46,8 @@ def extraction_evaluation(
     stored.write(TABLE, ALL_SOURCES, history, inputs=inputs, recipe=lightrag.recipes.extraction_evaluation)
     low = [f"F1 of {one.kind} rows is {one.f1.mean:.3f}" for one in below(scores, settings.gold.least_f1)]
     overall = [one for one in scores if one.grouping == "all"]
-    numbers = {f"{name}/{one.kind}": getattr(one, name).mean for one in overall for name in MEASURES}
+    means = {(name, one.kind): getattr(one, name).mean for one in overall for name in MEASURES}
+    numbers = {"/".join(of): mean for of, mean in means.items() if mean == mean}  # Dagster's pages take no NaN
     cells = [[one.kind, str(one.passages), *(f"{getattr(one, name).mean:.3f}" for name in MEASURES)] for one in overall]
     about = {"passages": found.located.num_rows, "gone": found.gone, "not_done": len(gold.open)}
     return dg.MaterializeResult(

@@ -54,7 +54,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     judged = judge_default(rows, settings.query.mode)
     dropped = [one for one in changed if one.dropped]
     if as_json:
-        fallen = [{"mode": one.mode, "metric": one.metric, **one.difference._asdict()} for one in dropped]
+        fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
         found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen}
         terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
@@ -83,7 +83,7 @@ def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -
 
 def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
     """Return the same for JSON."""
-    beside = [one._asdict() | {"difference": one.difference._asdict()} for one in advantages(rows)]
+    beside = [one._asdict() | {"difference": one.difference.facts()} for one in advantages(rows)]
     return {"modes": summary.to_pylist(), "beside": beside}
 
 

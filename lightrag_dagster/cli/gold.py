@@ -43,8 +43,12 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
     known = read_gold(settings.gold.folder)
     drawn = draft(Situation.looking(settings), known.passages.keys() | known.open, chunks)
     rows = [one for one in drawn if not kinds or one[1] in ("passage", *kinds)]
-    write_new_csv(file, COLUMNS, rows, SettingsError)
     passages = sum(one[1] == "passage" for one in rows)
+    if not passages:
+        raise SettingsError(
+            "there is no passage to draw: nothing was ingested yet, or all are in gold.folder; `lightrag-dagster run`"
+        )
+    write_new_csv(file, COLUMNS, rows, SettingsError)
     fewer = f", all that are not in {settings.gold.folder or 'another file'}" if passages < chunks else ""
     console.print(
         f"Passages in {file}: {passages:,}{fewer}; rows: {len(rows) - passages:,}. Write `no` as the verdict of a row "
@@ -98,7 +102,11 @@ def print_compared(console: Console, compared: Comparison) -> None:
         cells.append((kind, f"{before[kind].passages:,}", *(f"{old:.3f} → {new:.3f}" for old, new in pairs)))
     print_table(console, ("gold rows", "passages", *MEASURES[:2], "F1"), cells, wrap={"gold rows"}, keys=1)
     mean, low, high, passages = compared.difference
-    console.print(f"F1 over all gold rows of {passages:,} passages changes by {mean:+.3f} [{low:+.3f}, {high:+.3f}].")
+    if compared.unanswered:
+        console.print(f"Passages without an answer for now, left out: {compared.unanswered:,}", style="yellow")
+    if passages:
+        changes = f"changes by {mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+        console.print(f"F1 over all gold rows of {passages:,} passages {changes}.")
 
 
 def _rows(scores: Sequence[Score]) -> Iterator[tuple[str, ...]]:

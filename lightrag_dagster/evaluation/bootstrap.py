@@ -20,6 +20,10 @@ class Interval(NamedTuple):
     high: float
     questions: int
 
+    def facts(self) -> dict[str, float | None]:
+        """Return it for JSON, which has no NaN."""
+        return {name: None if value != value else value for name, value in self._asdict().items()}
+
 
 def estimates(values: Values) -> list[Interval]:
     """Return the mean of each column with its interval; rows are questions, NaN is a question without a value.

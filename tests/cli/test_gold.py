@@ -73,6 +73,12 @@ def test_a_draft_leaves_out_what_gold_files_have(run: Command, gold_home: Path) 
     assert drafted == {chunk_name(text) for text in list(TEXTS.values())[20:]}
 
 
+def test_a_draft_of_an_empty_home_writes_no_file(run: Command, gold_home: Path) -> None:
+    code, _, errors = run("gold", "draft", str(gold_home / "a.csv"), HOME=str(gold_home / "none"))
+    assert (code, "nothing was ingested yet" in errors) == (2, True)
+    assert not (gold_home / "a.csv").exists()
+
+
 @pytest.mark.parametrize("place", ["gold", "gold/labels.txt", "nowhere/a.csv"])
 def test_a_draft_that_cannot_be_written_is_refused_before_anything_is_read(
     run: Command, gold_home: Path, place: str

@@ -20,7 +20,7 @@ def draft(situation: Situation, known: set[str], count: int) -> Iterator[list[ob
     """Yield the cells of a gold file about up to `count` passages that are not `known`, by source, length and recipe.
 
     Raises:
-        StoreError: nothing was ingested yet, or a table is damaged.
+        StoreError: a table is damaged.
     """
     tables, records = SourceTables(situation.home), situation.accepted
     versions = {source: situation.merged(source) for source in records}

@@ -5,10 +5,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.core.temporary import temporary_folder
-from lightrag_dagster.errors import WorseRecipeError
+from lightrag_dagster.errors import TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.bootstrap import Interval
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages, judge
 from lightrag_dagster.evaluation.gold.rows import Gold, read_gold
@@ -42,12 +43,33 @@ class Comparison(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return it for JSON, with the scores of both."""
         sides = {name: [one.facts() for one in score(getattr(self, name))] for name in ("before", "after")}
-        return {**sides, "difference": self.difference._asdict(), "cost_usd": self.usage.cost_usd}
+        return {
+            **sides,
+            "difference": self.difference.facts(),
+            "unanswered": self.unanswered,
+            "cost_usd": self.usage.cost_usd,
+        }
+
+    @property
+    def unanswered(self) -> int:
+        """The number of passages that are left out, since one of both had no answer for a reason that may pass."""
+        passages = pc.unique(pa.concat_tables([self.before, self.after])["chunk"])
+        return len(passages) - self.difference.questions
 
     def require_better(self) -> None:
-        """Raise WorseRecipeError if the other recipe is worse."""
+        """Let a backfill pass, unless the other recipe is worse.
+
+        Raises:
+            WorseRecipeError: it is.
+            TransientProviderError: no passage was answered, so that nothing can be said.
+        """
+        mean, low, high, passages = self.difference
+        if not passages:
+            raise TransientProviderError(
+                "no gold passage got an answer, so that nothing can be said of the new recipe; run it again when the "
+                "model answers"
+            )
         if self.is_worse:
-            mean, low, high, passages = self.difference
             raise WorseRecipeError(
                 f"the new recipe is worse: over {passages:,} gold passages its F1 is {-mean:.3f} lower, by the 95% "
                 f"interval {-high:.3f} to {-low:.3f}; nothing was changed, and its answers are stored; "
@@ -57,7 +79,7 @@ class Comparison(NamedTuple):
 
 def to_compare(situation: Situation, gold: Gold) -> Passages | None:
     """Return the gold passages, or None if they have too few right rows for a comparison; raises StoreError."""
-    if sum(one.right for one in gold.rows) < _LEAST_ROWS:
+    if gold.right < _LEAST_ROWS:
         return None
     found = find_passages(situation, gold)
     there = set(found.located["chunk"].to_pylist())

@@ -13,6 +13,7 @@ from lightrag_dagster.schemas import EXTRACTION_EVALUATION
 GROUPINGS = ("recipe", "model", "source", "type")
 MEASURES = ("precision", "recall", "f1")
 _OUTCOMES = ("right", "wrong", "missed")
+_ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
 _EVERY = "all"
 """The kind of all rows together, and the group of all passages."""
 
@@ -37,7 +38,7 @@ class Score(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return self._asdict() | {name: getattr(self, name)._asdict() for name in MEASURES}
+        return self._asdict() | {name: getattr(self, name).facts() for name in MEASURES}
 
 
 def score(judged: pa.Table) -> list[Score]:
@@ -48,11 +49,8 @@ def score(judged: pa.Table) -> list[Score]:
     """
     found = list(_of_group(judged, _EVERY, _EVERY))
     for grouping in GROUPINGS:
-        rows = (
-            judged.filter((pc.field("kind") == "entity") & pc.field("type").is_valid())
-            if grouping == "type"
-            else judged
-        )
+        of_entities = (pc.field("kind") == "entity") & pc.field("type").is_valid()
+        rows = judged.filter(of_entities) if grouping == "type" else judged
         for value in sorted(pc.unique(rows[grouping]).to_pylist()):
             found += _of_group(rows.filter(pc.equal(rows[grouping], value)), grouping, value)
     return found
@@ -73,9 +71,6 @@ def as_table(scores: Sequence[Score], sequence: int, snapshot_id: str) -> pa.Tab
         for one in scores
     ]
     return pa.Table.from_pylist(rows, EXTRACTION_EVALUATION)
-
-
-_ENDS = (("", "mean"), ("_low", "low"), ("_high", "high"))
 
 
 def worse_than_before(history: pa.Table, snapshot_id: str) -> list[str]:

@@ -1,12 +1,13 @@
 """The gate before a backfill: a worse recipe is stopped after the gold passages, others go on."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.cli.rows import write_new_csv
-from lightrag_dagster.errors import BudgetExceededError, SettingsError, WorseRecipeError
+from lightrag_dagster.errors import BudgetExceededError, SettingsError, TransientProviderError, WorseRecipeError
 from lightrag_dagster.evaluation.gold.drafting import draft
 from lightrag_dagster.evaluation.gold.gate import Comparison, to_ask, to_compare, try_gold
 from lightrag_dagster.evaluation.gold.judged import Passages, find_passages
@@ -88,7 +89,19 @@ def test_passages_that_get_no_answer_for_now_are_left_out(gold_home: Path, loopb
     unlucky = names_in(TEXTS["3.md"])[0]
     loopback.fault = lambda received: Reply.error(500) if unlucky in str(received.body) else None
     tried = settings_in(gold_home, "same").changed(llm={"max_retries": 0})
-    assert compared(tried).difference.questions == 19
+    found = compared(tried)
+    assert (found.difference.questions, found.unanswered) == (19, 1)
+
+
+def test_without_any_answer_nothing_is_said_of_a_recipe_and_no_backfill_begins(
+    gold_home: Path, loopback: Loopback
+) -> None:
+    loopback.fault = lambda _: Reply.error(500)
+    found = compared(settings_in(gold_home, "same").changed(llm={"max_retries": 0}))
+    assert (found.difference.questions, found.unanswered) == (0, 20)
+    with pytest.raises(TransientProviderError, match="no gold passage got an answer"):
+        found.require_better()
+    json.dumps(found.facts(), allow_nan=False)
 
 
 def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(gold_home: Path, loopback: Loopback) -> None:
