@@ -25,7 +25,7 @@ CODE = {
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
-    "evaluation": 1377,  # gold, the gate
+    "evaluation": 1380,  # gold, the gate
     "exports": 371,  # OKF
     "imports": 639,  # three imports, where 500 were asked
     "indexes": 2252,  # SQL in processes, checks of files
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_219,  # gold 700 (400 asked), imports and OKF 190, folded 291
+    "lines of code outside the rooms behind doors": 37_222,  # gold 700 (400 asked), imports and OKF 190, folded 291
     "files": 670,  # gold, imports
     "settings": 150,  # facts of columns
     "commands": 52,

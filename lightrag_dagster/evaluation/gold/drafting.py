@@ -4,11 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from lightrag_dagster.evaluation.gold.judged import extracted, name_chunks
+from lightrag_dagster.evaluation.gold.judged import extracted, name_chunks, rows_of
 from lightrag_dagster.evaluation.gold.rows import COLUMNS
-from lightrag_dagster.evaluation.sample import Tables, rows_of_documents
 from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
@@ -31,12 +29,9 @@ def draft(situation: Situation, known: set[str], count: int) -> Iterator[list[ob
             view_files(connection, f"every_{name}", paths, schema)
         connection.register("known", pa.table({"chunk": pa.array(sorted(known), pa.string())}))
         drawn = connection.sql(sql("drafted", __package__), params={"count": count}).to_arrow_table()
-        rows = list[Tables]()
-        for source in pc.unique(drawn["source"]).to_pylist():
-            doc_ids = drawn.filter(pc.equal(drawn["source"], source))["doc_id"].unique()
-            rows.append(rows_of_documents(connection, tables, source, versions[source], doc_ids))
+        rows = rows_of(connection, tables, versions, drawn)
         stated = defaultdict[str, list[dict[str, str]]](list)
-        for one in extracted(connection, drawn, rows).to_pylist():
+        for one in extracted(connection, drawn, rows.values()).to_pylist():
             stated[one["chunk"]].append(one)
     for passage in drawn.to_pylist():
         text = {"kind": "passage", "name": passage["place"], "text": passage["content"]}

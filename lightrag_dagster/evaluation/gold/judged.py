@@ -50,17 +50,28 @@ def find_passages(situation: Situation, gold: Gold) -> Passages:
         view_files(connection, "every_chunk", paths, CHUNKS)
         connection.register("wanted", pa.table({"chunk": pa.array(gold.passages, pa.string())}))
         located = connection.sql(sql("located", __package__)).to_arrow_table()
-        found = dict[str, Tables]()
-        for source in pc.unique(located["source"]).to_pylist():
-            of_source = located.filter(pc.equal(located["source"], source))
-            rows = rows_of_documents(connection, tables, source, versions[source], of_source["doc_id"].unique())
-            found[source] = {
-                name: rows[name].filter(pc.is_in(rows[name]["chunk_id"], of_source["chunk_id"].combine_chunks()))
-                if "chunk_id" in rows[name].column_names
-                else rows[name]
-                for name in rows
-            }
+        found = rows_of(connection, tables, versions, located)
     return Passages(located, found, sorted(gold.passages.keys() - set(located["chunk"].to_pylist())))
+
+
+def rows_of(
+    connection: "duckdb.DuckDBPyConnection",
+    tables: SourceTables,
+    versions: Mapping[str, dict[str, str]],
+    located: pa.Table,
+) -> dict[str, Tables]:
+    """Return, by source and table, the rows of the documents of located chunks, and of these chunks alone."""
+    found = dict[str, Tables]()
+    for source in pc.unique(located["source"]).to_pylist():
+        of_source = located.filter(pc.equal(located["source"], source))
+        ids = of_source["chunk_id"].combine_chunks()
+        rows = rows_of_documents(connection, tables, source, versions[source], of_source["doc_id"].unique())
+        found[source] = rows | {
+            name: one.filter(pc.is_in(one["chunk_id"], ids))
+            for name, one in rows.items()
+            if "chunk_id" in one.column_names
+        }
+    return found
 
 
 def name_chunks(connection: "duckdb.DuckDBPyConnection") -> None:
