@@ -133,6 +133,7 @@ def make_plan(
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
     warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
+    warnings += _built_again(now)
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 
@@ -175,6 +176,17 @@ def _uncached(today: Recipes, asks: bool) -> list[str]:
         f"the instructions of extraction have {tokens:,} tokens, and OpenAI caches none of fewer than {CACHED_FROM:,}; "
         "add examples to your extraction_system.md, or every question pays for all of them (docs/cost.md)"
     ]
+
+
+def _built_again(now: Situation) -> list[str]:
+    """Return a line on what a run builds again of the newest snapshot by other rules, if it does."""
+    newest, inputs = now.newest, next_publication(now)
+    if newest is None or inputs is None or inputs.recipe == newest.inputs.recipe:
+        return []
+    what = "the merged tables and the index of words"
+    if inputs.embedder.identity != newest.inputs.embedder.identity:
+        what += ", and all vectors, by the offline embedder at no cost"
+    return [f"rules or settings of the knowledge base have changed; the run makes again {what}"]
 
 
 def _unknown_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> list[str]:
