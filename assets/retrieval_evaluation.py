@@ -11,8 +11,17 @@ from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.core.identity import table_version
 from lightrag_dagster.core.text.safe_markdown import markdown_table
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
-from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
-from lightrag_dagster.evaluation.summary import Change, advantages, changes, judge_default, summarise, with_history
+from lightrag_dagster.evaluation.report import advantage_cells, carried, cells, change_cells, language_cells, verdict
+from lightrag_dagster.evaluation.summary import (
+    Change,
+    advantages,
+    by_language,
+    changes,
+    find_carriers,
+    judge_default,
+    summarise,
+    with_history,
+)
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES
 
@@ -88,7 +97,7 @@ def default_check(rows: pa.Table, mode: str) -> dg.AssetCheckResult:
         check_name="default_mode_is_best",
         passed=not judged.better,
         severity=dg.AssetCheckSeverity.WARN,
-        description=verdict(judged),
+        description="; ".join([*map(carried, filter(None, [find_carriers(rows)])), verdict(judged)]),
         metadata={"default": judged.default, "best": judged.best or ""},
     )
 
@@ -99,6 +108,8 @@ def _shown(summary: pa.Table, rows: pa.Table) -> Metadata:
     recalls = (row for row in summary.to_pylist() if row["metric"] == "recall")
     # Dagster draws numbers over time.
     tables = {"modes": cells(summary), "beside the controls": advantage_cells(advantages(rows))}
+    if languages := by_language(rows):
+        tables["recall by language"] = language_cells(languages)
     return {name: dg.MetadataValue.md(_table(table)) for name, table in tables.items()} | {
         f"recall/{row['mode']}": row["mean"] for row in recalls
     }

@@ -254,6 +254,7 @@ EVALUATED_QUESTIONS = table(
     *_EVALUATED,
     column("question", pa.string(), "The question as filed."),
     column("question_key", pa.string(), "Hash of the question, what should be found for it, and k."),
+    column("language", pa.string(), "ISO 639 code of most of what should be found, if it is known.", nullable=True),
     column("recall", pa.float64(), "Share of what should be found among the first k chunks."),
     column("recall_at_2", pa.float64(), "The same among the first two.", nullable=True),
     column("precision", pa.float64(), "Share of the first k chunks that hold something of it."),

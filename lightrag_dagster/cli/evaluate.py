@@ -16,14 +16,31 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.evaluation.drafting import Drafting, require_new, write_questions
 from lightrag_dagster.evaluation.questions import read_question_file, with_gold
-from lightrag_dagster.evaluation.report import advantage_cells, cells, change_cells, verdict
+from lightrag_dagster.evaluation.report import (
+    advantage_cells,
+    carried,
+    cells,
+    change_cells,
+    language_cells,
+    verdict,
+)
 from lightrag_dagster.evaluation.retrieving import missing_gold
 from lightrag_dagster.evaluation.sample import take_sample
-from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot, summarise
+from lightrag_dagster.evaluation.summary import (
+    K,
+    Verdict,
+    advantages,
+    by_language,
+    changes,
+    find_carriers,
+    judge_default,
+    of_snapshot,
+    summarise,
+)
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import load_settings, set_in_file
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -32,8 +49,10 @@ _MOST_DOCUMENTS = 5_000
 """Documents that the questions are about; a copy of 5,000 is built in less than two minutes by the offline rules."""
 
 
-def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
+def evaluate(console: Console, questions: Path | None, *, set_mode: bool, as_json: bool) -> int:
     """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
+
+    With `set_mode`, write the best mode to the settings if it finds more than the default one.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.
@@ -59,7 +78,7 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
         terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
         _print_means(console, snapshot_id, summary, rows)
-        console.print(verdict(judged))
+        _print_verdict(console, rows, judged)
         with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
             missing = missing_gold(knowledge, gold)
         if missing:
@@ -68,7 +87,29 @@ def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
             heading, *shown = change_cells(changed)
             title = "since the snapshot evaluated before"
             print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
+    if set_mode:
+        _set_mode(terminal.console(stderr=as_json), judged)
     return 1 if dropped else 0
+
+
+def _set_mode(console: Console, judged: Verdict) -> None:
+    """Write the best mode to the settings file, if it finds more than the default one by more than chance."""
+    if not judged.better:
+        console.print(f"query.mode stays {judged.default}.")
+        return
+    best = judged.better[0].mode
+    console.print(f"query.mode is {best} now, in {set_in_file('query', 'mode', best)}; before, {judged.default}.")
+
+
+def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
+    """Print recall by language, whether vectors, words or the graph find most, and how the default mode stands."""
+    if languages := by_language(rows):
+        heading, *shown = language_cells(languages)
+        title = f"recall@{K} by language (questions); * the best"
+        print_table(console, heading, shown, wrap={"mode"}, title=title, keys=1)
+    if by := find_carriers(rows):
+        console.print(carried(by))
+    console.print(verdict(judged))
 
 
 def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -> None:
@@ -84,10 +125,18 @@ def _print_means(console: Console, of: str, summary: pa.Table, rows: pa.Table) -
 def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
     """Return the same for JSON."""
     beside = [one._asdict() | {"difference": one.difference.facts()} for one in advantages(rows)]
-    return {"modes": summary.to_pylist(), "beside": beside}
+    carriers = {name: find_carriers(of) for name, of in {"all": rows, **by_language(rows)}.items()}
+    by = {
+        name: one._asdict() | {"words": one.words.facts(), "graph": one.graph.facts()}
+        for name, one in carriers.items()
+        if one
+    }
+    return {"modes": summary.to_pylist(), "beside": beside, "carriers": by}
 
 
-def make_questions(console: Console, count: int, file: Path | None, *, price: bool, as_json: bool) -> int:
+def make_questions(
+    console: Console, count: int, file: Path | None, *, price: bool, set_mode: bool, as_json: bool
+) -> int:
     """Have a model draft questions into a new file, or, without a model, measure the modes by sentences taken out.
 
     Return 1 if a passage got no usable answer or no question was drafted, else 0.
@@ -99,6 +148,8 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     """
     settings = load_settings()
     if settings.llm.of("draft").provider != "offline":
+        if set_mode:
+            raise SettingsError("--set-mode needs measured modes; measure the drafted questions first, by --questions")
         drafting = Drafting(settings, take_sample(Situation.looking(settings), _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
@@ -125,6 +176,8 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
         terminal.print_json(counts | _facts(summary, found.rows) | {"best": judged.best})
+        if set_mode:
+            _set_mode(terminal.console(stderr=True), judged)
         return 0
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
     fewer = f"; {count - len(found.questions):,} fewer than asked for" if len(found.questions) < count else ""
@@ -132,7 +185,9 @@ def make_questions(console: Console, count: int, file: Path | None, *, price: bo
         f"{found.documents:,} documents; {found.chunks:,} of {found.all_chunks:,} chunks{fewer}. Each question is half "
         "of the words of a sentence, and should find the chunk that it stood in."
     )
-    console.print(verdict(judged))
+    _print_verdict(console, found.rows, judged)
+    if set_mode:
+        _set_mode(console, judged)
     return 0
 
 

@@ -8,7 +8,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.evaluation.judging import JUDGED, judge_answers
 from lightrag_dagster.evaluation.metrics import measure
 from lightrag_dagster.evaluation.questions import FiledQuestion
-from lightrag_dagster.evaluation.retrieving import gold_of, retrieve_all
+from lightrag_dagster.evaluation.retrieving import gold_of, languages_of, retrieve_all
 from lightrag_dagster.evaluation.summary import K
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES
@@ -44,10 +44,12 @@ def evaluate(
         judged = judge_answers(knowledge, questions)
     rows = asked.join(measured, _KEYS).join(judged, _KEYS)
     keys = {one.question: digest(one.question, one.gold, K) for one in questions}
+    languages, names = languages_of(knowledge, questions), rows["question"].to_pylist()
     constants = {
         "sequence": pa.repeat(knowledge.manifest.sequence, rows.num_rows),
         "snapshot_id": pa.repeat(knowledge.snapshot_id, rows.num_rows),
-        "question_key": pa.array([keys[question] for question in rows["question"].to_pylist()], pa.string()),
+        "question_key": pa.array([keys[question] for question in names], pa.string()),
+        "language": pa.array([languages.get(question) for question in names], pa.string()),
     }
     for name, column in constants.items():
         rows = rows.append_column(name, column)

@@ -1,10 +1,12 @@
 """An evaluation as people read it: a row a mode, and what changed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lightrag_dagster.evaluation.summary import BESIDE, METRICS, Advantage, Change, K, Verdict
+from lightrag_dagster.evaluation.bootstrap import Interval
+from lightrag_dagster.evaluation.summary import BESIDE, METRICS, Advantage, Carriers, Change, K, Verdict, find_carriers
 
 _HEADINGS = {
     "recall": f"recall@{K}",
@@ -40,7 +42,7 @@ def change_cells(changes: Sequence[Change]) -> list[list[str]]:
             _HEADINGS[one.metric],
             f"{one.before:.3f}",
             f"{one.after:.3f}",
-            f"{one.difference.mean:+.3f} [{one.difference.low:+.3f}, {one.difference.high:+.3f}]",
+            _difference(one.difference),
             "dropped" if one.dropped else "",
         ]
         for one in changes
@@ -52,8 +54,7 @@ def advantage_cells(advantages: Sequence[Advantage]) -> list[list[str]]:
     """Return a heading and a row for each mode and control: what the mode finds beyond it, with intervals."""
     shown: dict[tuple[str, str], list[str]] = {}
     for one in advantages:
-        interval = f"{one.difference.mean:+.3f} [{one.difference.low:+.3f}, {one.difference.high:+.3f}]"
-        shown.setdefault((one.mode, one.control), []).append(interval)
+        shown.setdefault((one.mode, one.control), []).append(_difference(one.difference))
     return [
         ["mode", "beside", *(_HEADINGS[metric] for metric in BESIDE)],
         *([*key, *row] for key, row in shown.items()),
@@ -64,8 +65,48 @@ def verdict(judged: Verdict) -> str:
     """Return one sentence on how the default mode stands, with what to do when another is better."""
     if judged.better:
         found = ", ".join(f"{one.mode} by {one.difference.mean:.3f}" for one in judged.better)
-        return f"more than the default mode {judged.default} find: {found} (recall@{K}); set query.mode to one of them"
+        return f"more than the default mode {judged.default} find: {found} (recall@{K}); `--set-mode` sets the first"
     return f"no mode finds more than the default mode {judged.default}; highest means: {judged.best or 'none measured'}"
+
+
+def carried(by: Carriers) -> str:
+    """Return one sentence on whether vectors, words or the graph find what should be found."""
+    said = {"words": "words find more than vectors", "vectors": "vectors find more than words"}
+    base = f"{said.get(_carrier(by), 'words and vectors find as much')}: bm25 is {_difference(by.words)} beside naive"
+    graph = f"{by.mode} is {_difference(by.graph)} beside {by.without} (recall@{K})"
+    if by.graph.low > 0:
+        return f"{base}; the graph adds to them: {graph}"
+    return f"{base}; the graph {'loses some' if by.graph.high < 0 else 'adds nothing beyond chance'}: {graph}"
+
+
+def language_cells(rows: Mapping[str, pa.Table]) -> list[list[str]]:
+    """Return a heading, recall by language in a row for each mode, and what finds most.
+
+    Args:
+        rows: EVALUATED_QUESTIONS by language.
+    """
+    means = {
+        (mode["mode"], language): mode["recall_mean"]
+        for language, of in rows.items()
+        for mode in of.group_by("mode").aggregate([("recall", "mean")]).to_pylist()
+    }
+    modes = sorted({mode for mode, _ in means}, key=lambda mode: (-sum(means[mode, one] for one in rows), mode))
+    best = {one: max(means[mode, one] for mode in modes) for one in rows}
+    stars = {key: "*" if mean == best[key[1]] else "" for key, mean in means.items()}
+    heading = ["mode", *(f"{one} ({len(pc.unique(of['question_key'])):,})" for one, of in rows.items())]
+    shown = [[mode, *(f"{stars[mode, one]}{means[mode, one]:.3f}" for one in rows)] for mode in modes]
+    found = [
+        by and f"{_carrier(by)}{' and graph' if by.graph.low > 0 else ''}" for by in map(find_carriers, rows.values())
+    ]
+    return [heading, *shown, *([["found by", *map(str, found)]] if all(found) else [])]
+
+
+def _carrier(by: Carriers) -> str:
+    return "words" if by.words.low > 0 else "vectors" if by.words.high < 0 else "either"
+
+
+def _difference(one: Interval) -> str:
+    return f"{one.mean:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
 
 
 def _shown(metric: str, row: dict[str, float] | None, with_interval: bool) -> str:

@@ -1,6 +1,7 @@
 """Retrieval for every question in every mode, with its hits, its time and the length of its context."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
@@ -73,6 +74,19 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -
     held = pc.is_in(wanted, value_set=graph.chunks.rows["chunk_id"])
     missing: list[str] = wanted.filter(pc.invert(held)).to_pylist()
     return missing
+
+
+def languages_of(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, str]:
+    """Return the language of what should be found for each question, the most frequent one, where it is known."""
+    rows = knowledge.sql(
+        "SELECT source || '/' || path AS item, language FROM raw_documents WHERE language IS NOT NULL "
+        "UNION ALL SELECT chunk_id, language FROM chunks JOIN raw_documents USING (source, doc_id) "
+        "WHERE language IS NOT NULL ORDER BY ALL",
+        trusted=True,
+    ).to_pylist()
+    known = {composed(row["item"]): row["language"] for row in rows}
+    found = {one.question: Counter(known[item] for item in one.gold if item in known) for one in questions}
+    return {question: counts.most_common(1)[0][0] for question, counts in found.items() if counts}
 
 
 def _keywords(

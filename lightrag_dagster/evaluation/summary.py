@@ -25,6 +25,9 @@ CONTROLS = ["naive", "bm25"]
 K = 5
 """Number of chunks that count for recall, precision and nDCG."""
 
+_FEWEST = 10
+"""Questions of a language from which its modes are shown apart."""
+
 _KEPT_SNAPSHOTS = 10
 
 
@@ -132,7 +135,7 @@ class Verdict(NamedTuple):
     """The default mode compared with the other measured modes.
 
     `best` has the highest mean of recall, then of MRR. `better` are the modes whose recall is above that of the default
-    mode by more than chance among the questions explains; none if the default mode was not measured.
+    mode by more than chance among the questions explains, the best first; none if the default mode was not measured.
     """
 
     default: str
@@ -152,7 +155,49 @@ def judge_default(rows: pa.Table, default: str) -> Verdict:
     best = max(means, key=lambda mode: (*means[mode][order], mode == default), default=None)
     compared = advantages(rows, [default])
     better = [one for one in compared if one.metric == "recall" and one.difference.low > 0]
+    better.sort(key=lambda one: (-one.difference.mean, one.mode))
     return Verdict(default, best, better)
+
+
+class Carriers(NamedTuple):
+    """Differences in recall that tell whether vectors, words or the graph find what should be found.
+
+    `words` is that of `bm25` and `naive`; `graph` that of `mode`, the best with a graph, and `without`, the better of
+    these two.
+    """
+
+    words: Interval
+    mode: str
+    without: str
+    graph: Interval
+
+
+def find_carriers(rows: pa.Table) -> Carriers | None:
+    """Compare vectors, words and the graph on one snapshot (EVALUATED_QUESTIONS); None unless all were measured."""
+    at = [BESIDE.index("recall")]
+    recall = {mode: _sorted_values(rows, mode)[:, at] for mode in _distinct(rows, "mode")}
+    with_graph = sorted(recall.keys() - {*CONTROLS}, key=lambda mode: (-recall[mode].mean(), mode))
+    if not with_graph or not recall.keys() >= {*CONTROLS}:
+        return None
+    vectors, words = CONTROLS
+    without = max(CONTROLS, key=lambda mode: float(recall[mode].mean()))
+    (by_words,) = estimates(recall[words] - recall[vectors])
+    (by_graph,) = estimates(recall[with_graph[0]] - recall[without])
+    return Carriers(by_words, with_graph[0], without, by_graph)
+
+
+def by_language(rows: pa.Table) -> dict[str, pa.Table]:
+    """Return the rows of each language that has ten questions or more, where there are several; most questions first.
+
+    Args:
+        rows: EVALUATED_QUESTIONS of one snapshot.
+    """
+    known = rows.filter(pc.is_valid(rows["language"]))
+    found = {one: known.filter(pc.equal(known["language"], one)) for one in _distinct(known, "language")}
+    asked = {one: len(pc.unique(of["question_key"])) for one, of in found.items()}
+    if len(found) < 2:
+        return {}
+    return {one: found[one] for one in sorted(found, key=lambda one: (-asked[one], one)) if asked[one] >= _FEWEST}
 
 
 def _sorted_values(rows: pa.Table, mode: str) -> Values:

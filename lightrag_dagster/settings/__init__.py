@@ -39,7 +39,7 @@ from lightrag_dagster.settings.sections import (
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_setting
-from lightrag_dagster.settings.yaml_files import read_settings, yaml_mistake
+from lightrag_dagster.settings.yaml_files import read_settings, with_value, yaml_mistake
 
 __all__ = [
     "CacheSettings",
@@ -64,6 +64,7 @@ __all__ = [
     "TermsMode",
     "choosing",
     "load_settings",
+    "set_in_file",
     "yaml_mistake",
 ]
 
@@ -272,6 +273,25 @@ _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
 def _file() -> Path:
     chosen = _chosen.get()
     return (chosen and chosen.file) or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
+
+
+def set_in_file(section: str, name: str, value: str) -> Path:
+    """Change a value of a section in the settings file, which is made if it is missing, and return its path.
+
+    Raises:
+        SettingsError: the file cannot be written, or the environment or the command line has another value.
+    """
+    file = _file()
+    try:
+        before = file.read_text("utf-8") if file.exists() else ""
+        file.write_text(with_value(before, section, name, value), "utf-8")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"{section}.{name}: {value} cannot be written to {file}: {one_line(error)}") from None
+    if getattr(getattr(load_settings(), section), name) != value:
+        raise SettingsError(
+            f"{file} has {section}.{name}: {value} now, and a LIGHTRAG_… variable or option another; unset that"
+        )
+    return file
 
 
 @contextmanager

@@ -50,6 +50,23 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
 
 
+@pytest.mark.parametrize("said", [("--json",), ()], ids=["json", "text"])
+def test_the_best_mode_becomes_the_default_one(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, said: tuple[str, ...]
+) -> None:
+    # Words of the questions are in no name that the offline rules find, so that `local` finds no tower.
+    Path("lightrag.yaml").write_text("# ours\nquery:\n  mode: global\n  top_k: 1\n  chunk_top_k: 1\n")
+    publish_sources(load_settings(), {"notes": FACTS})
+    ask = ("evaluate", "--questions", str(questions), *said, "--set-mode")
+    code, output, errors = command(capfd, monkeypatch, *ask)
+    better = load_settings().query.mode
+    assert (code, better != "global") == (0, True)
+    assert f"query.mode is {better} now, in lightrag.yaml; before, global." in (errors if said else output)
+    assert Path("lightrag.yaml").read_text().startswith(f"# ours\nquery:\n  mode: {better}\n  top_k: 1\n")
+    code, output, errors = command(capfd, monkeypatch, *ask)
+    assert f"query.mode stays {better}." in (errors if said else output)
+
+
 def test_no_source_is_needed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
 ) -> None:

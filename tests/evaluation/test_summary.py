@@ -3,11 +3,23 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pytest
 
-from lightrag_dagster.evaluation.summary import advantages, changes, judge_default, of_snapshot, summarise, with_history
+from lightrag_dagster.evaluation.report import carried, language_cells
+from lightrag_dagster.evaluation.summary import (
+    advantages,
+    by_language,
+    changes,
+    find_carriers,
+    judge_default,
+    of_snapshot,
+    summarise,
+    with_history,
+)
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS
 
 
-def rows(sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0) -> pa.Table:
+def rows(
+    sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0, languages: Sequence[str | None] = ()
+) -> pa.Table:
     """Rows of one snapshot: mode → recall of the questions, which are numbered from `first`."""
     return pa.Table.from_pylist(
         [
@@ -15,6 +27,7 @@ def rows(sequence: int, recall: Mapping[str, Sequence[float]], first: int = 0) -
             | {"question_key": f"key{number}", "precision": 0.2, "mrr": 1.0, "ndcg": 0.5, "recall": value}
             | {"recall_at_2": value / 2}
             | {"context_tokens": 100 * number, "milliseconds": 1.0}
+            | {"language": languages[number - first] if languages else None}
             for mode, values in recall.items()
             for number, value in enumerate(values, start=first)
         ],
@@ -121,3 +134,48 @@ def test_the_default_mode_is_judged(
 ) -> None:
     judged = judge_default(rows(1, recall), default)
     assert (judged.best, [one.mode for one in judged.better]) == (best, better)
+
+
+@pytest.mark.parametrize(
+    ("recall", "said", "mode", "without"),
+    [
+        ({"bm25": [1] * 10, "naive": [0] * 10, "fusion": [1] * 10}, "words find more than vectors", "fusion", "bm25"),
+        ({"bm25": [0] * 10, "naive": [1] * 10, "fusion": [0] * 10}, "vectors find more than words", "fusion", "naive"),
+        ({"bm25": [1, 0] * 5, "naive": [0, 1] * 5, "mix": [1] * 10}, "words and vectors find as much", "mix", "naive"),
+    ],
+)
+def test_words_vectors_or_the_graph_find_most(
+    recall: Mapping[str, Sequence[float]], said: str, mode: str, without: str
+) -> None:
+    found = find_carriers(rows(1, recall))
+    assert found is not None
+    assert found.mode == mode
+    assert found.without in {without, "bm25"}
+    assert carried(found).startswith(said)
+    graph = {"bm25": "adds nothing beyond chance", "naive": "loses some"}[without]
+    assert ("the graph adds to them" if mode == "mix" else f"the graph {graph}") in carried(found)
+
+
+@pytest.mark.parametrize("left_out", ["bm25", "naive", "fusion"])
+def test_what_was_not_measured_finds_nothing(left_out: str) -> None:
+    recall = {mode: [1.0] for mode in ("bm25", "naive", "fusion") if mode != left_out}
+    assert find_carriers(rows(1, recall)) is None
+
+
+def test_languages_with_ten_questions_are_shown_apart() -> None:
+    languages = [*["de"] * 12, *["en"] * 10, *["fr"] * 3, None]
+    recall = {"bm25": [1.0] * 12 + [0.0] * 14, "naive": [0.0] * 12 + [1.0] * 14, "fusion": [1.0] * 26}
+    found = by_language(rows(1, recall, languages=languages))
+    assert {one: of.num_rows for one, of in found.items()} == {"de": 36, "en": 30}
+    assert language_cells(found) == [
+        ["mode", "de (12)", "en (10)"],
+        ["fusion", "*1.000", "*1.000"],
+        ["bm25", "*1.000", "0.000"],
+        ["naive", "0.000", "*1.000"],
+        ["found by", "words", "vectors"],
+    ]
+
+
+def test_one_language_is_not_shown_apart() -> None:
+    assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 12)) == {}
+    assert by_language(rows(1, {"bm25": [1.0] * 12})) == {}

@@ -279,7 +279,7 @@ def test_vectors_of_an_older_offline_embedder_are_made_again_by_a_run(
     assert publish_sources(clean, MORE).vectors.identity == Recipes.of(settings).embedder
     with (
         KnowledgeBase.open(settings=settings) as knowledge,
-        pytest.raises(EmbeddingError, match="lexical-1/1024, and this version has .*; run `lightrag-dagster run` to"),
+        pytest.raises(EmbeddingError, match=r"lexical-1/1024, and this version has .*; run `lightrag-dagster run` to"),
     ):
         knowledge.retrieve("Halden Weir", mode="naive")
     (said,) = [one for one in make_plan(settings).warnings if "makes again" in one]

@@ -39,16 +39,17 @@ class Fusion:
     """The weights of the parts; the values are measured in docs/measurements/retrieval.md.
 
     With c the part of the question that is names, and h the part of its words that the chunk with the highest BM25
-    score has, the walk starts at names, relations and chunks in the ratio of `names` times c, `relations` times 1 −
-    c times 1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the
-    probability of a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1
-    − c)⁴ of its mass by its similarity to the question, of the rest another `whole` times h¹⁶, so that a chunk with all
+    score has, the walk starts at names, relations and chunks in the ratio of `names` times c, `relations` times 1 − c
+    times 1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the
+    probability of a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1 −
+    c)⁴ of its mass by its similarity to the question, of the rest another `whole` times h¹⁶, so that a chunk with all
     words leads, and what is left by the walk, which always keeps a part so that chunks linked to the best one are found
     as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
     `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says little that they do
     not. A model's vectors count less where they agree with words in less than a part 1 / `agreeing` of the nearest
-    chunks. The chunks of named entities keep their places as a group; which of them has which goes by `among_named`
-    times h² of similarity, and by the walk.
+    chunks, but `least_dense` of their weight: words of another language agree with nothing. The chunks of named
+    entities keep their places as a group; which of them has which goes by `among_named` times h² of similarity, and by
+    the walk.
     """
 
     names: float = 1.0
@@ -60,6 +61,7 @@ class Fusion:
     lexical: float = 4.0
     beside_words: float = 3.0
     agreeing: float = 2.0
+    least_dense: float = 0.1
     among_named: float = 1.0
     damping: float = 0.8
     steps: int = 6
@@ -93,7 +95,8 @@ def find_by_fusion(search: Search) -> Found:
     if snapshot.manifest.vectors.provider == "offline":
         agreed, by_words = 1.0, how.lexical * how.beside_words
     else:
-        agreed, by_words = min(1.0, how.agreeing * agreement(near.chunks, lexical)), how.lexical
+        agreed = min(1.0, max(how.least_dense, how.agreeing * agreement(near.chunks, lexical)))
+        by_words = how.lexical
     direct = direct_scores(near.chunks, lexical, (how.dense * agreed, by_words * held**2), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_relations(search, near.relations)
