@@ -13,7 +13,8 @@ milliseconds of it, and of the clock, a question. Where questions name a languag
 --results keeps the values of each question in a Parquet file. --before reads such a file, made by another version of
 the code, and tables of the differences to it follow. A home that exists is used again, and built again as far as
 another version made it, so give each version homes of its own: a copy of the others keeps their vectors. Seconds to
-build are noted when a home is built from nothing.
+build are noted when a home is built from nothing. Times depend on what else the machine does: compare those of two
+runs in turn on a quiet one.
 """
 
 import argparse
