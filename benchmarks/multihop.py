@@ -102,7 +102,9 @@ def prepared(data: Path, embedder: Path | None, folder: Path, server: Loopback) 
     source = folder / "sources" / data.name
     source.mkdir(parents=True, exist_ok=True)
     for document in documents:
-        (source / f"{document['id']}.txt").write_text(f"{document['title']}\n{document['text']}")
+        file, text = source / f"{document['id']}.txt", f"{document['title']}\n{document['text']}"
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
     bring_up_to_date(settings, [], Meter())
     return asking
 
