@@ -96,7 +96,7 @@ def oracle_steps(
     one, all_hops = (
         {"provider": "openai", "model": model, "max_retries": 0} for model in ("oracle-first", "oracle-all")
     )
-    rerank = {"provider": "http", "url": f"{server.url}/rerank"}
+    rerank = {"provider": "http", "base_url": f"{server.url}/rerank"}
     return {
         "none": settings,
         "filter_relations": settings.changed(llm=one, query=RELEVANT),

@@ -147,6 +147,14 @@ def test_a_setting_that_is_no_longer_there_is_refused_by_name(monkeypatch: pytes
         load_settings()
 
 
+@pytest.mark.parametrize("name", ["model", "base_url", "api_key_env"])
+def test_a_chat_reranker_has_the_model_and_the_place_of_its_role(name: str) -> None:
+    with pytest.raises(SettingsError, match=rf"provider is chat.* set llm\.roles\.rerank\.{name} instead"):
+        load_settings(rerank={"provider": "chat", name: "GATEWAY"})
+    asked = load_settings(rerank={"provider": "chat"}, llm={"model": "usual", "roles": {"rerank": {name: "GATEWAY"}}})
+    assert getattr(asked.llm.of("rerank"), name) == "GATEWAY"
+
+
 def test_settings_can_be_changed_inside_a_section() -> None:
     before = load_settings()
     after = before.changed(home=Path("elsewhere"), llm={"max_cost_usd": 5})

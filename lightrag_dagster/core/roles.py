@@ -3,5 +3,5 @@
 from typing import Literal
 
 Role = Literal[
-    "extract", "summarise", "keywords", "relevance", "hops", "answer", "judge", "describe", "resolve", "draft"
+    "extract", "summarise", "keywords", "relevance", "hops", "rerank", "answer", "judge", "describe", "resolve", "draft"
 ]

@@ -41,7 +41,7 @@ class Reranker(Protocol):
 
 @asynccontextmanager
 async def open_reranker(settings: RerankSettings) -> AsyncIterator[Reranker]:
-    """Open the reranker of the settings, whose provider is not `none`, for the block.
+    """Open the reranker of the settings, whose provider is not `none` or `chat`, for the block.
 
     Raises:
         SettingsError: a URL, or the extra `rerank`, is missing.

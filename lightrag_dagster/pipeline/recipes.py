@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from lightrag_dagster.core.export_formats import EXPORT_REVISION, REPORT_REVISION
 from lightrag_dagster.core.functions import function_version
@@ -256,11 +256,15 @@ class Recipes:
     @cached_property
     def answers(self) -> str:
         """Recipe of answers: query settings, prompts and model."""
+        steps: list[Literal["keywords", "relevance", "hops", "answer", "rerank"]]
+        steps = ["keywords", "relevance", "hops", "answer"]
+        if self.settings.rerank.provider == "chat":
+            steps.append("rerank")
         return digest(
             self.settings.query.model_dump(exclude={"max_retries"}),
             self.settings.rerank.model_dump(include={"provider", "model"}),
-            [self.prompts.digest(group) for group in ("keywords", "relevance", "hops", "answer")],
-            [chat_identity(self.settings.llm.of(role)) for role in ("keywords", "relevance", "hops", "answer")],
+            [self.prompts.digest(step) for step in steps],
+            [chat_identity(self.settings.llm.of(step)) for step in steps],
         )
 
     @cached_property

@@ -7,13 +7,14 @@ from lightrag_dagster.core.protocols import ChatRequest, ChatResponse
 from lightrag_dagster.errors import PermanentProviderError, SettingsError, TransientProviderError
 from lightrag_dagster.query.keywords import fall_back_to_question, parse_keywords
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.settings import LLMSettings, QuerySettings
+from lightrag_dagster.settings import QuerySettings, Settings
+from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts import Prompts
 from lightrag_dagster.stages.prompts.requests import keyword_request
 
 Read = TypeVar("Read")
 
-_STEPS = {"filter_relations": "false", "hops": "0"}
+_STEPS = {"query.filter_relations": "false", "query.hops": "0", "rerank.provider": "none"}
 """Settings that have a model asked, and the value by which none is."""
 
 
@@ -52,11 +53,26 @@ class Asking(NamedTuple):
         return answer
 
 
-def require_model(query: QuerySettings, llm: LLMSettings) -> None:
+def parse_numbers(text: str, name: str, most: int) -> list[int] | None:
+    """Read a JSON object whose list `name` has numbers from 1 to `most`; return their positions from 0, each once.
+
+    Other items are left out. None if there is no such object, or its list has items and none of these numbers.
+    """
+    known = {str(number): number - 1 for number in range(1, most + 1)}
+    try:
+        given = list(read_object(text)[name])
+    except (ValueError, KeyError, TypeError):
+        return None
+    places = list(dict.fromkeys(known[str(one)] for one in given if isinstance(one, int | str) and str(one) in known))
+    return places if places or not given else None
+
+
+def require_model(query: QuerySettings, settings: Settings) -> None:
     """Refuse steps that ask a model if there is none; raises SettingsError."""
-    wanted = [name for name in _STEPS if getattr(query, name)]
-    if wanted and llm.provider == "offline":
+    asks = (query.filter_relations, query.hops, query.rerank and settings.rerank.provider == "chat")
+    wanted = [name for name, asked in zip(_STEPS, asks, strict=True) if asked]
+    if wanted and settings.llm.provider == "offline":
         raise SettingsError(
-            f"query.{wanted[0]} asks a language model, and llm.provider is offline; name a provider, such as openai,"
-            f" or set query.{wanted[0]} to {_STEPS[wanted[0]]}"
+            f"{wanted[0]} asks a language model, and llm.provider is offline; name a provider, such as openai,"
+            f" or set {wanted[0]} to {_STEPS[wanted[0]]}"
         )

@@ -193,7 +193,7 @@ class KnowledgeBase(TableQuestions):
             QueryTimeoutError: it takes longer than `timeout`.
             ClosedError: the knowledge base is closed, or was opened in another process.
             ProviderError: the model that finds keywords, or the embedder, gave no usable answer.
-            SettingsError: `filter_relations` or `hops` asks a model, and none is configured.
+            SettingsError: `filter_relations`, `hops` or the reranker asks a model, and none is configured.
         """
         with self._question(query, options) as (question, _):
             return self._opened.retriever.retrieve(question)
@@ -344,9 +344,9 @@ class KnowledgeBase(TableQuestions):
     @contextmanager
     def _question(self, query: str, options: QueryOptions) -> Iterator[tuple[Question, UnderWay]]:
         """Begin a question for the block."""
-        models, by_rules = self._opened.models, self.settings.llm.of("answer").provider == "offline"
+        reranker, by_rules = self.settings.rerank.provider, self.settings.llm.of("answer").provider == "offline"
         with self._opened.in_use():
-            question = question_of(query, options, self.settings.query, reranks=models.reranks, by_rules=by_rules)
-            require_model(question.settings, self.settings.llm)
+            question = question_of(query, options, self.settings.query, reranker=reranker, by_rules=by_rules)
+            require_model(question.settings, self.settings)
             with asking(question.timeout) as asked:
                 yield question, asked

@@ -73,11 +73,6 @@ class Models:
             )
         return self._run(embedder.embed_queries(texts, corpus_state))
 
-    @property
-    def reranks(self) -> bool:
-        """True when a reranker is configured."""
-        return self._rerank.provider != "none"
-
     def rerank(self, query: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """Return positions of the best texts and their scores; raises as `Reranker.rerank` and `open_reranker`."""
         from lightrag_dagster.models.rerankers import open_reranker

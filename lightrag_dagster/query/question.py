@@ -135,11 +135,11 @@ def shows_options(kind: type[Asked]) -> type[Asked]:
 
 
 def question_of(
-    query: str, options: QueryOptions, defaults: QuerySettings, *, reranks: bool = True, by_rules: bool = False
+    query: str, options: QueryOptions, defaults: QuerySettings, *, reranker: str = "http", by_rules: bool = False
 ) -> Question:
     """Return the question, as documents are written (NFC) and without surrounding white space, and its options.
 
-    `reranks` if there is a reranker, `by_rules` if the offline model answers.
+    `reranker` is the provider of the reranker; `by_rules` if the offline model answers.
 
     Raises:
         QueryError: it is not a text, or empty, or too short or too long to retrieve by; the mode or an option does not
@@ -166,7 +166,7 @@ def question_of(
             f"the question has {len(asked):,} characters, and {_MOST_CHARACTERS:,} is the most that is looked up;"
             " shorten it, and give the model what else it is to read by user_prompt"
         )
-    notes = _unused({**given, **own}, settings, mode, reranks=reranks, by_rules=by_rules)
+    notes = _unused({**given, **own}, settings, mode, reranker=reranker, by_rules=by_rules)
     return Question(asked, settings, **own, notes=tuple(notes))
 
 
@@ -223,7 +223,7 @@ _OWN: dict[str, Callable[[object], Any]] = {
 
 
 def _unused(
-    given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranks: bool, by_rules: bool
+    given: Mapping[str, Any], settings: QuerySettings, mode: Mode, *, reranker: str, by_rules: bool
 ) -> list[str]:
     """Return notes on the given options without effect."""
     said = {name for name, value in given.items() if value is not False}
@@ -232,10 +232,12 @@ def _unused(
     if ignored := sorted(said & mode.ignores):
         notes.append(f"mode {settings.mode} does not use {', '.join(ignored)}")
     if unranked := sorted(said & {"rerank", "min_rerank_score"} - mode.ignores):
-        if not reranks:
+        if reranker == "none":
             notes.append(f"no reranker is configured (rerank.provider), so {' and '.join(unranked)} does nothing")
         elif not settings.rerank:
             notes.append("min_rerank_score does nothing where rerank is false")
+    if reranker == "chat" and settings.rerank and settings.min_rerank_score and "rerank" not in mode.ignores:
+        notes.append("min_rerank_score does nothing where rerank.provider is chat, which gives an order and no scores")
     if by_rules and not mode.retrieves:
         notes.append(f"the offline model (llm.provider) answers from a context, and mode {settings.mode} has none")
     elif by_rules and (unread := sorted(said & _INSTRUCTIONS)):

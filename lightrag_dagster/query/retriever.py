@@ -21,8 +21,9 @@ from lightrag_dagster.query.models import Models
 from lightrag_dagster.query.question import Question
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.snapshot import Snapshot
+from lightrag_dagster.query.steps.chat_ranking import rank_by_chat
 from lightrag_dagster.query.steps.context import request_in_context
-from lightrag_dagster.query.steps.retrieve import Trace, retrieve
+from lightrag_dagster.query.steps.retrieve import Rerank, Trace, retrieve
 from lightrag_dagster.query.types import Keywords, Retrieval
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts import Prompts
@@ -105,11 +106,16 @@ class Retriever:
                 snapshot = opened.enter_context(self.view(question.filters))
             settled = replace(question, keywords=keywords)
             search = Search(snapshot, settled, self._embed, self._searchers, self._asking)
-            rerank = self._models.rerank if self._models.reranks else None
-            found = retrieve(search, self._count, self._reserved(question), rerank, trace)
+            found = retrieve(search, self._count, self._reserved(question), self._reranker(), trace)
         return replace(
             found, steps=trace.steps, notes=(*question.notes, *snapshot.notes, *self._lacking(question, found))
         )
+
+    def _reranker(self) -> Rerank | None:
+        provider = self._settings.rerank.provider
+        if provider == "chat":
+            return partial(rank_by_chat, self._asking)
+        return None if provider == "none" else lambda query, texts, limit, _: self._models.rerank(query, texts, limit)
 
     def _lacking(self, question: Question, found: Retrieval) -> list[str]:
         """Return notes on what the snapshot lacks: facts for a day, or for an empty result a graph to search."""

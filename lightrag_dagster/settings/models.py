@@ -125,8 +125,8 @@ class LLMSettings(EndpointSettings):
     )
     roles: dict[Role, RoleSettings] = Field(
         default={},
-        description="Exceptions, by role: extract, summarise, keywords, relevance, hops, answer, judge, describe, "
-        "resolve, draft.",
+        description="Exceptions, by role: extract, summarise, keywords, relevance, hops, rerank, answer, judge, "
+        "describe, resolve, draft.",
     )
 
     @model_validator(mode="after")
@@ -210,13 +210,25 @@ class EmbeddingSettings(EndpointSettings):
 
 
 class RerankSettings(PlaceSettings):
-    """The model that reranks chunks, by POST to /rerank.
+    """The model that reranks chunks, by POST to /rerank, or a language model.
 
     Usual keys: COHERE_API_KEY, JINA_API_KEY, RERANK_API_KEY (http; may be unset).
     """
 
-    provider: Literal["none", "cohere", "jina", "http", "local"] = Field(
+    provider: Literal["none", "cohere", "jina", "http", "local", "chat"] = Field(
         default="none",
-        description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`.",
+        description="http: any endpoint with the API of Cohere and Jina. local: a cross-encoder, extra `rerank`. "
+        "chat: the language model of `llm`, in its role `rerank`; the other settings here are then unset.",
     )
-    model: str = Field(default="", description="Name at the endpoint; for local a name or folder.")
+    model: str = Field(
+        default="",
+        description="Name at the endpoint; for local a name or folder; for chat unset, `llm.roles.rerank.model` names "
+        "another.",
+    )
+
+    @model_validator(mode="after")
+    def _refuse_a_place_of_chat(self) -> Self:
+        for name in ("model", "base_url", "api_key_env", "headers"):
+            if self.provider == "chat" and getattr(self, name):
+                raise ValueError(f"provider is chat, which asks the model of llm; set llm.roles.rerank.{name} instead")
+        return self

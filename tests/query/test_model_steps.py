@@ -11,10 +11,11 @@ import pytest
 
 from lightrag_dagster import KnowledgeBase, Retrieval
 from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.query.ask import parse_numbers
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.decompose import fuse, parse_next
-from lightrag_dagster.query.steps.relation_filter import parse_numbers, relation_lines
+from lightrag_dagster.query.steps.relation_filter import relation_lines
 from lightrag_dagster.query.types import Relation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
@@ -55,10 +56,12 @@ def notes(found: Retrieval, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "places"),
     [
-        ('{"relations": [3, 1]}', [0, 2]),
+        ('{"relations": [3, 1, 3]}', [2, 0]),
         ('<think>{"relations": [2]}</think>```json\n{"relations": ["1", 1, 9]}\n```', [0]),
         ('{"relations": []}', []),
+        ('{"relations": [null, true, [2], "x", 1.5, "3"]}', [2]),
         ('{"relations": [0, 4]}', None),
+        ('{"relations": 3}', None),
         ('{"relations": "none"}', None),
         ('{"kept": [1]}', None),
         ('{"relations": [1', None),
@@ -67,7 +70,7 @@ def notes(found: Retrieval, name: str) -> dict[str, Any]:
     ],
 )
 def test_the_numbers_of_relations_are_read(text: str, places: list[int] | None) -> None:
-    assert parse_numbers(text, 3) == places
+    assert parse_numbers(text, "relations", 3) == places
 
 
 @pytest.mark.parametrize(

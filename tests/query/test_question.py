@@ -59,7 +59,7 @@ def test_a_number_of_numpy_is_one() -> None:
     ids=str,
 )
 def test_options_that_change_nothing_are_noted(options: QueryOptions, notes: tuple[str, ...]) -> None:
-    found = question_of("Who wrote it?", options, DEFAULTS, reranks=False).notes
+    found = question_of("Who wrote it?", options, DEFAULTS, reranker="none").notes
     assert len(found) == len(notes)
     assert all(re.match(expected, note) for expected, note in zip(notes, found, strict=True))
 

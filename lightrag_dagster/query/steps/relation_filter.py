@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from lightrag_dagster.query.ask import parse_numbers
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.types import Relation
-from lightrag_dagster.stages.extraction.reasoning import read_object
 from lightrag_dagster.stages.prompts.requests import relevance_request
 
 ASKED_RELATIONS = 20
@@ -40,10 +40,10 @@ def filter_relations(search: Search, near: Hits) -> Filtered:
     relations = list(search.snapshot.relations(asked))
     request = relevance_request(search.asking.prompts, search.query, list(relation_lines(relations)))
     notes: dict[str, Any] = {}
-    kept = search.asking.optional(request, lambda text: parse_numbers(text, len(asked)), notes)
+    kept = search.asking.optional(request, lambda text: parse_numbers(text, "relations", len(asked)), notes)
     if kept is None:
         return Filtered(near, _named("relations ", notes | {"kept": "all"}))
-    rows = list(asked)
+    rows, kept = list(asked), sorted(kept)
     named = tuple(f"{relations[place].src} — {relations[place].tgt}" for place in kept)
     notes |= {"kept": f"{len(kept)} of {len(asked)}"} | ({"that count": named} if named else {})
     return Filtered({rows[place]: 1.0 for place in kept}, _named("relations ", notes))
@@ -55,19 +55,6 @@ def relation_lines(relations: Iterable[Relation]) -> Iterable[str]:
         description = one.description[:_DESCRIPTION_CHARACTERS]
         fields = {"number": number, "entity1": one.src, "entity2": one.tgt, "description": description}
         yield json.dumps(fields, ensure_ascii=False)
-
-
-def parse_numbers(text: str, most: int) -> list[int] | None:
-    """Read a JSON object with `relations`, numbers from 1 to `most`; return their positions from 0, sorted, each once.
-
-    Other numbers are left out. None if there is no such object, or it has no number of a relation.
-    """
-    try:
-        given = [int(one) for one in read_object(text)["relations"]]
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
-    places = sorted({number - 1 for number in given if 1 <= number <= most})
-    return places if places or not given else None
 
 
 def _named(what: str, notes: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lightrag_dagster.core.text.tokens import rough_tokens
 from lightrag_dagster.core.tracing import span
-from lightrag_dagster.errors import ProviderError
+from lightrag_dagster.errors import BudgetExceededError, ProviderError
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import passage
 from lightrag_dagster.query.asked import current
@@ -39,8 +39,8 @@ Item = TypeVar("Item")
 Count = Callable[[str], int]
 """A function from a text to its length. Tokens."""
 
-Rerank = Callable[[str, Sequence[str], int], list[tuple[int, float]]]
-"""A function of question, texts and limit: positions of the best texts and their scores, best first."""
+Rerank = Callable[[str, Sequence[str], int, dict[str, Any]], Sequence[tuple[int, float | None]]]
+"""A function of question, texts, limit and notes: positions of the best texts and their scores, if any, best first."""
 
 _MOST_ITEMS = 100
 _LINES_AT_ONCE = 32
@@ -203,19 +203,25 @@ def _with_related(search: Search, found: Found, entities: int, relations: int, t
 
 
 def _reranked(search: Search, hits: Hits, rerank: Rerank, trace: Trace) -> tuple[Hits, dict[int, float]]:
-    """Return the chunks in the reranker's order, and its scores; if it fails they keep their order."""
+    """Return the chunks in the reranker's order, and its scores, if any; if it fails they keep their order.
+
+    Raises:
+        BudgetExceededError: the reranker asks a language model, and the budget is spent.
+    """
     settings, rows = search.settings, list(hits)
     with trace.step("rerank") as notes:
         texts = _passages(search, rows)
         try:
-            best = rerank(search.query, texts, settings.chunk_top_k)
+            best = rerank(search.query, texts, settings.chunk_top_k, notes)
+        except BudgetExceededError:
+            raise
         except ProviderError as error:
             _log.warning("chunks are not reranked: %s", error)
             notes |= {"error": str(error)}
             return hits, {}
-        scores = {rows[place]: score for place, score in best if score >= settings.min_rerank_score}
-        notes |= {"kept": len(scores), "cut": len(rows) - len(scores), "below the minimum": len(best) - len(scores)}
-        return {row: hits[row] for row in scores}, scores
+        kept = {rows[place]: score for place, score in best if score is None or score >= settings.min_rerank_score}
+        notes |= {"kept": len(kept), "cut": len(rows) - len(kept), "below the minimum": len(best) - len(kept)}
+        return {row: hits[row] for row in kept}, {row: score for row, score in kept.items() if score is not None}
 
 
 def _best_passages(search: Search, hits: Hits, count: Count) -> list[str]:

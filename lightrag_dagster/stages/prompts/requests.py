@@ -141,6 +141,13 @@ def relevance_request(prompts: Prompts, query: str, relations: Sequence[str]) ->
     return ChatRequest("relevance", (Message("system", prompts.render("relevance_system")), Message("user", user)))
 
 
+def rerank_request(prompts: Prompts, query: str, passages: Sequence[str]) -> ChatRequest:
+    """Ask for the order of passages, numbered one per line, by their use for a question, as JSON with `order`."""
+    lines = "\n".join(passages)
+    user = f"Question:\n\n{fence(query)}\n\nPassages:\n\n{fence(lines, 'json')}"
+    return ChatRequest("rerank", (Message("system", prompts.render("rerank_system")), Message("user", user)))
+
+
 def hop_request(prompts: Prompts, query: str, asked: Sequence[str], passages: Sequence[str]) -> ChatRequest:
     """Ask for the next search for a question, as JSON with `next`, a question, or with `done`."""
     parts = [f"Question:\n\n{fence(query)}"]

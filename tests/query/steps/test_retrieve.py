@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -239,7 +240,7 @@ def test_chunks_by_the_rank_of_their_owners(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize(("minimum", "kept"), [(0.0, ["1", "5", "4"]), (0.5, ["1", "5"]), (0.51, ["1"]), (1.0, [])])
 def test_a_chunk_is_kept_whose_score_is_the_minimum(snapshot: Snapshot, minimum: float, kept: list[str]) -> None:
-    def rerank(question: str, texts: Sequence[str], limit: int) -> list[tuple[int, float]]:
+    def rerank(question: str, texts: Sequence[str], limit: int, notes: dict[str, Any]) -> list[tuple[int, float]]:
         return [(4, 0.9), (0, 0.5), (1, 0.0)]  # of chunks 5 4 3 2 1
 
     settings = QuerySettings.model_validate({"mode": "naive", "min_rerank_score": minimum})
