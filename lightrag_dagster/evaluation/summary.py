@@ -187,7 +187,7 @@ def find_carriers(rows: pa.Table) -> Carriers | None:
 
 
 def by_language(rows: pa.Table) -> dict[str, pa.Table]:
-    """Return the rows of each language that has ten questions or more, where there are several; most questions first.
+    """Return the rows of each language of ten questions or more, if there are several; most questions first.
 
     Args:
         rows: EVALUATED_QUESTIONS of one snapshot.
@@ -195,9 +195,8 @@ def by_language(rows: pa.Table) -> dict[str, pa.Table]:
     known = rows.filter(pc.is_valid(rows["language"]))
     found = {one: known.filter(pc.equal(known["language"], one)) for one in _distinct(known, "language")}
     asked = {one: len(pc.unique(of["question_key"])) for one, of in found.items()}
-    if len(found) < 2:
-        return {}
-    return {one: found[one] for one in sorted(found, key=lambda one: (-asked[one], one)) if asked[one] >= _FEWEST}
+    shown = [one for one in sorted(found, key=lambda one: (-asked[one], one)) if asked[one] >= _FEWEST]
+    return {one: found[one] for one in shown} if len(shown) > 1 else {}
 
 
 def _sorted_values(rows: pa.Table, mode: str) -> Values:

@@ -178,4 +178,5 @@ def test_languages_with_ten_questions_are_shown_apart() -> None:
 
 def test_one_language_is_not_shown_apart() -> None:
     assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 12)) == {}
+    assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 10 + ["en"] * 2)) == {}
     assert by_language(rows(1, {"bm25": [1.0] * 12})) == {}
