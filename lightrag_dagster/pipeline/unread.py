@@ -28,7 +28,7 @@ def unread_lines(settings: Settings, vectors: Vectors) -> dict[str, str]:
                 f"{entry.cut:,} of {counted(entry.rows, 'text', 'texts')} in {table} are longer than {_reads(limit)}"
             )
             step = _next_step(limit, size) if table == "chunk_vectors" else _ANOTHER
-            lines[table] = f"{texts}: {entry.unread_share:.0%} of the text is in no vector; {step}"
+            lines[table] = f"{texts}: {entry.unread_share:.1%} of the text is in no vector; {step}"
     return lines
 
 
@@ -53,7 +53,7 @@ def expected_unread(situation: Situation, *, backfill: bool, knowledge_base: boo
         view_files(connection, "chunks", paths, SOURCE_TABLES["chunks"])
         cut, chunks, share = connection.execute(_COUNTED, {"limit": limit}).fetchall()[0]
     said = (
-        f"{cut:,} of {counted(chunks, 'chunk is', 'chunks are')} longer than {_reads(limit)}, and about {share:.0%} of "
+        f"{cut:,} of {counted(chunks, 'chunk is', 'chunks are')} longer than {_reads(limit)}, and about {share:.1%} of "
         f"the text would be in no vector, by the tokens of {settings.chunking.encoding}, of which the model may count "
         f"more; {_next_step(limit, size)}"
     )

@@ -96,7 +96,7 @@ def test_it_is_said_with_the_next_step(
     entry = published(short).vectors.tables["chunk_vectors"]
     assert line == (
         f"1 of 2 texts in chunk_vectors are longer than the {MODEL_READS} tokens that the embedder reads: "
-        f"{entry.unread_share:.0%} of the text is in no vector; set chunking.size to 18 or less "
+        f"{entry.unread_share:.1%} of the text is in no vector; set chunking.size to 18 or less "
         "(`lightrag-dagster plan --backfill` shows the price), or take an embedder that reads more (docs/embedding.md)"
     )
     assert all("chunking.size" not in one for one in others)
@@ -174,7 +174,7 @@ def test_the_plan_says_it_before_anything_is_embedded(short: Settings, loopback:
     tokens = load_tokenizer("o200k_base").count(RIVER)
     share = (tokens - MODEL_READS) / (tokens + load_tokenizer("o200k_base").count(SHORT))
     expected = (
-        f"1 of 2 chunks are longer than the {MODEL_READS} tokens that the embedder reads, and about {share:.0%} of the "
+        f"1 of 2 chunks are longer than the {MODEL_READS} tokens that the embedder reads, and about {share:.1%} of the "
         "text would be in no vector, by the tokens of o200k_base, of which the model may count more; set chunking.size "
     )
     for _ in range(2):
