@@ -130,8 +130,8 @@ def title_of(text: str) -> str:
 
 
 def text_terms(text: str) -> list[str]:
-    """Return the terms of a text in order: word stems without stop words, and pairs of characters in CJK scripts."""
-    return [term.text for term in terms(text)]
+    """Return the terms of a text in order: word stems and parts, and pairs in CJK scripts."""
+    return [term.text for term in terms(text, figures=True)]
 
 
 def spans_of_words(text: str) -> tuple[str, list[tuple[int, int]]]:

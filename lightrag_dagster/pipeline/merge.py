@@ -153,11 +153,16 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
 
 
 def _embedder_kept(situation: Situation) -> EmbedderRecord | None:
-    """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it."""
-    if situation.above:
-        return situation.above.inputs.embedder
-    left = None if situation.newest else home_format.left(situation.home)
-    return situation.newest.inputs.embedder if situation.newest else left.embedder if left else None
+    """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it.
+
+    Of the offline embedder it is today's version, since new vectors cost nothing.
+    """
+    newest = situation.above or situation.newest
+    left = None if newest else home_format.left(situation.home)
+    kept = newest.inputs.embedder if newest else left.embedder if left else None
+    if kept is None or kept.provider != "offline":
+        return kept
+    return kept.model_copy(update={"identity": embedder_identity(kept.settings(situation.settings.embedding))})
 
 
 def next_publication(situation: Situation, *, backfill: bool = False) -> GenerationInputs | None:
@@ -180,7 +185,8 @@ def outdated(situation: Situation) -> Outdated:
         return Outdated()
     made_by = Generation(situation.home, newest.snapshot_id).record().summaries
     summaries = sum(rows for recipe, rows in made_by.items() if recipe != recipes.summaries)
-    return Outdated(summaries, newest.inputs.embedder.identity != recipes.embedder)
+    kept = _embedder_kept(situation)
+    return Outdated(summaries, kept is not None and kept.identity != recipes.embedder)
 
 
 def _require_tables_of_absent(situation: Situation, inputs: GenerationInputs) -> None:

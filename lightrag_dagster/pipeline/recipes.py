@@ -47,7 +47,7 @@ _REVISIONS = {
     "mentions": 5,
     "facts": 1,
     "merge": 10,
-    "stores": 10,
+    "stores": 11,
     "report": 5,
     "duplicates": 1,
 }

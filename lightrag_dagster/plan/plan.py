@@ -120,7 +120,7 @@ def make_plan(
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
         plans += _removed(after := Situation.looking(trial.settings))
         accept_pending(trial.settings)
-        warnings = expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
+        warnings = _built_again(now) + expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
         ratios = _ratios(now.recipes, sources, asked)
         found = {"extraction": steps.extraction(asked, later, ratios, settings)} | _of_passes(now, sources, planning)
         unknown = bool(asked.first.expected or later.first or len(found) > 1)
@@ -176,6 +176,17 @@ def _uncached(today: Recipes, asks: bool) -> list[str]:
         f"the instructions of extraction have {tokens:,} tokens, and OpenAI caches none of fewer than {CACHED_FROM:,}; "
         "add examples to your extraction_system.md, or every question pays for all of them (docs/cost.md)"
     ]
+
+
+def _built_again(now: Situation) -> list[str]:
+    """Return a line on what a run builds again of the newest snapshot by other rules, if it does."""
+    newest, inputs = now.newest, next_publication(now)
+    if newest is None or inputs is None or inputs.recipe == newest.inputs.recipe:
+        return []
+    what = "the merged tables and the index of words"
+    if inputs.embedder.identity != newest.inputs.embedder.identity:
+        what += ", and all vectors, by the offline embedder at no cost"
+    return [f"rules or settings of the knowledge base have changed; the run makes again {what}"]
 
 
 def _unknown_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> list[str]:

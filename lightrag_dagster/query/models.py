@@ -66,9 +66,10 @@ class Models:
         """
         embedder = self._open("embedder", self._open_embedder)
         if embedder.identity != self._embedder_identity:
+            again = "run" if self._embedding.provider == "offline" else "backfill --knowledge-base"
             raise EmbeddingError(
                 f"the snapshot was embedded by {self._embedder_identity}, and this version has"
-                f" {embedder.identity}; run `lightrag-dagster backfill --knowledge-base` to embed again"
+                f" {embedder.identity}; run `lightrag-dagster {again}` to embed again"
             )
         return self._run(embedder.embed_queries(texts, corpus_state))
 

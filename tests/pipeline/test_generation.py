@@ -20,12 +20,14 @@ from lightrag_dagster.errors import (
     StoreError,
 )
 from lightrag_dagster.models.providers import open_chat_model
+from lightrag_dagster.offline import embedder
 from lightrag_dagster.pipeline.merge import Outdated, merge_sources, next_inputs, next_publication, outdated
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.publish import check_published
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
+from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import RoleSettings, Settings, SourceSettings, load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
@@ -265,6 +267,30 @@ def test_an_embedder_that_is_gone_names_the_way_out(make: Make, first: Manifest,
         publish_sources(other, MORE)
     assert published(other) == first
     assert publish_accepted(other, backfill=True).vectors.model == "second"
+
+
+def test_vectors_of_an_older_offline_embedder_are_made_again_by_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, clean = (load_settings(home=tmp_path / name, sources=tmp_path / "sources") for name in ("home", "clean"))
+    with monkeypatch.context() as older:
+        older.setattr(embedder, "_VERSION", 1)
+        assert publish_sources(settings, MORE).vectors.identity == "offline/lexical-1/1024"
+    assert publish_sources(clean, MORE).vectors.identity == Recipes.of(settings).embedder
+    with (
+        KnowledgeBase.open(settings=settings) as knowledge,
+        pytest.raises(EmbeddingError, match="lexical-1/1024, and this version has .*; run `lightrag-dagster run` to"),
+    ):
+        knowledge.retrieve("Halden Weir", mode="naive")
+    (said,) = [one for one in make_plan(settings).warnings if "makes again" in one]
+    assert said.endswith("and all vectors, by the offline embedder at no cost")
+    assert not outdated(Situation.looking(settings)).vectors
+    assert pending(Situation.looking(settings)).publish is not None
+
+    publish_accepted(settings)
+    assert snapshot_contents(settings) == snapshot_contents(clean)
+    assert next_publication(Situation.looking(settings)) is None
+    assert not [one for one in make_plan(settings).warnings if "makes again" in one]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""Terms of a text: word stems, and characters and pairs of them in scripts without spaces."""
+"""Terms of a text: word stems, parts of compound identifiers, and characters and pairs in scripts without spaces."""
 
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
 import snowballstemmer
@@ -21,6 +22,22 @@ MARKS = (
 _RUN = re.compile(rf"([{CJK}]+)|([^\W_{CJK}]+(?:[{MARKS}]+[^\W_{CJK}]*)*)")
 
 
+_CASES = re.compile("(?<=l)(?=u)|(?<=u)(?=ul)")
+_CASES_AND_FIGURES = re.compile(f"{_CASES.pattern}|(?<=[lu])(?=d)|(?<=d)(?=[lu])")
+"""Edges of parts, in a word of which each upper-case letter is `u`, each digit `d` and all else `l`."""
+
+_MOST_PARTS = 8
+"""A word of more parts is a hash or a key, whose parts say nothing."""
+
+_SCRIPTS = {
+    "russian": re.compile(r"[\u0400-\u052f]"),
+    "arabic": re.compile(r"[\u0600-\u06ff]"),
+    "greek": re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]"),
+    "hindi": re.compile(r"[\u0900-\u097f]"),
+}
+"""Rules of stems, by the script of a word's first letter."""
+
+
 class Term(NamedTuple):
     """A term of a text; `capital` if it was written with a capital letter."""
 
@@ -28,14 +45,18 @@ class Term(NamedTuple):
     capital: bool
 
 
-def terms(text: str) -> Iterator[Term]:
-    """Yield the terms of a text in order, without stop words and single letters."""
+def terms(text: str, *, figures: bool = False) -> Iterator[Term]:
+    """Yield the terms of a text in order, without stop words and single letters.
+
+    The parts of a word in mixed case follow it, such as those of *DiffExecutor*; with `figures` also its letters and
+    digits apart, such as *FY* and *2022*.
+    """
     for cjk, word in _RUN.findall(text):
-        if not word:
+        if word:
+            yield from _terms(word[:_LONGEST_WORD], figures)
+        else:
             yield from (Term(character, False) for character in cjk)
             yield from (Term(cjk[at : at + 2], False) for at in range(len(cjk) - 1))
-        elif term := _term(word[:_LONGEST_WORD]):
-            yield term
 
 
 @cache
@@ -45,11 +66,24 @@ def stop_words() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 17)
-def _term(word: str) -> Term | None:
-    """Return the term of a word as it is written, or None for a stop word or a single letter."""
+def _terms(word: str, figures: bool) -> tuple[Term, ...]:
+    """Return the term of a word as it is written, and those of its parts; none for a stop word or a single letter."""
+    pieces = [word]
+    if not (word.isalpha() and word[1:].islower()):
+        shape = "".join("u" if one.isupper() else "d" if one.isdigit() else "l" for one in word)
+        edges = [found.start() for found in (_CASES_AND_FIGURES if figures else _CASES).finditer(shape)]
+        if 0 < len(edges) < _MOST_PARTS:
+            pieces += [word[first:end] for first, end in pairwise([0, *edges, len(word)])]
+    return tuple(_term(one) for one in pieces if _carries(one.casefold()))
+
+
+def _carries(folded: str) -> bool:
+    return folded not in stop_words() and (len(folded) > 1 or folded.isdigit())
+
+
+def _term(word: str) -> Term:
     folded = word.casefold()
-    if folded in stop_words() or (len(folded) == 1 and not folded.isdigit()):
-        return None
-    # The English rules serve every language here: they shorten a word the same way everywhere. A stemmer keeps
-    # state while it works, so each call has its own, which threads cannot share.
-    return Term(str(snowballstemmer.stemmer("english").stemWord(folded)), word[0].isupper())
+    # The English rules serve all of Latin script: they shorten a word the same way everywhere. A stemmer keeps state
+    # while it works, so each call has its own, which threads cannot share.
+    rules = next((rules for rules, script in _SCRIPTS.items() if script.match(folded)), "english")
+    return Term(str(snowballstemmer.stemmer(rules).stemWord(folded)), word[0].isupper())

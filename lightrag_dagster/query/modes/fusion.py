@@ -8,17 +8,28 @@ is called, unless `query.filter_relations` has a language model choose the relat
 the gains.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.linking import Mask, Names, coverage, link_names
+from lightrag_dagster.query.linking import Link, Mask, Names, coverage, link_names
 from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
 from lightrag_dagster.query.modes.ppr import Walked, pagerank, paths_by
-from lightrag_dagster.query.modes.seeds import Mass, direct_scores, largest, seeds_of_names, seeds_of_relations, share
+from lightrag_dagster.query.modes.seeds import (
+    Mass,
+    agreement,
+    direct_scores,
+    largest,
+    order_named,
+    seeds_of_names,
+    seeds_of_relations,
+    share,
+)
 from lightrag_dagster.query.search import Search
 from lightrag_dagster.query.steps.relation_filter import filter_relations
 
@@ -31,19 +42,25 @@ class Fusion:
     score has, the walk starts at names, relations and chunks in the ratio of `names` times c, `relations` times 1 −
     c times 1 − h, and `chunks` times 1 − c: if a chunk has the words, relations only repeat it. `damping` is the
     probability of a further step; no walk is longer than `steps`. A chunk gets `direct` times (1 + h³) / 2 times (1
-    − c)⁴ of its mass by its similarity to the question, and the rest by the walk, which always keeps a part so that
-    chunks linked to the best one are found as well. The similarity is that of the dense ranking, with weight
-    `dense`, and of the lexical one, with weight `lexical` times h²; times `beside_words` where the embedder
-    compares words as well, and so says little that they do not.
+    − c)⁴ of its mass by its similarity to the question, of the rest another `whole` times h¹⁶, so that a chunk with all
+    words leads, and what is left by the walk, which always keeps a part so that chunks linked to the best one are found
+    as well. The similarity is that of the dense ranking, with weight `dense`, and of the lexical one, with weight
+    `lexical` times h²; times `beside_words` where the embedder compares words as well, and so says little that they do
+    not. A model's vectors count less where they agree with words in less than a part 1 / `agreeing` of the nearest
+    chunks. The chunks of named entities keep their places as a group; which of them has which goes by `among_named`
+    times h² of similarity, and by the walk.
     """
 
     names: float = 1.0
     relations: float = 0.1
     chunks: float = 0.1
     direct: float = 0.9
+    whole: float = 0.9
     dense: float = 1.0
     lexical: float = 4.0
     beside_words: float = 3.0
+    agreeing: float = 2.0
+    among_named: float = 1.0
     damping: float = 0.8
     steps: int = 6
     compared_relations: int = 50
@@ -72,15 +89,19 @@ def find_by_fusion(search: Search) -> Found:
     covered = coverage(search.query, links, graph.texts)
     lexical = lexical_scores(graph, search.query, visible)
     held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
-    by_words = how.lexical * (how.beside_words if snapshot.manifest.vectors.provider == "offline" else 1.0)
     near = nearest()
-    direct = direct_scores(near.chunks, lexical, (how.dense, by_words * held**2), how.compared_chunks)
+    if snapshot.manifest.vectors.provider == "offline":
+        agreed, by_words = 1.0, how.lexical * how.beside_words
+    else:
+        agreed, by_words = min(1.0, how.agreeing * agreement(near.chunks, lexical)), how.lexical
+    direct = direct_scores(near.chunks, lexical, (how.dense * agreed, by_words * held**2), how.compared_chunks)
     spread = np.diff(graph.entity_chunks.offsets)
     filtered = filter_relations(search, near.relations)
     related = seeds_of_relations(graph, filtered.relations, spread)
     seeds = Seeds(seeds_of_names(links, spread), related, share(direct**3))
     found = dict(list(near.relations.items())[: settings.top_k])
     calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
+    calibration["weight of vectors"] = round(how.dense * agreed, 2)
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
     notes |= filtered.notes
     start = start_mass(seeds, covered, held, how)
@@ -93,7 +114,8 @@ def find_by_fusion(search: Search) -> Found:
     begun = scale * (1 - how.damping) * start
     begun[split:] += resembling
     walked = Walked(begun, scale * walk, how.damping)
-    chunks = largest(walked.mass[split:] + resembling, settings.chunk_top_k)
+    mass = order_named(walked.mass[split:] + resembling, direct, chunks_of(links, graph), how.among_named * held**2)
+    chunks = largest(mass, settings.chunk_top_k)
     paths_to = paths_by(graph, snapshot.transitions_by_names, walked)
     return Found(largest(walk[:split], settings.top_k), found, chunks, notes, paths_to)
 
@@ -112,6 +134,12 @@ def names_of(graph: Adjacency, visible: Mask) -> Names:
     return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
 
 
+def chunks_of(links: Sequence[Link], graph: Adjacency) -> Rows:
+    """Return the chunks of the entities that a question names, each once, ascending."""
+    entities = np.concatenate([graph.entity_chunks.values[:0], *(link.entities for link in links)])
+    return np.unique(graph.entity_chunks.of_each(entities)[1])
+
+
 def without_walk(covered: float, held: float, how: Fusion) -> float:
     """Return the share of a chunk's mass that its similarity to the question decides, 0 to 1.
 
@@ -120,7 +148,7 @@ def without_walk(covered: float, held: float, how: Fusion) -> float:
         held: the part of its words that one chunk has, 0 to 1.
         how: the weights.
     """
-    return how.direct * (1 + held**3) / 2 * (1 - covered) ** 4
+    return 1 - (1 - how.direct * (1 + held**3) / 2 * (1 - covered) ** 4) * (1 - how.whole * held**16)
 
 
 def start_mass(seeds: Seeds, covered: float, held: float, how: Fusion) -> Mass:

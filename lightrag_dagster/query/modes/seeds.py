@@ -1,4 +1,4 @@
-"""The start of the walk of mode `fusion`: entities that the question names or is about, and similar chunks."""
+"""The parts of mode `fusion`: entities that the question names or is about, similar chunks, and their order."""
 
 from collections.abc import Iterable
 
@@ -6,12 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.linking import Link
 
 Mass = npt.NDArray[np.float32]
 
 _SAME = 1e-6
+_NEAREST, _BEST_BY_WORDS = 10, 30
+"""Numbers of chunks in which two rankings are compared."""
 
 
 def peaks(scores: Mass) -> Mass:
@@ -66,6 +69,32 @@ def seeds_of_relations(graph: Adjacency, relations: Hits, spread: npt.NDArray[np
 def scores_of(hits: Hits) -> Mass:
     """Return the scores of hits as an array."""
     return np.array([score or 0.0 for score in hits.values()], dtype=np.float32)
+
+
+def agreement(dense: Hits, lexical: Mass) -> float:
+    """Return the share of the nearest chunks that are among the best by words; 1 without any to compare.
+
+    Args:
+        dense: the nearest chunks, best first.
+        lexical: the BM25 score of every chunk.
+    """
+    nearest, best = list(dense)[:_NEAREST], largest(lexical, _BEST_BY_WORDS)
+    return sum(row in best for row in nearest) / len(nearest) if nearest and best else 1.0
+
+
+def order_named(mass: Mass, similarity: Mass, named: Rows, weight: float) -> Mass:
+    """Return the mass of chunks, where those of named entities have changed places among themselves.
+
+    Args:
+        mass: of every chunk.
+        similarity: of every chunk and the question, as of `direct_scores`.
+        named: the chunks of named entities.
+        weight: that of their shares of similarity, 0 to 1; the rest is that of their shares of mass.
+    """
+    merit = weight * share(similarity[named]) + (1 - weight) * share(mass[named])
+    ordered = mass.copy()
+    ordered[named[np.argsort(-merit, kind="stable")]] = -np.sort(-mass[named])
+    return ordered
 
 
 def direct_scores(dense: Hits, lexical: Mass, weights: tuple[float, float], limit: int) -> Mass:

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 import snowballstemmer
+from snowballstemmer.arabic_stemmer import ArabicStemmer
 from snowballstemmer.english_stemmer import EnglishStemmer
+from snowballstemmer.greek_stemmer import GreekStemmer
+from snowballstemmer.hindi_stemmer import HindiStemmer
+from snowballstemmer.russian_stemmer import RussianStemmer
 
 from lightrag_dagster.core.text.terms import terms
 
@@ -16,7 +20,7 @@ from lightrag_dagster.core.text.terms import terms
         ("a b c 7", ["7"]),
         ("東京都", ["東", "京", "都", "東京", "京都"]),
         ("STRASSE Straße", ["strass", "strass"]),
-        ("हिन्दी में सेतु।", ["हिन्दी", "में", "सेतु"]),
+        ("हिन्दी में सेतु।", ["हिन्द", "म", "सेत"]),
         ("Петро\u0301в, שָׁלוֹם", ["петро\u0301в", "שָׁלוֹם"]),
         ("", []),
     ],
@@ -25,8 +29,61 @@ def test_terms(text: str, expected: list[str]) -> None:
     assert [term.text for term in terms(text)] == expected
 
 
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "город города городами",
+        "المدينة مدينة بالمدينة",
+        "πόλη πόλης",
+        "लड़की लड़कियाँ",
+        "boat boats",
+    ],
+)
+def test_forms_of_a_word_are_one_term_in_each_script(forms: str) -> None:
+    assert len({term.text for term in terms(forms)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("DiffExecutor", ["diff", "executor"]),
+        ("slowEquals", ["slow", "equal"]),
+        ("HTTPServer", ["http", "server"]),
+        ("ДиффЭкзекьютор", ["дифф", "экзекьютор"]),
+        ("iPhone", ["phone"]),
+        ("NASA", []),
+        ("Berlin", []),
+        ("FY2022", []),
+        ("aBcDeFgHiJkLmNoPqRsT", []),
+    ],
+)
+def test_parts_of_a_word_in_mixed_case_follow_it(word: str, parts: list[str]) -> None:
+    whole, *found = [term.text for term in terms(word)]
+    assert found == parts
+    assert [whole] == [term.text for term in terms(word.casefold())]
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("FY2022", ["fy2022", "fy", "2022"]),
+        ("utf8", ["utf8", "utf", "8"]),
+        ("HTTPServer2", ["httpserver2", "http", "server", "2"]),
+        ("2022", ["2022"]),
+        ("3rd", ["3rd", "3", "rd"]),
+        ("DiffExecutor", ["diffexecutor", "diff", "executor"]),
+        ("e3b0c44298fc1c149afbf4c8", ["e3b0c44298fc1c149afbf4c8"]),
+        ("東京2", ["東", "京", "東京", "2"]),
+    ],
+)
+def test_letters_and_digits_are_parts_where_they_are_asked_for(word: str, expected: list[str]) -> None:
+    assert [term.text for term in terms(word, figures=True)] == expected
+
+
 def test_capitals_are_told() -> None:
-    assert [term.capital for term in terms("Survey boats, PostgreSQL, iron")] == [True, False, True, False]
+    found = [(term.text, term.capital) for term in terms("Survey boats, PostgreSQL, iron")]
+    assert [term for term, capital in found if capital] == ["survey", "postgresql", "postgr", "sql"]
+    assert [term for term, capital in found if not capital] == ["boat", "iron"]
 
 
 def test_stems_are_the_same_without_the_compiled_stemmer() -> None:
@@ -35,3 +92,18 @@ def test_stems_are_the_same_without_the_compiled_stemmer() -> None:
     assert len(words) > 1000
     stems = snowballstemmer.stemmer("english")
     assert stems.stemWords(words) == [EnglishStemmer().stemWord(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("rules", "plain", "words"),
+    [
+        ("russian", RussianStemmer, "города городами красивая переехавшими"),
+        ("arabic", ArabicStemmer, "المدينة والمدارس كتابهم"),
+        ("greek", GreekStemmer, "πολησ ανθρωπων πανεπιστημια"),
+        ("hindi", HindiStemmer, "लड़कियाँ किताबें हिन्दी"),
+    ],
+)
+def test_stems_of_other_scripts_are_the_same_without_it(rules: str, plain: type[RussianStemmer], words: str) -> None:
+    of_plain = [plain().stemWord(word) for word in words.split()]
+    assert snowballstemmer.stemmer(rules).stemWords(words.split()) == of_plain
+    assert of_plain != words.split()

@@ -125,7 +125,12 @@ def test_the_start_is_calibrated(covered: float, held: float, expected: list[flo
     [(0.0, 0.0, 0.45), (0.0, 1.0, 0.9), (0.0, 0.5, 0.9 * 0.5625), (0.5, 1.0, 0.9 / 16), (1.0, 1.0, 0.0)],
 )
 def test_without_names_likeness_decides_most(covered: float, held: float, expected: float) -> None:
-    assert fusion.without_walk(covered, held, fusion.FUSION) == pytest.approx(expected)
+    assert fusion.without_walk(covered, held, replace(fusion.FUSION, whole=0.0)) == pytest.approx(expected)
+
+
+def test_a_chunk_with_all_words_leads_whatever_is_named() -> None:
+    assert fusion.without_walk(1.0, 1.0, fusion.FUSION) == pytest.approx(0.9)
+    assert fusion.without_walk(1.0, 0.5, fusion.FUSION) == pytest.approx(0.9 / 2**16)
 
 
 def test_a_chunk_counts_by_the_cube_of_its_likeness(knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,10 @@ from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.query.hits import Hits
 from lightrag_dagster.query.linking import Link
 from lightrag_dagster.query.modes.seeds import (
+    agreement,
     direct_scores,
     largest,
+    order_named,
     peaks,
     seeds_of_names,
     seeds_of_relations,
@@ -104,3 +106,46 @@ def test_the_largest_come_first_and_none_without_mass() -> None:
     assert list(largest(array(0.2, 0.1, 0.5, 0.2), 2)) == [2, 0]
     assert largest(NONE, 3) == {}
     assert share(array(0, 0)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("nearest", "by_words", "expected"),
+    [
+        ([0, 1, 2, 3], [3, 1, 2, 0.5], 1.0),
+        ([4, 5, 0, 1], [3, 1, 2, 0.5], 0.5),
+        ([4, 5], [3, 1, 2, 0.5], 0.0),
+        ([4, 5], [0, 0, 0, 0], 1.0),
+        ([], [3, 1, 2, 0.5], 1.0),
+    ],
+)
+def test_agreement_is_the_share_of_the_nearest_that_have_the_words(
+    nearest: list[int], by_words: list[float], expected: float
+) -> None:
+    assert agreement(dict.fromkeys(nearest, 0.5), array(*by_words, 0, 0)) == expected
+
+
+def test_agreement_compares_ten_with_thirty() -> None:
+    lexical = array(*range(40, 0, -1))
+    assert agreement(dict.fromkeys([*range(25, 35), *range(5)], 0.5), lexical) == 0.5
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1, width=32), st.floats(0, 1, width=32)), min_size=1, max_size=20),
+    st.data(),
+)
+def test_named_chunks_change_places_among_themselves(rows: list[tuple[float, float]], data: st.DataObject) -> None:
+    mass, similarity = array(*(one for one, _ in rows)), array(*(one for _, one in rows))
+    named = np.array(sorted(data.draw(st.sets(st.integers(0, len(rows) - 1)))), dtype=np.int32)
+    weight = data.draw(st.floats(0, 1))
+    ordered = order_named(mass, similarity, named, weight)
+    others = np.setdiff1d(np.arange(len(rows)), named)
+    assert ordered[others].tolist() == mass[others].tolist()
+    assert sorted(ordered[named].tolist()) == sorted(mass[named].tolist())
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0.0, 0), (1.0, 3), (0.2, 0), (0.8, 3)])
+def test_the_named_chunk_that_resembles_the_question_leads_as_far_as_it_counts(weight: float, first: int) -> None:
+    mass, similarity = array(0.5, 0.9, 0.1, 0.3), array(0.1, 0.0, 0.2, 0.9)
+    ordered = order_named(mass, similarity, np.array([0, 2, 3], dtype=np.int32), weight)
+    assert int(np.argmax(ordered[[0, 2, 3]])) == [0, 2, 3].index(first)
+    assert ordered[1] == mass[1]
