@@ -19,6 +19,7 @@ from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
 from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning, unread_warning
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.tables.acceptance import AnswerRows, Bounds, failed_share, judge, judge_pass
@@ -26,6 +27,9 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 MAX_LOST_WORDS = 0.02
 """Largest share of the words of a source's files that may be missing in their texts without a warning."""
+
+MAX_CUT_SHARE = 0.1
+"""Largest share of the chunks that may be longer than the embedder reads without a warning."""
 
 MIN_GROUNDED_SHARE = 0.5
 """Smallest share of the names that a recipe gave that is in the text without a warning."""
@@ -134,6 +138,15 @@ def complete(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     manifest = Situation.looking(lightrag.settings).require_published()
     rows = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
     return warned(completeness_warnings(lightrag.recipes, manifest), rows)
+
+
+def texts_read(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
+    """Warn of a published snapshot with many chunks that are longer than the embedder reads."""
+    vectors = Situation.looking(lightrag.settings).require_published().vectors
+    chunks = vectors.tables["chunk_vectors"]
+    counts = {"cut_texts": chunks.cut, "texts": chunks.rows, "unread_share": chunks.unread_share}
+    lines = unread_lines(lightrag.settings, vectors) if chunks.cut > MAX_CUT_SHARE * chunks.rows else {}
+    return warned(lines.values(), counts | {"allowed": MAX_CUT_SHARE, "tokens_read": vectors.reads or "all"})
 
 
 def _tables(lightrag: LightRAG, backfill: bool) -> SourceTables:
@@ -307,6 +320,12 @@ _WHOLE_CHECKS: list[tuple[str, Compute, str]] = [
         "built, and waits for `lightrag-dagster release`.",
     ),
     ("knowledge_base", complete, "The snapshot has entities, and a summary wherever one is due."),
+    (
+        "knowledge_base",
+        texts_read,
+        f"At most {MAX_CUT_SHARE:.0%} of the chunks are longer than the embedder reads; what it does not read is in no "
+        "vector, and found by its words alone.",
+    ),
     (
         "knowledge_base",
         decisions_match,

@@ -10,6 +10,7 @@ from lightrag_dagster.assets.metadata import account_of, column_schema, material
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.models.providers import open_embedder
+from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import vector_schema
@@ -34,7 +35,9 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
             **column_lineage(table, Namespace(lightrag.settings.namespace)),
             "lance_table": entry.table,
             **entry.model_dump(include={"tag", "upserted", "deleted", "dimensions"}),
-            "cut_texts": usage.cut_texts,
+            "cut_texts": entry.cut,
+            "unread_share": entry.unread_share,
+            "unread": unread_lines(lightrag.settings, report.vectors).get(table, "nothing"),
             "refused_texts": usage.refused_texts,
             "calls": usage.calls,
             "stored_vectors": usage.stored,
@@ -43,7 +46,7 @@ def _vectors(table: str, deps: list[dg.AssetDep | str], description: str) -> Dec
             "seconds": watch.seconds,
         }
         version = f"{report.generation.id}/{entry.table}"
-        return materialised(version, metadata, recipe=report.embedder.identity)
+        return materialised(version, metadata, recipe=report.vectors.identity)
 
     return vectors
 

@@ -76,6 +76,9 @@ class SyntheticEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self.vectors(texts)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        return [0] * len(texts)
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         return None
 

@@ -203,6 +203,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "damaged": damage_of(home),
         "disk": _disk(home, settings.retention),
         "report": report_place(home, manifest),
+        "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": [*states.warnings, *access_warnings(settings), *taken_over(home)],
         "error": None,

@@ -153,6 +153,10 @@ class Embedder(Protocol):
         """
         ...
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of characters of each text that its vector leaves out, since the model reads no more."""
+        ...
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the 1-dimensional array about the corpus that `embed_queries` needs, or None if it needs nothing.
 
@@ -176,7 +180,7 @@ class Usage:
     output_tokens: int = 0
     cost_usd: float = 0.0
     failures: dict[str, int] = field(default_factory=dict)
-    cut_texts: int = 0
+    shortened_texts: int = 0
     refused_texts: int = 0
     cache_write_tokens: int = 0
 
@@ -194,8 +198,8 @@ class Usage:
 
     @property
     def at_fault(self) -> int:
-        """Texts that were too long, or refused."""
-        return self.cut_texts + self.refused_texts
+        """Texts of which a server took only a start, or nothing."""
+        return self.shortened_texts + self.refused_texts
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the counts of two steps together."""

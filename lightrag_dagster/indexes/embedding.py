@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +21,15 @@ from lightrag_dagster.indexes.embedding_batches import Embedding
 from lightrag_dagster.indexes.lance import open_database
 from lightrag_dagster.indexes.vector_writer import (
     add_vectors,
+    count_unread,
     finish_vectors,
+    note_unread,
     open_to_write,
     pin_vectors,
     prepare_vectors,
 )
 from lightrag_dagster.indexes.views import open_tables
+from lightrag_dagster.models.providers import tokens_read
 from lightrag_dagster.storage import manifests
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
@@ -50,6 +54,8 @@ _KEY = "embedding_key(getvariable('identity'), text) AS embedding_key"
 
 _TO_EMBED = """
     SELECT id, missing.embedding_key, text FROM wanted JOIN missing USING (id) ORDER BY id"""
+
+_TO_COUNT = "SELECT id, text FROM wanted SEMI JOIN uncounted USING (id) ORDER BY id"
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
@@ -102,6 +108,7 @@ async def record_vectors(generation: Generation, name: str, entry: VectorTable, 
         dimensions=embedder.dimensions,
         max_input_tokens=settings.max_input_tokens,
         identity=embedder.identity,
+        reads=tokens_read(settings),
         tables=recorded | {name: entry},
     )
     generation.write_record(generations.VECTORS, record)
@@ -130,14 +137,14 @@ async def embed_changed(
         before: the texts that were refused for the published table.
 
     Raises:
-        ProviderError: see `Embedder.embed_documents`.
-        EmbeddingError: likewise, and see `add_vectors`.
+        ProviderError, EmbeddingError: see `Embedder.embed_documents`, and `add_vectors`.
         IntegrityError, StoreError: see `prepare_vectors`.
     """
     embedder = embedding.embedder
     table = f"{name}-{digest(embedder.identity)[:8]}"
     handle = open_to_write(home, table, embedder.dimensions)
     entry = prepare_vectors(handle, connection, tag, embedder.dimensions)
+    await _count_held(handle, connection, embedding)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
@@ -151,13 +158,23 @@ async def embed_changed(
             vectors = await embedding.vectors_of(rows["text"].to_pylist(), count)
             if embedding.settings.provider != "offline":  # whose rules give a text without words the zero vector
                 refused.update(_refused(rows, vectors))
-            yield rows, vectors
+            yield await _with_unread(rows, embedding), vectors
 
     refused = _still_refused(connection, before)
     if entry.upserted:
         await add_vectors(handle, entry, blocks())
-    entry = entry.model_copy(update={"refused": refused})
+    entry = count_unread(handle, entry.model_copy(update={"refused": refused}))
     return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
+
+
+async def _count_held(handle: Any, connection: DuckDBPyConnection, embedding: Embedding) -> None:
+    """Count what is unread of the rows that an older version wrote."""
+    for rows in _distinct(connection.sql(_TO_COUNT).to_arrow_reader(_ROWS_PER_BLOCK)):
+        note_unread(handle, (await _with_unread(rows, embedding)).select(["id", "unread"]))
+
+
+async def _with_unread(rows: pa.Table, embedding: Embedding) -> pa.Table:
+    return rows.append_column("unread", pa.array(await embedding.unread_of(rows["text"].to_pylist()), pa.int32()))
 
 
 def _still_refused(connection: DuckDBPyConnection, before: Mapping[str, str]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -50,6 +51,11 @@ class Embedding(NamedTuple):
         order = np.argsort([-len(text) for text in texts], kind="stable")
         made = await self._in_batches([texts[at] for at in order], done)
         return made[np.argsort(order)]
+
+    async def unread_of(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of characters of each text that its vector leaves out; raises as `vectors_of`."""
+        found = await gather_or_cancel(self.embedder.unread(one) for one in batches(texts, self.settings))
+        return list(chain.from_iterable(found))
 
     def corpus_state(self, blocks: Iterable[Sequence[str]]) -> Vectors | None:
         """Return the corpus state of the texts in all blocks, which is the sum of theirs; see `Embedder`."""

@@ -44,6 +44,8 @@ def open_to_write(home: Home, table: str, dimensions: int) -> Any:
             return database.create_table(table, schema=schema)
         if handle.schema.field("vector").type.list_size != dimensions:
             raise ValueError(f"it does not hold vectors of {dimensions} numbers")
+        if "unread" not in handle.schema.names:
+            handle.add_columns(pa.schema([schema.field("unread")]))
         return handle if handle.schema == schema else write_anew(database, handle, dimensions)
 
 
@@ -62,8 +64,8 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
 
     Args:
         handle: The result of `open_to_write`; one writer at a time.
-        connection: A database where `wanted` has columns `id` and `embedding_key`; it may name a row again.
-            `missing` gets the same columns, once each.
+        connection: A database where `wanted` has columns `id`, `embedding_key` and `text`; it may name a row again.
+            `missing` gets the first two, once each, and `uncounted` those of rows that are held without `unread`.
         tag: Name for the version.
         dimensions: Length of every vector.
 
@@ -73,10 +75,11 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
     """
     table = handle.name
     with scan_errors(table):
-        connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
+        connection.register("held", handle.search().select(["id", "embedding_key", "unread"]).to_batches())
         connection.execute(read_sql(__package__, "vector_changes"))
         connection.unregister("held")
-    rows, ids = _numbers(connection, "SELECT count(*), count(DISTINCT id) FROM wanted_rows")
+    counts = "SELECT count(*), count(DISTINCT id), coalesce(sum(characters), 0) FROM wanted_rows"
+    rows, ids, length = _numbers(connection, counts)
     if rows != ids:
         raise IntegrityError(f"vector table {table}: an id is wanted twice; delete the generation and run again")
     with scan_errors(table):
@@ -84,7 +87,8 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
             handle.delete(f"id IN ({', '.join(map(quoted, batch['id'].to_pylist()))})")
     (upserted,) = _numbers(connection, "SELECT count(*) FROM missing")
     (deleted,) = _numbers(connection, "SELECT count(*) FROM held_rows ANTI JOIN wanted_rows USING (id)")
-    return VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
+    entry = VectorTable(table=table, tag=tag, rows=rows, dimensions=dimensions, upserted=upserted, deleted=deleted)
+    return entry.model_copy(update={"characters": length})
 
 
 async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tuple[pa.Table, Vectors]]) -> None:
@@ -93,7 +97,7 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     Args:
         handle: The table that was prepared.
         entry: The result of `prepare_vectors`.
-        blocks: `id` and `embedding_key` of missing rows, each once, and their vectors in that order.
+        blocks: `id`, `embedding_key` and `unread` of missing rows, each once, and their vectors in that order.
 
     Raises:
         EmbeddingError: Vectors of the wrong number, size or value; that block is not written.
@@ -101,12 +105,25 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
     """
     written = 0
     async for keys, vectors in blocks:
-        rows = _rows(entry, keys.select(["id", "embedding_key"]), vectors)
+        rows = _rows(entry, keys, vectors)
         with lance_errors(entry.table):
             handle.add(rows)
         written += rows.num_rows
     if written != entry.upserted:
         raise EmbeddingError(f"{entry.table}: {written} vectors came for {entry.upserted} rows; run again")
+
+
+def note_unread(handle: Any, counted: pa.Table) -> None:
+    """Fill in `unread` of rows of a vector table, by `id`."""
+    with lance_errors(handle.name):
+        handle.merge_insert("id").when_matched_update_all().execute(counted)
+
+
+def count_unread(handle: Any, entry: VectorTable) -> VectorTable:
+    """Return the entry with the numbers of rows with text that no vector has, and of their characters."""
+    with lance_errors(entry.table):
+        unread = handle.search().select(["unread"]).to_arrow()["unread"].to_numpy()
+    return entry.model_copy(update={"cut": int(np.count_nonzero(unread)), "unread": int(unread.sum())})
 
 
 def pin_vectors(database: Any, entry: VectorTable) -> VectorTable:
@@ -197,7 +214,8 @@ def _rows(entry: VectorTable, keys: pa.Table, vectors: Vectors) -> pa.Table:
             "check the embedding model and run again"
         )
     column = pa.FixedSizeListArray.from_arrays(pa.array(rounded.ravel()), entry.dimensions)
-    return keys.append_column("vector", column).cast(vector_schema(entry.dimensions))
+    schema = vector_schema(entry.dimensions)
+    return keys.append_column("vector", column).select(schema.names).cast(schema)
 
 
 def _numbers(connection: DuckDBPyConnection, query: str) -> tuple[int, ...]:

@@ -150,6 +150,14 @@ class StoredEmbedder:
         """Return unit vectors; see `Embedder.embed_documents`. At most one batch, which is one request."""
         return await self._embed(texts, self.identity, self._embedder.embed_documents)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return what was stored with the vectors, and for others what the embedder behind counts; see `Embedder`."""
+        keys = [embedding_key(self.identity, text) for text in texts]
+        known = self._store.unread(keys)
+        others = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        known |= zip(others, await self._embedder.unread(list(others.values())), strict=True)
+        return [known[key] for key in keys]
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return the corpus state of the embedder behind."""
         return self._embedder.corpus_state(texts)
@@ -199,8 +207,9 @@ class StoredEmbedder:
             reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
         self.usage.calls += 1
         bought = dict(zip(texts, vectors, strict=True))
+        unread = dict(zip(texts, await self._embedder.unread(list(texts.values())), strict=True))
         # A text that was refused has the zero vector, and another run may ask for it again.
-        self._store.put_many({key: vector for key, vector in bought.items() if vector.any()})
+        self._store.put_many({key: vector for key, vector in bought.items() if vector.any()}, unread)
         return bought
 
     def _stacked(self, vectors: Sequence[Vectors]) -> Vectors:

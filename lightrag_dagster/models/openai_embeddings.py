@@ -13,6 +13,7 @@ import numpy as np
 import openai
 from openai import AsyncOpenAI
 
+from lightrag_dagster.core.identity import text_digest
 from lightrag_dagster.core.protocols import Usage, Vectors
 from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
 from lightrag_dagster.core.tracing import Attributes, span
@@ -52,12 +53,13 @@ class OpenAIEmbedder:
         reserve_time: ReserveTime | None = None,
         billed: Attributes | None = None,
     ) -> None:
-        """Count input tokens of requests, and texts that were cut, in `usage`; see also `OpenAIChatModel`."""
+        """Count input tokens of requests, and texts at fault, in `usage`; see also `OpenAIChatModel`."""
         self._settings = settings
         self._billed = billed or {}
         self._usage = usage
         self._endpoint = Endpoint(settings, reserve_time)
         self._most = sys.maxsize
+        self._taken = dict[str, int]()  # digest of a text → characters of the start that the server takes
 
     @property
     def identity(self) -> str:
@@ -85,6 +87,15 @@ class OpenAIEmbedder:
         with span(f"embeddings {self._settings.model}", asked | dict(self._billed), is_call=True):
             return await self._halved(fitting)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of characters of each text that is cut off, also by what the server took; see `Embedder`.
+
+        A refused text counts as taken: what has no vector at all is counted apart.
+        """
+        fitting = [await self._cut(text) for text in texts]
+        taken = (self._taken.get(text_digest(text), len(text)) for text in fitting)
+        return [len(text) - start for text, start in zip(texts, taken, strict=True)]
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return None: these models do not use the corpus."""
         return None
@@ -102,9 +113,10 @@ class OpenAIEmbedder:
         # A token is at least one byte, so that most texts need no counting.
         if len(text.encode()) <= limit:
             return text
-        cut = await asyncio.to_thread(load_tokenizer(_ENCODING).truncate, text, limit)
-        self._usage.cut_texts += cut != text
-        return cut
+        if (key := text_digest(text)) not in self._taken:
+            cut = await asyncio.to_thread(load_tokenizer(_ENCODING).truncate, text, limit)
+            self._taken[key] = len(cut)
+        return text[: self._taken[key]]
 
     async def _halved(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, in several requests if one is refused."""
@@ -136,7 +148,9 @@ class OpenAIEmbedder:
             except _REFUSALS:
                 start = start[: len(start) // 2] if len(start) > max(_LEAST, len(text) / _MOST_PARTS) else ""
                 continue
-            self._usage.cut_texts += start != text
+            if start != text:
+                self._taken[text_digest(text)] = len(start)
+                self._usage.shortened_texts += 1
             return vectors
         await self._vectors(_PROBE, patient=True)  # as long as it is not the server that has failed meanwhile
         self._usage.refused_texts += 1

@@ -178,6 +178,20 @@ def embedder_identity(settings: EmbeddingSettings) -> str:
     return openai_embedder_identity(settings)
 
 
+def tokens_read(settings: EmbeddingSettings) -> int | None:
+    """Return the tokens of a text that the embedding model reads at most, without opening it; None if it reads all.
+
+    Raises SettingsError if a local model is not on this machine.
+    """
+    if settings.provider == "offline":
+        return None
+    if settings.provider != "local":
+        return settings.max_input_tokens
+    from lightrag_dagster.models.local import local_tokens_read
+
+    return local_tokens_read(settings)
+
+
 def settings_of(embedder: manifests.EmbedderRecord, now: EmbeddingSettings) -> EmbeddingSettings:
     """Return settings that open the embedder of a snapshot; and its new place, if the current settings name one."""
     known = embedder.settings(now)

@@ -69,6 +69,10 @@ class LexicalEmbedder:
         """Return unit vectors, shape (len(texts), dimensions), each made from one text."""
         return self._vectors(texts, None)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return zeros: every word counts."""
+        return [0] * len(texts)
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors:
         """Return the number of texts with a term of each of 65,536 hash buckets, and last the number of texts."""
         frequencies = np.zeros(_BUCKETS + 1, dtype=np.int64)

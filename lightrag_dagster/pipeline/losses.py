@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.absent import removed_sources
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.readers import UNSUPPORTED
 from lightrag_dagster.schemas import NO_ROW
 from lightrag_dagster.storage.home import Home
@@ -121,10 +122,11 @@ def unread_warning(source: str, tables: Mapping[str, TableVersion]) -> str | Non
 
 
 def snapshot_warnings(recipes: Recipes, manifest: Manifest | None, sources: Collection[str] = ()) -> list[str]:
-    """Return the lines of `decision_warnings` and `completeness_warnings`; none before the first snapshot."""
+    """Return the lines of `decision_warnings`, `completeness_warnings` and `unread_lines`; none before a snapshot."""
     if manifest is None:
         return []
-    return decision_warnings(Home.of(recipes.settings), manifest) + completeness_warnings(recipes, manifest, sources)
+    lines = decision_warnings(Home.of(recipes.settings), manifest) + completeness_warnings(recipes, manifest, sources)
+    return [*lines, *unread_lines(recipes.settings, manifest.vectors).values()]
 
 
 def decision_warnings(home: Home, manifest: Manifest) -> list[str]:

@@ -15,7 +15,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.manifests import EmbedderRecord, Manifest, VectorTable
+from lightrag_dagster.storage.manifests import Manifest, Vectors, VectorTable
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 
@@ -25,11 +25,11 @@ OpenEmbedder = Callable[..., AbstractAsyncContextManager[CountingEmbedder]]
 
 @dataclass(frozen=True)
 class VectorReport:
-    """One vector table of the newest generation, the embedder that made it, and the calls of this run."""
+    """One vector table of the newest generation, all that are made by now with their embedder, and this run's calls."""
 
     generation: Generation
     table: VectorTable
-    embedder: EmbedderRecord
+    vectors: Vectors
     usage: Usage
 
 
@@ -69,7 +69,7 @@ def embed(recipes: Recipes, table: str, open_embedder: OpenEmbedder) -> VectorRe
             raise type(error)(
                 f"{error}; {embedder.identity} embedded the newest snapshot, {BACKFILL} embeds with {recipes.embedder}"
             ) from error
-    return VectorReport(generation, entry, embedder, usage)
+    return VectorReport(generation, entry, generation.read_record(generations.VECTORS, Vectors), usage)
 
 
 def _published_alike(generation: Generation, published: Manifest | None) -> Generation | None:

@@ -23,6 +23,7 @@ from lightrag_dagster.pipeline.pending import accept_pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scopes import pending_scopes
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.pipeline.unread import expected_unread
 from lightrag_dagster.plan import steps
 from lightrag_dagster.plan.estimates import CACHED_FROM, CallRatios, Estimate, default_ratios, own_ratios, system_tokens
 from lightrag_dagster.plan.overlay import overlay
@@ -49,7 +50,7 @@ class Plan:
 
     `history` is True if the estimates are by this home's own ratios, `sampled` if they are from a sample of its rows.
     `unknown_prices` are models whose price is not known, so that their calls count as nothing. `warnings` are about
-    models and prompts.
+    models, prompts and the length of chunks.
     """
 
     sources: list[SourcePlan]
@@ -117,11 +118,11 @@ def make_plan(
         plans, asked = [plan for plan, _ in planned], Asked.total(one for _, one in planned)
         if names is not None:
             plans += [plan for plan in _unusable(now) if not names or plan.source in absent]
-        plans += _removed(Situation.looking(trial.settings))
+        plans += _removed(after := Situation.looking(trial.settings))
         accept_pending(trial.settings)
+        warnings = _built_again(now) + expected_unread(after, backfill=backfill, knowledge_base=knowledge_base)
         ratios = _ratios(now.recipes, sources, asked)
-        found = {"extraction": steps.extraction(asked, later, ratios, settings)}
-        found |= _of_passes(now.recipes, sources, planning.of_passes)
+        found = {"extraction": steps.extraction(asked, later, ratios, settings)} | _of_passes(now, sources, planning)
         unknown = bool(asked.first.expected or later.first or len(found) > 1)
         # Where most chunks are asked about again, a merge of their old answers would tell little.
         mostly_kept = asked.first.expected < sum(plan.chunks_stored for plan in plans)
@@ -132,8 +133,7 @@ def make_plan(
     if asked.described.expected:
         found = {"descriptions": steps.descriptions(asked, settings), **found}
     sampled = any(plan.looked_at for plan in plans)
-    warnings = [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
-    warnings += _built_again(now)
+    warnings += [*withdrawal_warnings(settings.llm), *access_warnings(settings), *_uncached(now.recipes, unknown)]
     return Plan(plans, ratios.known, _unknown_prices(settings, found), found, sampled, warnings)
 
 
@@ -145,14 +145,14 @@ def _merged(now: Situation, trial: Recipes, ratios: CallRatios, *, backfill: boo
     return found | {f"scope {name}": one for name, one in below.items() if one}
 
 
-def _of_passes(today: Recipes, sources: Sequence[Source], asked: Mapping[str, Asked]) -> dict[str, PlannedStep]:
+def _of_passes(now: Situation, sources: Sequence[Source], planning: Planning) -> dict[str, PlannedStep]:
     """Return the step of each pass that asks something, by the table of its readings."""
     found, nothing = dict[str, PlannedStep](), Unanswered(lambda texts: [0] * len(texts))
-    for name, one in asked.items():
+    for name, one in planning.of_passes.items():
         if one.first.expected:
-            reading = Reading(today.passes[name])
-            ratios = _ratios(today, sources, one, reading)
-            found[reading.table] = steps.extraction(one, nothing, ratios, today.settings)
+            reading = Reading(now.recipes.passes[name])
+            ratios = _ratios(now.recipes, sources, one, reading)
+            found[reading.table] = steps.extraction(one, nothing, ratios, now.settings)
     return found
 
 

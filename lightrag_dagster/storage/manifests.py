@@ -122,12 +122,20 @@ class VectorTable(Record):
     tag: str
     rows: int
     dimensions: int
+    characters: int = Field(default=0, description="Characters of the texts of all rows")
+    cut: int = Field(default=0, description="Rows whose text is longer than the embedder reads")
+    unread: int = Field(default=0, description="Characters of these texts that are in no vector")
     upserted: int = Field(description="Rows written for this generation")
     deleted: int = Field(description="Rows deleted for this generation")
     refused: dict[str, str] = Field(
         default={}, description="Rows of which the embedder refuses the text: the vector is zero; id → first words"
     )
     search: SearchKind | None = Field(default=None, description="None until it is tagged")
+
+    @property
+    def unread_share(self) -> float:
+        """The share of the characters that are in no vector."""
+        return self.unread / max(1, self.characters)
 
 
 class Vectors(EmbedderRecord):
@@ -136,6 +144,7 @@ class Vectors(EmbedderRecord):
     mended_by = MADE_AGAIN
 
     tables: dict[str, VectorTable] = Field(description="One of VECTOR_TABLES → its LanceDB table")
+    reads: int | None = Field(default=None, description="Tokens of a text that the embedder reads; None if all")
 
 
 class FileSum(Record):

@@ -23,7 +23,7 @@ RENAME = Decision(action="rename", names=("Lindra Weir",), into="The Weir")
 def run(settings: Settings, instance: dg.DagsterInstance, names: Sequence[str]) -> dg.ExecuteInProcessResult:
     definitions = dg.Definitions(
         assets=[declared.within(Namespace()) for declared in (*INGESTION, *PUBLICATION)],
-        asset_checks=build_checks(Namespace())[-6:-1],
+        asset_checks=build_checks(Namespace())[-7:-1],
         resources={"lightrag": LightRAG(settings)},
         jobs=[dg.define_asset_job("chosen", selection=list(names))],
     )

@@ -108,6 +108,7 @@ def test_everything_runs_under_the_prefix(finance: Settings) -> None:
         ("integrity", "finance", None, True),
         ("decisions_match", "finance", None, True),
         ("complete", "finance", None, True),
+        ("texts_read", "finance", None, True),
     }
     assert run(finance).ingested == []
 

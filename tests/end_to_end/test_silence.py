@@ -85,6 +85,7 @@ LOSSES: Mapping[str, Files] = {
     "names missing": {f"{place}.md": f"the coil is heated until it melts, and {place} burns" for place in PLACES},
     "summary failed": files(", UNSUMMARISED", 6),
     "text refused by the embedder": files(alder="UNEMBEDDED: Marta Lindqvist repaired the gauge at Station Alder."),
+    "text longer than the embedder reads": files(", TOO-LONG" + " and the gauge again" * 20),
     "source removed": files(),
     "decision without effect": files(),
     "splits not exclusive": files(),
@@ -121,6 +122,7 @@ FEW_LOSSES = (
     "words of a file not read",
     "row of an answer unusable",
     "text refused by the embedder",
+    "text longer than the embedder reads",
     "source removed",
     "decision without effect",
 )
@@ -169,7 +171,9 @@ def chat(body: dict[str, Any]) -> str | Answer:
 def fault(received: Received) -> Reply | None:
     body = received.body
     if "messages" not in body:
-        return Reply.error(400) if "UNEMBEDDED" in str(body.get("input")) else None
+        given = body["input"]
+        refused = "UNEMBEDDED" in str(given) or any("TOO-LONG" in text and len(text) > 300 for text in given)
+        return Reply.error(400) if refused else None
     text, rounds = str(body["messages"]), len(body["messages"]) > 2
     summary = role_of(body) == "summarise"
     refused = (

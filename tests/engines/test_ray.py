@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 from lightrag_dagster.core.aio import gather_or_cancel
-from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.engines.engine import Engine
 from lightrag_dagster.engines.factory import map_rows, open_engine
 from lightrag_dagster.errors import EngineError, SettingsError
@@ -55,11 +54,13 @@ async def giving_up(engine: Engine) -> None:
 
 async def embedding(engine: Engine) -> None:
     """A model in an actor gives the vectors that it gives here."""
-    settings, usage = settings_for(TINY / "onnx" / "model.onnx"), Usage()
-    async with open_plain_embedder(settings, usage, engine=engine) as there, open_plain_embedder(settings) as here:
+    settings = settings_for(TINY / "onnx" / "model.onnx")
+    async with open_plain_embedder(settings, engine=engine) as there, open_plain_embedder(settings) as here:
         made = await gather_or_cancel(there.embed_documents([text]) for text in TEXTS)
         np.testing.assert_array_equal(np.concatenate(made), await here.embed_documents(TEXTS))
-    assert usage.cut_texts == 3
+        unread = await there.unread(TEXTS)
+        assert unread == await here.unread(TEXTS)
+        assert [length > 0 for length in unread] == [True, False, False, True, True]
 
 
 @pytest.mark.long

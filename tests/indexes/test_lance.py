@@ -175,7 +175,7 @@ def test_unusable_vectors_are_rejected(store: Store, vectors: list[list[float]],
     ("blocks", "came"), [([], 0), (["a"], 1), (["a", "b", "b"], 3)], ids=["none came", "one is missing", "one too many"]
 )
 def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks: list[str], came: int) -> None:
-    wanted = pa.table({"id": ["a", "b"], "embedding_key": ["f", "f"]})
+    wanted = pa.table({"id": ["a", "b"], "embedding_key": ["f", "f"], "text": ["a", "b"]})
     with in_memory() as connection:
         connection.register("wanted", wanted)
         handle = open_to_write(store.home, "entities-1", 3)
@@ -183,7 +183,7 @@ def test_vectors_that_are_missing_or_too_many_are_an_error(store: Store, blocks:
 
     async def arrive() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         for one in blocks:
-            yield pa.table({"id": [one], "embedding_key": ["f"]}), np.ones((1, 3), dtype=np.float32)
+            yield pa.table({"id": [one], "embedding_key": ["f"], "unread": [0]}), np.ones((1, 3), dtype=np.float32)
 
     with pytest.raises(EmbeddingError, match=f"entities-1: {came} vectors came for 2 rows; run again"):
         asyncio.run(add_vectors(handle, entry, arrive()))

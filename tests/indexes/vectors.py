@@ -24,7 +24,7 @@ def bring_to(
 ) -> VectorTable:
     """Make a vector table hold `id` and `embedding_key` of the wanted rows, with the vectors of their ids."""
     with in_memory() as connection:
-        connection.register("wanted", wanted)
+        connection.register("wanted", wanted.append_column("text", wanted["id"]))
         handle = open_to_write(home, table, dimensions)
         entry = prepare_vectors(handle, connection, tag, dimensions)
         missing = connection.sql("FROM missing ORDER BY id").to_arrow_table()
@@ -32,7 +32,10 @@ def bring_to(
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         for start in range(0, missing.num_rows, block):
             rows = missing.slice(start, block)
-            yield rows, vectors_of(rows["id"].to_pylist())
+            yield (
+                rows.append_column("unread", pa.repeat(pa.scalar(0, pa.int32()), len(rows))),
+                vectors_of(rows["id"].to_pylist()),
+            )
 
     asyncio.run(add_vectors(handle, entry, blocks()))
     return pin_vectors(open_database(home), entry)

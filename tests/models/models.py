@@ -75,6 +75,9 @@ class HashEmbedder:
         await asyncio.sleep(0.01)
         return np.stack([self._vector(text) for text in texts])
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        return [0] * len(texts)
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         return np.full(1, len(list(texts)), dtype=np.float32)
 

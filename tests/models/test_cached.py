@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -181,3 +181,19 @@ def test_the_zero_vector_of_a_refused_text_is_not_stored(vectors: VectorStore) -
         found = asyncio.run(StoredEmbedder(behind, vectors, Usage()).embed_documents(["a", "refused"]))
         assert found.any(axis=1).tolist() == [True, False]
     assert behind.batches[1:] == [["refused"]]
+
+
+def test_what_a_vector_leaves_out_is_stored_with_it_and_counted_of_others(vectors: VectorStore) -> None:
+    asked = list[str]()
+
+    class Short(HashEmbedder):
+        async def unread(self, texts: Sequence[str]) -> list[int]:
+            asked.extend(texts)
+            return [max(0, len(text) - 3) for text in texts]
+
+    stored = StoredEmbedder(Short(), vectors, Usage())
+    asyncio.run(stored.embed_documents(["short", "abc"]))
+    asked.clear()
+    vectors.put_many({embedding_key(stored.identity, "of another program"): np.ones(4, dtype=np.float32)})
+    assert asyncio.run(stored.unread(["abc", "of another program", "short", "short"])) == [0, 15, 2, 2]
+    assert asked == ["of another program"]

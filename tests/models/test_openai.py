@@ -513,13 +513,18 @@ def test_only_models_that_can_shorten_are_told_the_length(loopback: Loopback) ->
 
 @pytest.mark.parametrize("text", ["word " * 20, "日本語" * 20])
 def test_a_text_that_is_too_long_is_cut_and_counted(loopback: Loopback, text: str) -> None:
-    usage = Usage()
-    embed([text, "short"], usage, max_input_tokens=10)
+    async def both() -> list[int]:
+        settings = EmbeddingSettings(provider="openai", model="small-model", dimensions=8, max_input_tokens=10)
+        async with _closing(embedder := OpenAIEmbedder(settings, Usage())):
+            await embedder.embed_documents([text, "short"])
+            return await embedder.unread([text, "short"])
+
+    unread = asyncio.run(both())
     sent, short = loopback.requests[0].body["input"]
     assert text.startswith(sent)
     assert 0 < load_tokenizer("o200k_base").count(sent) <= 10
     assert short == "short"
-    assert usage.cut_texts == 1
+    assert unread == [len(text) - len(sent), 0]
 
 
 def test_no_texts_are_no_request(loopback: Loopback) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from lightrag_dagster.errors import (
 from lightrag_dagster.models import openai_client, openai_embeddings
 from lightrag_dagster.models.openai_chat import OpenAIChatModel
 from lightrag_dagster.models.openai_embeddings import OpenAIEmbedder
+from lightrag_dagster.models.providers import open_embedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
+from lightrag_dagster.storage.home import Home
 from tests.loopback import Answer, Loopback, Received, Reply
 
 ROWS = "entity<|#|>Ida<|#|>Person<|#|>She leads."
@@ -398,7 +401,7 @@ def test_a_text_that_an_embedder_refuses_costs_itself_alone(
     loopback.fault = fault
     usage = Usage()
     vectors = embed(texts, usage, before=["a call that passes"])
-    assert (usage.refused_texts, usage.cut_texts) in ((1, 0), (0, 1))
+    assert (usage.refused_texts, usage.shortened_texts) in ((1, 0), (0, 1))
     others = [at for at in range(16) if at != place]
     np.testing.assert_allclose(vectors[others], expected(loopback, texts)[others], rtol=1e-6)
     assert len(loopback.requests) < 40
@@ -413,7 +416,7 @@ def test_a_refused_text_has_the_zero_vector(loopback: Loopback) -> None:
     usage = Usage()
     vectors = embed(["fine", "x" * 64], usage)
     assert vectors.any(axis=1).tolist() == [True, False]
-    assert (usage.refused_texts, usage.cut_texts) == (1, 0)
+    assert (usage.refused_texts, usage.shortened_texts) == (1, 0)
 
 
 # Reported case J2.
@@ -425,7 +428,23 @@ def test_a_text_that_is_too_long_for_an_embedder_is_cut_until_it_fits(loopback: 
     sent = max((received.body["input"][-1] for received in loopback.requests[-12:]), key=len)
     assert len(sent) >= most / 2
     assert vectors.any(axis=1).all()
-    assert (usage.refused_texts, usage.cut_texts) == (0, 1)
+    assert (usage.refused_texts, usage.shortened_texts) == (0, 1)
+
+
+def test_what_an_endpoint_did_not_take_is_known_also_of_a_stored_vector(loopback: Loopback, tmp_path: Path) -> None:
+    loopback.fault = lambda received: LONG if any(len(text) > 300 for text in received.body["input"]) else None
+    settings = EmbeddingSettings(provider="openai", model="e", dimensions=8)
+
+    async def unread(home: Home) -> list[int]:
+        async with open_embedder(settings, home) as embedder:
+            await embedder.embed_documents(["short", "word " * 100])
+            return await embedder.unread(["short", "word " * 100])
+
+    made = asyncio.run(unread(Home(tmp_path)))
+    asked = len(loopback.requests)
+    assert made == [0, 250]
+    assert asyncio.run(unread(Home(tmp_path))) == made
+    assert len(loopback.requests) == asked
 
 
 @pytest.mark.parametrize("most", [1, 5, 10])
@@ -435,7 +454,7 @@ def test_the_most_texts_of_a_request_are_found_out(loopback: Loopback, most: int
     usage = Usage()
     vectors = embed(TEXTS, usage, times=2)
     np.testing.assert_allclose(vectors, expected(loopback, TEXTS), rtol=1e-6)
-    assert (usage.refused_texts, usage.cut_texts) == (0, 0)
+    assert (usage.refused_texts, usage.shortened_texts) == (0, 0)
     second = loopback.requests[-(16 // {1: 1, 5: 4, 10: 8}[most]) :]
     assert sum(len(received.body["input"]) for received in second) == 16
 
@@ -474,7 +493,7 @@ def test_a_server_that_fails_once_cuts_nothing(loopback: Loopback) -> None:
     loopback.script.append(Reply.error(500))
     usage = Usage()
     np.testing.assert_allclose(embed(["one"], usage), expected(loopback, ["one"]), rtol=1e-6)
-    assert (usage.refused_texts, usage.cut_texts) == (0, 0)
+    assert (usage.refused_texts, usage.shortened_texts) == (0, 0)
 
 
 def test_a_question_that_is_refused_is_an_error(loopback: Loopback) -> None:

@@ -65,6 +65,9 @@ class HashEmbedder:
         vectors = np.stack([np.random.default_rng(seed).standard_normal(self.dimensions) for seed in seeds])
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        return [0] * len(texts)
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         return np.array([len(list(texts))], dtype=np.float32)
 

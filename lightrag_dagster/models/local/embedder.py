@@ -11,7 +11,7 @@ from lightrag_dagster.engines.engine import Engine, Kept
 from lightrag_dagster.models.local.configuration import Kind
 from lightrag_dagster.models.local.encoded import LoadedModel
 from lightrag_dagster.models.local.identity import local_embedder_identity
-from lightrag_dagster.models.local.loading import encode, load_model
+from lightrag_dagster.models.local.loading import encode, load_model, unread
 from lightrag_dagster.models.unit_vectors import unit_vectors
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -20,7 +20,7 @@ class LocalEmbedder:
     """An embedder; each call of a method is one call of the model."""
 
     def __init__(self, settings: EmbeddingSettings, identity: str, model: Kept[LoadedModel], usage: Usage) -> None:
-        """Count tokens, and texts that were cut, in `usage`."""
+        """Count tokens in `usage`."""
         self._settings = settings
         self._model = model
         self._usage = usage
@@ -37,6 +37,10 @@ class LocalEmbedder:
         """
         return await self._embed("document", texts)
 
+    async def unread(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of characters of each text beyond the tokens that the model reads; see `Embedder`."""
+        return await self._model.call(unread, list(texts)) if texts else []
+
     def corpus_state(self, texts: Iterable[str]) -> Vectors | None:
         """Return None: these models do not use the corpus."""
         return None
@@ -50,7 +54,6 @@ class LocalEmbedder:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         made = await self._model.call(encode, (kind, list(texts)))
         self._usage.input_tokens += made.tokens
-        self._usage.cut_texts += made.cut_texts
         return unit_vectors(list(made.vectors), len(texts), self.dimensions, f"model {self._settings.model}")
 
 

@@ -11,18 +11,26 @@ BATCH_TOKENS = 8_192
 
 
 class Encoded(NamedTuple):
-    """Vectors, not yet of unit length, the number of tokens read, and the number of texts that were cut."""
+    """Vectors, not yet of unit length, and the number of tokens read."""
 
     vectors: Vectors
     tokens: int
-    cut_texts: int
 
 
 class LoadedModel(Protocol):
-    """A model in memory. It uses all processors, or a GPU, by itself: one call at a time."""
+    """A model in memory, which reads `limit` tokens of a text.
+
+    It uses all processors, or a GPU, by itself: one call at a time.
+    """
+
+    limit: int
 
     def encode(self, kind: Kind, texts: list[str]) -> Encoded:
         """Return a vector for each text."""
+        ...
+
+    def lengths(self, kind: Kind, texts: list[str]) -> list[int]:
+        """Return the number of tokens of each text with its prompt, those that are not read among them."""
         ...
 
 

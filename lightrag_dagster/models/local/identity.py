@@ -1,7 +1,7 @@
-"""The identity of a local model, which every command asks for: nothing here loads the model or its library."""
+"""The identity of a local model, which every command asks for, and its limit: nothing here loads it or its library."""
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.models.local.configuration import dimensions
+from lightrag_dagster.models.local.configuration import dimensions, token_limit
 from lightrag_dagster.models.local.files import find_model
 from lightrag_dagster.settings import EmbeddingSettings
 
@@ -24,3 +24,8 @@ def local_embedder_identity(settings: EmbeddingSettings) -> str:
     name = f"local/{files.name}@{files.weights_hash()}"
     usual = EmbeddingSettings.model_fields["max_input_tokens"].default
     return name if limit == usual else f"{name}?max_input_tokens={limit}"
+
+
+def local_tokens_read(settings: EmbeddingSettings) -> int:
+    """Return the tokens of a text that the model reads at most; raises SettingsError if it is not on this machine."""
+    return min(settings.max_input_tokens, token_limit(find_model(settings.model)))

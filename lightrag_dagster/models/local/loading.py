@@ -52,3 +52,12 @@ def explaining(model: str, install: str) -> Iterator[None]:
 def encode(model: LoadedModel, work: tuple[Kind, list[str]]) -> Encoded:
     """Return a vector for each text; work for an engine."""
     return model.encode(*work)
+
+
+def unread(model: LoadedModel, texts: list[str]) -> list[int]:
+    """Return the number of characters of each text that is not read; work for an engine.
+
+    The share of a text in its tokens is taken for that in its characters, rounded up.
+    """
+    lengths, limit = model.lengths("document", texts), model.limit
+    return [-(-len(text) * max(0, has - limit) // max(1, has)) for text, has in zip(texts, lengths, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.errors import SettingsError
@@ -58,17 +58,28 @@ class OnnxModel:
         self._lowers_case = lowers_case(files)
         self._tokenizer = Tokenizer.from_file(str(files.folder / "tokenizer.json"))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(min(most_tokens, token_limit(files)))
+        self.limit = min(most_tokens, token_limit(files))
+        self._tokenizer.enable_truncation(self.limit)
 
     def encode(self, kind: Kind, texts: list[str]) -> Encoded:
         """See `LoadedModel.encode`."""
-        whole = [self._prompts[kind] + text for text in texts]
-        read = self._tokenizer.encode_batch([text.lower() for text in whole] if self._lowers_case else whole)
-        tokens = [encoding.ids for encoding in read]
+        tokens = [encoding.ids for encoding in self._read(kind, texts)]
         batches = list(_of_equal_length(tokens, self._texts_a_batch))
         made = self._threads.map(lambda batch: self._run([tokens[at] for at in batch]), batches)
         vectors = np.concatenate(list(made))[np.argsort(np.concatenate(batches))]
-        return Encoded(vectors, sum(map(len, tokens)), sum(bool(encoding.overflowing) for encoding in read))
+        return Encoded(vectors, sum(map(len, tokens)))
+
+    def lengths(self, kind: Kind, texts: list[str]) -> list[int]:
+        """See `LoadedModel.lengths`."""
+        # What overflows comes in parts, each with the special tokens again.
+        return [
+            len(one.ids) + sum(len(part.ids) - sum(part.special_tokens_mask) for part in one.overflowing)
+            for one in self._read(kind, texts)
+        ]
+
+    def _read(self, kind: Kind, texts: list[str]) -> list[Encoding]:
+        whole = [self._prompts[kind] + text for text in texts]
+        return self._tokenizer.encode_batch([text.lower() for text in whole] if self._lowers_case else whole)
 
     def _run(self, tokens: list[list[int]]) -> Vectors:
         ids = np.array(tokens, dtype=np.int64)

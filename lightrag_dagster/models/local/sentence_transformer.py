@@ -16,20 +16,23 @@ class SentenceTransformerModel:
         # It would draw over the command line's own.
         logging.disable_progress_bar()  # type: ignore[no-untyped-call, unused-ignore]
         self._model = SentenceTransformer(str(files.folder), local_files_only=True)
-        self._limit = self._model.max_seq_length = min(most_tokens, self._model.max_seq_length or most_tokens)
+        self.limit = self._model.max_seq_length = min(most_tokens, self._model.max_seq_length or most_tokens)
         self._prompts = prompts(files)
         self._batch_size = batch_size
 
     def encode(self, kind: Kind, texts: list[str]) -> Encoded:
         """See `LoadedModel.encode`."""
-        limit, prompt = self._limit, self._prompts[kind]
-        read = self._model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
-        lengths = [len(tokens) for tokens in read]
+        limit, lengths = self.limit, self.lengths(kind, texts)
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
         vectors = encode(
             texts,
-            prompt=prompt,
+            prompt=self._prompts[kind],
             batch_size=max(1, min(self._batch_size, BATCH_TOKENS // min(limit, max(lengths)))),
             show_progress_bar=False,
         )
-        return Encoded(vectors, sum(min(length, limit) for length in lengths), sum(one > limit for one in lengths))
+        return Encoded(vectors, sum(min(length, limit) for length in lengths))
+
+    def lengths(self, kind: Kind, texts: list[str]) -> list[int]:
+        """See `LoadedModel.lengths`."""
+        whole = [self._prompts[kind] + text for text in texts]
+        return [len(tokens) for tokens in self._model.tokenizer(whole, truncation=False, verbose=False)["input_ids"]]

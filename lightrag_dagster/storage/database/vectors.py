@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from sqlalchemy import Column, LargeBinary
+from sqlalchemy import BigInteger, Column, LargeBinary
 
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.storage.database.address import Address
@@ -12,11 +12,11 @@ from lightrag_dagster.storage.database.keyed_store import KeyedTable, keyed_tabl
 _PAGE_BYTES = 1 << 16
 """The longest pages of SQLite: ten vectors of 1,536 numbers each, where the usual ones would waste a quarter."""
 
-VECTORS = keyed_table("vectors", Column("vector", LargeBinary, nullable=False))
+VECTORS = keyed_table("vectors", Column("vector", LargeBinary, nullable=False), Column("unread", BigInteger))
 
 
 class VectorStore(KeyedTable):
-    """Vectors by key: little-endian float32."""
+    """Vectors by key: little-endian float32; and how many characters of its text a vector leaves out, if known."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address, VECTORS, page_bytes=_PAGE_BYTES)
@@ -25,6 +25,13 @@ class VectorStore(KeyedTable):
         """Return the vectors that are stored, by key, each 1-dimensional and read-only."""
         return {key: np.frombuffer(row.vector, dtype="<f4") for key, row in self._read(keys).items()}
 
-    def put_many(self, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors by key; they are durable when this returns."""
-        self._write({"key": key, "vector": vector.astype("<f4").tobytes()} for key, vector in vectors.items())
+    def unread(self, keys: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of characters that stored vectors leave out, by key, where they are known."""
+        return {key: row.unread for key, row in self._read(keys).items() if row.unread is not None}
+
+    def put_many(self, vectors: Mapping[str, Vectors], unread: Mapping[str, int] | None = None) -> None:
+        """Store vectors by key, and the characters that they leave out; they are durable when this returns."""
+        self._write(
+            {"key": key, "vector": vector.astype("<f4").tobytes(), "unread": (unread or {}).get(key)}
+            for key, vector in vectors.items()
+        )

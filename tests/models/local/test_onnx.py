@@ -34,8 +34,34 @@ def test_the_vectors_are_those_of_sentence_transformers() -> None:
     questions, _ = embed(settings_for(FILE), TEXTS, queries=True)
     np.testing.assert_allclose(questions, expected()["queries"], atol=2e-6)
     assert np.abs(documents - questions).max() > 0.01  # the model has a prompt for each
-    assert usage.cut_texts == 3  # this tokenizer knows few words, so most texts have more than 32 tokens
     assert 3 * 32 < usage.input_tokens < 5 * 32
+
+
+def unread(settings: EmbeddingSettings, texts: Sequence[str]) -> list[int]:
+    async def counted() -> list[int]:
+        async with open_plain_embedder(settings) as embedder:
+            return await embedder.unread(texts)
+
+    return asyncio.run(counted())
+
+
+def test_what_is_not_read_is_counted_in_tokens_of_the_model(tmp_path: Path) -> None:
+    file = copy_of(tmp_path / "tiny") / "onnx" / "model.onnx"
+    change(tmp_path / "tiny" / "config_sentence_transformers.json", prompts={})
+    tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(str(TINY / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for limit in (32, 10):
+        found = unread(settings_for(file, max_input_tokens=limit), TEXTS)
+        for text, length in zip(TEXTS, found, strict=True):
+            tokens = len(tokenizer.encode(text).ids)
+            assert length == pytest.approx(len(text) * max(0, 1 - limit / tokens), abs=1)
+            assert (length > 0) == (tokens > limit)
+    assert unread(settings_for(file), [" ", *TEXTS, " "]) == [0, *unread(settings_for(file), TEXTS), 0]
+    assert unread(settings_for(file), []) == []
+    with_prompt = unread(settings_for(FILE), TEXTS)
+    assert sum(with_prompt) > sum(unread(settings_for(file), TEXTS))
+    assert [length > 0 for length in with_prompt] == [True, False, False, True, True]
 
 
 @pytest.mark.parametrize("name", ["model.onnx", pytest.param("model_quint8.onnx", marks=pytest.mark.long)])
