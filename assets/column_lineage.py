@@ -137,16 +137,16 @@ LINEAGE: Mapping[str, Origins] = {
         **_same("source doc_id path", "chunks"),
         **_same("chunk_id extraction_key mention_index src tgt keywords description weight", "relation_mentions"),
     },
-    "chunk_vectors": {**_each("id", "chunks.chunk_id"), **_each("embedding_key vector", *_PASSAGE)},
+    "chunk_vectors": {**_each("id", "chunks.chunk_id"), **_each("embedding_key vector unread", *_PASSAGE)},
     "entity_vectors": {
         **_each("id", "entities.entity_id"),
         **_same("embedding_key", "entities"),
-        **_each("vector", *_ENTITY),
+        **_each("vector unread", *_ENTITY),
     },
     "relation_vectors": {
         **_each("id", "relations.relation_id"),
         **_same("embedding_key", "relations"),
-        **_each("vector", *_RELATION),
+        **_each("vector unread", *_RELATION),
     },
     "communities": {
         **_each("community_id level parent_id", "entities.entity_id", *_EDGE, "relations.weight"),

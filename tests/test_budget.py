@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2449,
-    "cli": 3842,  # gold
+    "cli": 3844,  # gold
     "core": 1578,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -54,12 +54,12 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_660,  # words, agreement, unread text, ranking by chat, verdicts: 438 (100 asked)
+    "lines of code outside the rooms behind doors": 37_662,  # words, agreement, unread text, chat reranker, verdicts
     "files": 672,  # unread text, ranking by chat
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,
-    "imports in functions": 218,  # commands of gold, import
+    "imports in functions": 219,  # local_tokens_read, of an extra
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 16,  # facts
 }

@@ -40,7 +40,7 @@ from lightrag_dagster.evaluation.summary import (
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import load_settings, set_in_file
+from lightrag_dagster.settings import Settings, load_settings, set_in_file
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -168,6 +168,10 @@ def make_questions(
             f"without a language model there is nothing to write to {file}: sentences are taken out of a copy, since "
             "they would be found too easily where they stand; leave out --questions, or set llm.provider"
         )
+    return _measure_taken_out(console, settings, count, set_mode=set_mode, as_json=as_json)
+
+
+def _measure_taken_out(console: Console, settings: Settings, count: int, *, set_mode: bool, as_json: bool) -> int:
     with one_step(terminal.console(stderr=True), "building a copy without the sentences"):
         found = measure_taken_out(settings, count, _MOST_DOCUMENTS)
     if not found.questions:

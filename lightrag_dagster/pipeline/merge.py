@@ -155,7 +155,7 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
 def _embedder_kept(situation: Situation) -> EmbedderRecord | None:
     """Return the embedder of the newest snapshot, also of another layout; a scope has that of the home above it.
 
-    Of the offline embedder it is today's version, since new vectors cost nothing.
+    An offline embedder is taken at today's version, since new vectors cost nothing.
     """
     newest = situation.above or situation.newest
     left = None if newest else home_format.left(situation.home)
