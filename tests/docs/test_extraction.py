@@ -16,6 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "extraction.md").read_text(encoding
 DAMAGED = ("relation<|#|>Halden Weir<|#|>Bergen<|#|>lies in", "entity | Bergen | location | A town.")
 
 
+@pytest.mark.long
 def test_rejected_rows_are_listed_as_the_model_wrote_them(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
 ) -> None:

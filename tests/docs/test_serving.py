@@ -55,6 +55,7 @@ def recipe(library: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[st
     return names
 
 
+@pytest.mark.long
 def test_a_retriever_for_langchain(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with KnowledgeBase.open(published_home) as knowledge:
         passages = recipe("LangChain", published_home, monkeypatch)["Passages"](knowledge=knowledge)

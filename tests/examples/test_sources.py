@@ -212,6 +212,7 @@ def test_a_fact_is_in_one_source_alone(holder: str, fact: str, other: str, absen
     assert absent not in TEXTS[other]
 
 
+@pytest.mark.long
 def test_the_prices_are_facts_of_which_two_contradict_each_other(tmp_path: Path) -> None:
     prices = demo_settings(load_settings(), EXAMPLES).named_sources
     one = "handbook/instruments.md"

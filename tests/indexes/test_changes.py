@@ -21,6 +21,7 @@ def rows_by_name(home: Home, *ends: str) -> dict[tuple[str, str], dict[str, Any]
     return {(row["kind"], row["name"]): row for row in changes.to_pylist()}
 
 
+@pytest.mark.long
 def test_added_changed_and_removed_rows_and_their_columns(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home(settings.home)

@@ -84,6 +84,7 @@ _EDGES = st.dictionaries(
 )
 
 
+@pytest.mark.long
 @given(edges=_EDGES, order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_has_no_effect(edges: dict[tuple[int, int], float], order: st.DrawFn) -> None:
     relations = [(f"e{one:02}", f"e{other:02}", weight) for (one, other), weight in edges.items()]

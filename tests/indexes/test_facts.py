@@ -9,6 +9,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.facts import open_facts
 
 
+@pytest.mark.long
 def test_what_holds_on_a_day_is_what_sql_says(facts_home: Path) -> None:
     with KnowledgeBase.open(facts_home) as knowledge:
         facts = knowledge.snapshot.facts

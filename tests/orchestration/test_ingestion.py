@@ -114,6 +114,7 @@ def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings, tmp_pat
     assert version == (("seven", "upstream") if known else ("INITIAL", "none"))
 
 
+@pytest.mark.long
 def test_a_source_is_updated_or_fails_alone(settings: Settings) -> None:
     write_source(settings, "good", {"river.md": RIVER})
     write_source(settings, "lost", {"flood.md": FLOOD})

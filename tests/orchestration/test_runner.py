@@ -240,6 +240,7 @@ def test_a_new_instance_gets_the_partitions_although_nothing_changed(
         assert instance.get_runs_count() == 0
 
 
+@pytest.mark.long
 def test_with_nothing_to_do_dagster_is_not_imported(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings, graph=True)

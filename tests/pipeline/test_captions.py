@@ -79,6 +79,7 @@ def is_pending(settings: Settings) -> bool:
     return reason is not None and reason.startswith("raw_documents")
 
 
+@pytest.mark.long
 def test_images_are_described_once_and_are_elements(settings: Settings, loopback: Loopback) -> None:
     report = read(settings)
     found = rows(settings)

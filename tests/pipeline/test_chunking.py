@@ -97,6 +97,7 @@ def test_the_first_rule_that_matches_counts_wherever_a_document_goes(
     assert versions(clean) == versions(settings)
 
 
+@pytest.mark.long
 def test_the_context_reaches_prompt_id_vector_and_answer(settings: Settings, loopback: Loopback) -> None:
     write_source(settings, "notes", {"tables/levels.md": TABLE, "flood.txt": FLOOD})
     build(settings)

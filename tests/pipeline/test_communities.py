@@ -35,6 +35,7 @@ def settings(_built: Path, tmp_path: Path) -> Settings:
     return load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
 
 
+@pytest.mark.long
 def test_they_are_found_once_for_a_snapshot(settings: Settings) -> None:
     home = Home.of(settings)
     found, tables = communities(home), SourceTables(home)

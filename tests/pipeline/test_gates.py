@@ -52,6 +52,7 @@ def looked_at(home: Path, settings: Settings) -> Gates:
     return look(Generation(Home(home), published(settings.changed(home=home)).snapshot_id), settings)
 
 
+@pytest.mark.long
 def test_by_hand_each_snapshot_after_the_first_waits(settings: Settings) -> None:
     manual, home = settings.changed(publish="manual"), Home(settings.home)
     first = built(manual, {"river.md": RIVER, "office.md": OFFICE})
@@ -85,6 +86,7 @@ def test_a_snapshot_that_differs_too_much_waits_until_one_differs_less(settings:
     assert pending(Situation.looking(limited)).stopped == []
 
 
+@pytest.mark.long
 def test_names_that_come_or_go_count_as_documents_do(settings: Settings) -> None:
     files = {f"{number}.md": "Nothing is named here at all." for number in range(20)}
     limited = settings.changed(publish=0.2)
@@ -95,6 +97,7 @@ def test_names_that_come_or_go_count_as_documents_do(settings: Settings) -> None
     assert fault.startswith("entities: 2 added, 2 removed, 0 changed of ")
 
 
+@pytest.mark.long
 def test_rows_of_a_check_are_faults_or_told(settings: Settings, published_home: Path, tmp_path: Path) -> None:
     checked = with_checks(
         settings,
@@ -150,6 +153,7 @@ def test_a_fault_stops_a_snapshot_until_one_has_none(settings: Settings, tmp_pat
     assert (states.stopped, states.warnings) == ([], ["check told.sql: 1 row, as name Bergen"])
 
 
+@pytest.mark.long
 def test_a_fault_of_the_first_snapshot_publishes_none(settings: Settings, tmp_path: Path) -> None:
     checked = with_checks(settings, tmp_path / "own", bad="SELECT path FROM raw_documents")
     write_source(settings, "notes", {"river.md": RIVER})

@@ -173,6 +173,7 @@ def test_kept_and_backfilled_summaries_are_different_generations(
     assert asked(loopback) == Counter()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("first")
 def test_a_merge_that_is_finished_is_not_repeated(make: Make, loopback: Loopback) -> None:
     recipes, home = Recipes.of(make()), Home(make().home)

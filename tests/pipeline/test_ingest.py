@@ -368,6 +368,7 @@ def test_a_document_is_switched_off_and_on_again_for_nothing(make: Make, loopbac
     }
 
 
+@pytest.mark.long
 def test_hostile_files_cost_only_themselves(make: Make) -> None:
     samples = Path(__file__).parents[1] / "readers/samples"
     names = ("damaged/truncated.docx", "damaged/encrypted.pdf", "fpdf2.pdf", "plain.eml")

@@ -181,6 +181,7 @@ def test_other_settings_and_other_code_read_all(tmp_path: Path) -> None:
     assert read(stricter) == {"1/a": OFFICE}
 
 
+@pytest.mark.long
 def test_a_row_that_failed_is_tried_again_without_its_partition(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     settings = settings_of(tmp_path, lake.named(format="html"), max_bytes=200)

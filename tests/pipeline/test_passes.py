@@ -66,6 +66,7 @@ def why(settings: Settings, *, backfill: bool = False) -> str | None:
     return why_ingest(find_source(settings, "notes"), tables, Recipes.of(settings))
 
 
+@pytest.mark.long
 def test_a_changed_schema_outdates_its_rows_alone_and_a_backfill_asks_for_these_alone(
     reading: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -272,6 +273,7 @@ def test_without_a_model_what_passes_have_read_stays_and_a_line_says_so(reading:
     assert said == "pass events, works reads nothing: `llm.provider` is offline, and a pass needs a model"
 
 
+@pytest.mark.long
 def test_a_source_that_a_schema_alone_knows_is_told(reading: Settings, tmp_path: Path) -> None:
     with_passes(reading, tmp_path / "readings", works=f"{WORKS}sources: [notse]\n", events=EVENTS)
     warnings = pending(Situation.looking(reading)).warnings

@@ -42,6 +42,7 @@ def submitted(server: Loopback) -> Counter[str]:
     return Counter(asked_of(line["body"]) for one in server.batches.batches.values() for line in one.lines)
 
 
+@pytest.mark.long
 def test_the_first_reading_is_published_while_passes_wait_and_each_request_is_bought_once(
     batched: Settings, loopback: Loopback
 ) -> None:

@@ -32,6 +32,7 @@ def reading(tmp_path: Path, loopback: Loopback) -> Settings:
     return with_passes(settings, tmp_path / "readings", works=WORKS, events=EVENTS)
 
 
+@pytest.mark.long
 def test_a_backup_has_what_passes_read(reading: Settings, tmp_path: Path, loopback: Loopback) -> None:
     build(reading)
     back_up(Home.of(reading), str(tmp_path / "backup"), 0)

@@ -29,6 +29,7 @@ def ids(home: Home) -> list[str]:
     return [one.snapshot_id for one in list_snapshots(home)]
 
 
+@pytest.mark.long
 def test_a_new_home_keeps_the_grace_period(years: Years) -> None:
     home = Home(years(3)[0].home)
     assert len(ids(home)) == 3, "they were published a moment ago"

@@ -107,6 +107,7 @@ def test_two_homes_that_differ_in_hidden_documents_alone_have_equal_scopes(
     assert contents[0] == contents[1] == contents[2]
 
 
+@pytest.mark.long
 def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, {**SHOWN, **HIDDEN})
@@ -151,6 +152,7 @@ def test_all_conditions_of_a_rule_hold(settings: Settings, rule: dict[str, tuple
     assert {(one["status"], one["duplicate_of"]) for one in rows} == {("processed", None)}
 
 
+@pytest.mark.long
 def test_a_decision_acts_where_its_names_are_and_texts_where_it_says(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD, handbook={"sources": ("handbook",)})
     write_all(scoped, {**SHOWN, **HIDDEN})
@@ -231,6 +233,7 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
     assert "scope board does not show 2 documents without a value of `access`" in warnings
 
 
+@pytest.mark.long
 def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD | {"access": ("board",)}, other={"sources": ("handbook",)})
     write_all(scoped, SHOWN)
@@ -293,6 +296,7 @@ def test_a_scope_of_another_layout_is_taken_over_with_the_home(settings: Setting
     assert (after.sequence, after.inputs.sources) == (2, before.inputs.sources)
 
 
+@pytest.mark.long
 def test_a_plan_names_what_a_scope_costs(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, {**SHOWN, **HIDDEN})

@@ -81,6 +81,7 @@ def notes(settings: Settings) -> Settings:
     return settings
 
 
+@pytest.mark.long
 def test_an_edit_between_two_situations_is_in_the_second_alone(notes: Settings) -> None:
     before = Situation.looking(notes)
     write_source(notes, "notes", {"river.md": f"{RIVER} It rained.", "flood.md": FLOOD})

@@ -39,6 +39,7 @@ def asked(server: Loopback) -> dict[str, list[int]]:
     return found
 
 
+@pytest.mark.long
 def test_a_new_pass_over_an_unchanged_corpus_plans_exactly_its_own_calls(
     paid: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -78,6 +78,7 @@ def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loop
     assert again.sources[0].documents == DocumentChanges(unchanged=8)
 
 
+@pytest.mark.long
 def test_reads_and_writes_of_the_cache_are_in_the_price_and_reasoning_is_in_the_first_estimate(
     paid: Settings, loopback: Loopback
 ) -> None:
@@ -293,6 +294,7 @@ def test_outdated_chunks_are_asked_about_in_a_backfill_alone(
     assert plan.sources[0].chunks_new == 6
 
 
+@pytest.mark.long
 def test_a_plan_changes_nothing(paid: Settings) -> None:
     write_source(paid, "notes", texts(0, 3))
     build(paid)

@@ -91,6 +91,7 @@ def test_documents_that_did_not_change_are_not_in_the_sample(free: Settings, *, 
     assert plan.sources[0].chunks_new == 1
 
 
+@pytest.mark.long
 def test_of_many_changed_documents_the_number_is_estimated(free: Settings) -> None:
     make_old(free)
     build(free)

@@ -37,6 +37,7 @@ def scoped(settings: Settings) -> Settings:
     return found
 
 
+@pytest.mark.long
 def test_nothing_is_left_in_any_scope(scoped: Settings) -> None:
     home = Home.of(scoped)
     assert places(home, WORDS).keys() == set(WORDS)

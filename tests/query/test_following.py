@@ -45,6 +45,7 @@ def until(reached: weakref.ref[KnowledgeBase]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_it_asks_what_is_published_when_a_question_begins(following: KnowledgeBase, settings: Settings) -> None:
     assert NAMES[0] in following.context(QUESTION, mode="naive")
     new = publish(settings, NAMES[1])
@@ -70,6 +71,7 @@ def test_it_has_all_that_a_knowledge_base_has(following: KnowledgeBase) -> None:
         following.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
+@pytest.mark.long
 def test_event_loops_get_the_newest_too(following: KnowledgeBase, settings: Settings) -> None:
     async def ask() -> tuple[str, str, str]:
         text = "".join([piece async for piece in following.astream(QUESTION, mode="naive")])
@@ -84,6 +86,7 @@ def test_event_loops_get_the_newest_too(following: KnowledgeBase, settings: Sett
     assert name == "Halden Weir"
 
 
+@pytest.mark.long
 def test_the_one_before_is_closed_when_its_questions_have_ended(following: KnowledgeBase, settings: Settings) -> None:
     """Python's warnings are errors: none says that one was left open."""
     old = weakref.ref(following._newest)  # type: ignore[attr-defined]
@@ -100,6 +103,7 @@ def test_the_one_before_is_closed_when_its_questions_have_ended(following: Knowl
     assert threading.active_count() <= threads
 
 
+@pytest.mark.long
 def test_a_scope_that_was_removed_answers_no_more(settings: Settings) -> None:
     scoped = settings.changed(scopes={"some": {"sources": ("notes",)}})
     write_source(scoped, "notes", {"river.md": RIVER})
@@ -175,6 +179,7 @@ def test_a_snapshot_that_cannot_be_opened_is_not_taken_up(
     assert NAMES[1] in following.query(QUESTION, mode="naive").text
 
 
+@pytest.mark.long
 def test_one_that_cannot_be_warmed_is_closed_at_once(following: KnowledgeBase, settings: Settings) -> None:
     """Python's warnings are errors: none says that one was left open."""
     following.warm()
@@ -185,6 +190,7 @@ def test_one_that_cannot_be_warmed_is_closed_at_once(following: KnowledgeBase, s
     assert following.snapshot_id != new.name
 
 
+@pytest.mark.long
 def test_warming_asks_no_model(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(settings, NAMES[0])
     monkeypatch.setenv("OPENAI_API_KEY", "none")

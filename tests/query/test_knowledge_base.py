@@ -555,6 +555,7 @@ def test_closing_ends_sql_under_way(published_home: Path) -> None:
             asked.result(60)
 
 
+@pytest.mark.long
 def test_a_service_follows_what_is_published_and_a_name_does_not(tmp_path: Path) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")
     publish_sources(settings, {"notes": {"river.md": "Marta Lindqvist maintains Halden Weir."}})

@@ -86,6 +86,7 @@ def test_a_statement_that_is_given_up_ends_its_process(knowledge: KnowledgeBase)
     assert knowledge.sql("SELECT 1 AS a").num_rows == 1
 
 
+@pytest.mark.long
 def test_statements_beyond_two_wait_for_their_turn(knowledge: KnowledgeBase) -> None:
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda n: knowledge.sql(f"SELECT {n} AS n")["n"][0].as_py(), range(8)))

@@ -64,6 +64,7 @@ def test_a_file_that_takes_too_long_is_given_up() -> None:
     assert extract_isolated(GOOD, "a.rtf", OPTIONS, LIMITS).title == "Gauge survey"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_processes")
 def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
     small = Limits(60, 512)
@@ -74,6 +75,7 @@ def test_a_file_that_needs_too_much_memory_costs_only_itself() -> None:
     assert extract_isolated(GOOD, "a.rtf", OPTIONS, small).title == "Gauge survey"
 
 
+@pytest.mark.long
 def test_memory_that_python_asks_for_is_limited_too() -> None:
     mail = b"Subject: long\r\n\r\n" + b"a" * 150_000_000
     with pytest.raises(UnreadableError, match=r"^needs more memory than documents\.max_memory_mb = 512"):

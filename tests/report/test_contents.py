@@ -74,6 +74,7 @@ def test_a_graph_with_more_entities_is_drawn_by_its_communities(published_home: 
     assert "no relation joins two of these communities, so that no line is drawn" in few.notes
 
 
+@pytest.mark.long
 def test_texts_that_have_no_room_are_left_out_and_counted(published_home: Path) -> None:
     whole = report(Home(published_home))
     fixed = size_of({name: one for name, one in whole.data.items() if name not in ("quotes", "documents", "about")})

@@ -13,6 +13,7 @@ from tests.serving.doors import KEYS, listening, service_of, tokens, until
 QUESTION = "Who repaired the sensor at Station 14?"
 
 
+@pytest.mark.long
 def test_answers_are_those_of_the_knowledge_base(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as base, listening(service_of(published_home)) as client:
         found = base.retrieve(QUESTION, mode="naive", chunk_top_k=2).to_dict()

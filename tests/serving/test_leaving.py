@@ -31,6 +31,7 @@ def paid(settings: Settings) -> Settings:
     return load_settings(home=settings.home, llm={"provider": "openai", "model": "gpt-4o-mini"})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/query", "/query/stream", "/mcp"])
 def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path: str) -> None:
     call = {"name": "answer", "arguments": ASKED}

@@ -22,6 +22,7 @@ def test_a_service_for_others_needs_tokens(published_home: Path) -> None:
         listen(service_of(published_home), "0.0.0.0", 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["serve", "mcp"])
 def test_a_missing_extra_is_one_line(published_home: Path, command: str) -> None:
     told = "import sys; sys.modules['prometheus_client'] = None; from lightrag_dagster.cli import console; console()"

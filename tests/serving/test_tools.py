@@ -100,6 +100,7 @@ def test_what_nothing_is_like_is_said(published_home: Path) -> None:
     assert "no passage has a word" not in str(called(published_home, "search", query="Who repaired the sensor?"))
 
 
+@pytest.mark.long
 def test_lists_say_what_there_is(published_home: Path) -> None:
     assert "'archive'" in str(called(published_home, "read"))
     assert "archive/weir.md" in str(called(published_home, "read", id="archive"))
@@ -111,6 +112,7 @@ def test_an_error_names_no_place_of_the_server(published_home: Path) -> None:
     assert str(published_home) not in said
 
 
+@pytest.mark.long
 def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     settings = load_settings(
         home=tmp_path / "home", sources=tmp_path / "sources", scopes={"board": {"sources": ("board",)}}
@@ -133,6 +135,7 @@ def test_a_token_sees_what_its_scope_shows(tmp_path: Path) -> None:
     assert ("'changes'" in whole, "'changes'" in board) == (True, False)
 
 
+@pytest.mark.long
 def test_the_command_answers_by_standard_input_and_output(published_home: Path) -> None:
     command = ["-m", "lightrag_dagster", "--home", str(published_home), "mcp"]
 

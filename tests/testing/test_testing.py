@@ -23,6 +23,7 @@ def briefing(knowledge: KnowledgeBaseResource) -> dg.MaterializeResult[None]:
     return dg.MaterializeResult(metadata={"answer": knowledge.query(QUESTION).text})
 
 
+@pytest.mark.long
 def test_a_small_knowledge_base_answers_whatever_the_environment_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
         httpx2.post(f"{address}/images", json={})
 
 
+@pytest.mark.long
 def test_a_command_serves_the_provider_until_it_is_stopped() -> None:
     command = [sys.executable, "-m", "lightrag_dagster.testing"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:

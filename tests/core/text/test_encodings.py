@@ -39,6 +39,7 @@ def test_the_packaged_vocabulary_is_the_published_one() -> None:
     assert hashlib.sha256(published_file()).hexdigest() == expected
 
 
+@pytest.mark.long
 def test_the_packaged_encoding_is_tiktokens_and_touches_no_cache(cache: Path) -> None:
     packaged = load_encoding("o200k_base")
     assert list(cache.iterdir()) == []

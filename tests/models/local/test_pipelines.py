@@ -53,6 +53,7 @@ def test_a_text_of_another_language_is_not_read(tmp_path: Path, pipeline: Path) 
     assert found(make_pipeline(tmp_path / "german", PATTERNS, language="de"), german) == [[("cresol", "reagent")]]
 
 
+@pytest.mark.long
 def test_the_identity_follows_the_files_and_not_the_place(tmp_path: Path, pipeline: Path) -> None:
     identity = pipeline_identity(str(pipeline))
     assert identity.startswith("spacy/lab@")

@@ -31,6 +31,7 @@ CHIEFS = [
 ]
 
 
+@pytest.mark.long
 def test_all_facts_come_newest_first_with_the_days_on_which_they_hold(knowledge: KnowledgeBase) -> None:
     found = knowledge.facts("Orrin Instruments", relation="Chief executive")
     assert [said(one) for one in found] == CHIEFS
@@ -154,6 +155,7 @@ def test_what_cannot_be_asked_is_said(knowledge: KnowledgeBase, given: dict[str,
     assert str(raised.value).startswith(message)
 
 
+@pytest.mark.long
 def test_a_snapshot_without_facts_says_so(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as knowledge:
         nothing = (

@@ -23,6 +23,7 @@ def all_of_facts(knowledge: KnowledgeBase, filters: Filters) -> str:
     return "".join([*shown, json.dumps(day.to_dict()), everything_shown(knowledge, filters=filters, as_of="2023")])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("filters", ALLOWED[:2])
 def test_nothing_of_other_documents_is_in_facts(facts_home: Path, filters: Filters) -> None:
     with KnowledgeBase.open(facts_home) as knowledge:

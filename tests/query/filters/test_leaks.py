@@ -187,6 +187,7 @@ def check(home: Home, modes: Collection[str], subsets: Sequence[tuple[str, ...]]
                     assert [word for word in hidden(home, allowed) if word in said] == [], (allowed, command)
 
 
+@pytest.mark.long
 def test_no_word_of_a_hidden_source_or_decision_is_shown(tmp_path: Path) -> None:
     home = make(tmp_path, 0)
     assert len(home.decisions) > 10

@@ -171,6 +171,7 @@ def test_words_are_found_whatever_stands_around_them(knowledge: KnowledgeBase, q
     assert not knowledge.retrieve("zebra", mode="bm25").chunks
 
 
+@pytest.mark.long
 def test_counted_terms_are_neither_walked_over_nor_listed(tmp_path: Path) -> None:
     files = {row["path"]: row["content"] for row in nameless_chunks()} | {"halden.txt": "Jonas Feld left Halden Weir."}
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")

@@ -93,6 +93,7 @@ def test_what_is_no_mailbox_has_a_reason_and_an_empty_one_no_text() -> None:
     assert extract("").text == ""
 
 
+@pytest.mark.long
 def test_a_mail_with_too_many_parts_in_parts_costs_itself_alone() -> None:
     parts = "".join(f'Content-Type: multipart/mixed; boundary="b{one}"\n\n--b{one}\n' for one in range(3000))
     text = f"{BEGINS[0]}\n{mail('Levels', 'It rose.')}\n{BEGINS[0]}\nSubject: Deep\n{parts}\nIt fell."

@@ -48,6 +48,7 @@ def ids_of(rows: list[Row]) -> dict[str, Row]:
     return {row.get("entity_id") or row["relation_id"]: row for row in rows}
 
 
+@pytest.mark.long
 @given(
     places=st.lists(
         st.tuples(st.sampled_from("abc"), st.sampled_from(("1.md", "2.md")), st.integers(0, 9)),

@@ -55,6 +55,7 @@ mention = st.tuples(
 )
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(mention, max_size=12))
 def test_sql_follows_the_rules_in_any_order(tmp_path_factory: pytest.TempPathFactory, rows: list[Any]) -> None:
@@ -225,6 +226,7 @@ def test_the_white_space_is_that_of_python() -> None:
     assert "".join(filter(str.isspace, map(chr, range(0x110000)))) == WHITESPACE
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(mention, max_size=12),

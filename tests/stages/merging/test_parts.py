@@ -212,6 +212,7 @@ class Repeating(LocalEngine):
         return [(function(item), function(item))[1] for item in items]
 
 
+@pytest.mark.long
 def test_what_killed_workers_had_written_does_not_count(tmp_path: Path) -> None:
     inputs = several(tmp_path)
     assert merged_from(inputs, tmp_path, Summariser(), bits=1, engine=Repeating()) == (
@@ -225,6 +226,7 @@ def test_of_many_workers_each_has_memory_for_a_part(tmp_path: Path, workers: int
         assert connection.execute("SELECT current_setting('memory_limit')").fetchone() == (limit,)
 
 
+@pytest.mark.long
 def test_parts_in_order_are_the_sorted_table(tmp_path: Path) -> None:
     entities = [entity("a", "c", number, f"Name {number}", "thing", "x") for number in range(50)]
     merged = merged_from(write(tmp_path, [chunk("a", "p", 0, "c")], entities, []), tmp_path, Summariser(), bits=3)

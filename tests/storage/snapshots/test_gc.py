@@ -44,6 +44,7 @@ def keep(number: int, days: float = 0) -> RetentionSettings:
     return RetentionSettings(snapshots=number, grace_days=days)
 
 
+@pytest.mark.long
 def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
     settings, (first, *_, last) = years(3)
     home = Home(settings.home)
@@ -63,6 +64,7 @@ def test_a_name_opens_a_snapshot_and_keeps_it(years: Years) -> None:
         KnowledgeBase.open(settings.home, "audit", settings=settings)
 
 
+@pytest.mark.long
 def test_garbage_is_what_nobody_needs(years: Years) -> None:
     settings, _ = years(3)
     home = Home(settings.home)

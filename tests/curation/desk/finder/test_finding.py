@@ -144,6 +144,7 @@ NAMES = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(NAMES, st.integers(0, 100))
 def test_order_makes_no_difference_and_equal_names_meet(names: list[tuple[str, str, str]], seed: int) -> None:

@@ -229,6 +229,7 @@ def test_a_changed_file_beside_a_document_changes_its_row_and_nothing_else(tmp_p
     assert after == rows(clean)
 
 
+@pytest.mark.long
 def test_a_change_of_access_asks_no_model_about_anything(tmp_path: Path) -> None:
     write(tmp_path / "files", {"a.md": RIVER, "b.md": FLOOD, "a.md.access": "staff"})
     settings = settings_of(tmp_path, None)
