@@ -78,13 +78,14 @@ def missing_gold(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -
 
 def languages_of(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion]) -> dict[str, str]:
     """Return the language of what should be found for each question, the most frequent one, where it is known."""
-    rows = knowledge.sql(
-        "SELECT source || '/' || path AS item, language FROM raw_documents WHERE language IS NOT NULL "
-        "UNION ALL SELECT chunk_id, language FROM chunks JOIN raw_documents USING (source, doc_id) "
-        "WHERE language IS NOT NULL ORDER BY ALL",
+    told = knowledge.sql(
+        "SELECT nfc_normalize(source || '/' || path) AS item, language FROM raw_documents "
+        "UNION ALL SELECT chunk_id, language FROM chunks JOIN raw_documents USING (source, doc_id) ORDER BY ALL",
         trusted=True,
-    ).to_pylist()
-    known = {composed(row["item"]): row["language"] for row in rows}
+    )
+    wanted = pa.array(sorted({item for one in questions for item in one.gold}), pa.string())
+    told = told.filter(pc.and_(pc.is_in(told["item"], wanted), pc.is_valid(told["language"])))
+    known = dict(zip(*(told[name].to_pylist() for name in ("item", "language")), strict=True))
     found = {one.question: Counter(known[item] for item in one.gold if item in known) for one in questions}
     return {question: counts.most_common(1)[0][0] for question, counts in found.items() if counts}
 

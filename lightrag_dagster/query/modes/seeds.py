@@ -83,7 +83,7 @@ def agreement(dense: Hits, lexical: Mass) -> float:
 
 
 def order_named(mass: Mass, similarity: Mass, named: Rows, weight: float) -> Mass:
-    """Return the mass of chunks, where those of named entities have changed places among themselves.
+    """Return the mass of chunks, where those of named entities that have some have changed places among themselves.
 
     Args:
         mass: of every chunk.
@@ -91,6 +91,7 @@ def order_named(mass: Mass, similarity: Mass, named: Rows, weight: float) -> Mas
         named: the chunks of named entities.
         weight: that of their shares of similarity, 0 to 1; the rest is that of their shares of mass.
     """
+    named = named[mass[named] > 0]
     merit = weight * share(similarity[named]) + (1 - weight) * share(mass[named])
     ordered = mass.copy()
     ordered[named[np.argsort(-merit, kind="stable")]] = -np.sort(-mass[named])

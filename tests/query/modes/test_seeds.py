@@ -149,3 +149,8 @@ def test_the_named_chunk_that_resembles_the_question_leads_as_far_as_it_counts(w
     ordered = order_named(mass, similarity, np.array([0, 2, 3], dtype=np.int32), weight)
     assert int(np.argmax(ordered[[0, 2, 3]])) == [0, 2, 3].index(first)
     assert ordered[1] == mass[1]
+
+
+def test_a_named_chunk_without_mass_gets_none() -> None:
+    mass, similarity = array(0.0, 0.5, 0.2), array(0.9, 0.0, 0.0)
+    assert order_named(mass, similarity, np.arange(3, dtype=np.int32), 1.0).tolist() == mass.tolist()
