@@ -283,10 +283,12 @@ def set_in_file(section: str, name: str, value: str) -> Path:
     """
     file = _file()
     try:
-        before = file.read_text("utf-8") if file.exists() else ""
-        file.write_text(with_value(before, section, name, value), "utf-8")
+        before = file.read_bytes().decode("utf-8") if file.exists() else ""
+        changed = with_value(before.replace("\r\n", "\n"), section, name, value)
+        file.write_text(changed, "utf-8", newline="\r\n" if "\r\n" in before else "\n")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"{section}.{name}: {value} cannot be written to {file}: {one_line(error)}") from None
+        why = yaml_mistake(error) if isinstance(error, yaml.YAMLError) else one_line(error)
+        raise SettingsError(f"{section}.{name}: {value} cannot be written to {file}: {why}") from None
     if getattr(getattr(load_settings(), section), name) != value:
         raise SettingsError(
             f"{file} has {section}.{name}: {value} now, and a LIGHTRAG_… variable or option another; unset that"

@@ -93,6 +93,15 @@ def test_the_settings_file_is_made_or_changed(monkeypatch: pytest.MonkeyPatch) -
     FILE.write_text("query:\n  mode: mix  # ours\n")
     set_in_file("query", "mode", "bm25")
     assert FILE.read_text() == "query:\n  mode: bm25  # ours\n"
+    FILE.write_bytes(b"home: data\r\nquery:\r\n  mode: mix\r\n")
+    set_in_file("query", "mode", "bm25")
+    assert FILE.read_bytes() == b"home: data\r\nquery:\r\n  mode: bm25\r\n"
+    FILE.write_text("llm: {api_key: secret\n")
+    with pytest.raises(SettingsError) as refused:
+        set_in_file("query", "mode", "bm25")
+    assert "cannot be written to lightrag.yaml: line 2" in str(refused.value)
+    assert "secret" not in str(refused.value)
+    FILE.write_text("")
     monkeypatch.setenv("LIGHTRAG_QUERY__MODE", "mix")
     with pytest.raises(SettingsError, match="LIGHTRAG_… variable or option another; unset that"):
         set_in_file("query", "mode", "naive")
