@@ -8,7 +8,7 @@ from typing import Any
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
-from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.errors import DecisionError, SourceError, one_line
 from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, valid
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
@@ -77,6 +77,8 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
     aliases = row.get("aliases") or ()
     names = (given.get("name", ""), *(aliases.split(";") if isinstance(aliases, str) else map(str, aliases)))
     names = tuple(dict.fromkeys(name for one in names if (name := visible(one).strip())))
+    if not names:
+        raise DecisionError(f"{place} has no name; give each a `name`, or a `source` and a `target`, or leave it out")
     kind = given.get("type", "").lower()
     if "text" in given or not (kind or len(names) > 1):
         yield check_decision(place, **signed, action="add", names=names[:1], type=kind, **written)

@@ -157,6 +157,11 @@ def test_a_file_that_cannot_be_taken_is_refused_by_its_name(
         read_table(tmp_path / f"missing-{name}", SIGNED)
 
 
+def test_a_row_without_a_name_is_told_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(DecisionError, match=r"a\.jsonl: row 2 has no name; give each a `name`, or a `source` and a"):
+        read_table(written(tmp_path / "a.jsonl", [{"name": "A"}, {"title": "B"}]), SIGNED)
+
+
 def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_path: Path) -> None:
     rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
     _, decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
