@@ -25,27 +25,27 @@ CODE = {
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
-    "evaluation": 1445,  # gold, the gate
+    "evaluation": 1448,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 639,  # three imports, where 500 were asked
+    "imports": 645,  # three imports, where 500 were asked
     "indexes": 2280,  # SQL in processes, checks of files
     "models": 2196,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 979,  # scopes
-    "pipeline": 3211,  # scopes
+    "pipeline": 3212,  # scopes
     "plan": 814,
     "purge": 433,  # scopes
-    "query": 4204,  # time limits, follow, warm, SQL in processes
+    "query": 4208,  # time limits, follow, warm, SQL in processes
     "readers": 8036,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 888,
-    "settings": 1112,  # scopes, access
+    "settings": 1122,  # scopes, access
     "spending": 474,
     "stages": 5645,
     "storage": 4004,  # scopes, checks of files
-    "testing": 219,
+    "testing": 223,
     "the package itself": 659,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_662,  # words, agreement, unread text, chat reranker, verdicts
+    "lines of code outside the rooms behind doors": 37_684,  # words, agreement, unread text, chat reranker, verdicts
     "files": 672,  # unread text, ranking by chat
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -15,6 +15,7 @@ from lightrag_dagster.evaluation.metrics import GOLD, HITS
 from lightrag_dagster.evaluation.questions import FiledQuestion
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.query.mode import MODES, ModeName
+from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.steps.context import render
 from lightrag_dagster.query.types import Keywords, Retrieval
 
@@ -33,6 +34,8 @@ class Retrieved(NamedTuple):
 def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], modes: Sequence[str]) -> Retrieved:
     """Ask all questions one after the other, so that none is timed while another is asked.
 
+    A language model does not rerank what is found: every mode would pay for each question.
+
     Args:
         knowledge: the snapshot.
         questions: the questions.
@@ -44,15 +47,16 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     """
     count = load_tokenizer(knowledge.settings.chunking.encoding).count
     keywords = _keywords(knowledge, questions, modes)
+    own: QueryOptions = {"rerank": False} if knowledge.settings.rerank.provider == "chat" else {}
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
     for mode in cast(Sequence[ModeName], modes):  # each is checked where it is asked
         # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
-            knowledge.retrieve(one.question, mode=mode, keywords=known)
+            knowledge.retrieve(one.question, mode=mode, keywords=known, **own)
         for one, known in zip(questions, keywords, strict=True):
             started = time.perf_counter()
-            found = knowledge.retrieve(one.question, mode=mode, keywords=known)
+            found = knowledge.retrieve(one.question, mode=mode, keywords=known, **own)
             milliseconds = (time.perf_counter() - started) * 1000
             asked.append((mode, one.question, 0 if found.empty else count(render(found)), milliseconds))
             hits += [(mode, one.question, rank, item) for rank, item in _items(found)]

@@ -25,7 +25,7 @@ CONTROLS = ["naive", "bm25"]
 K = 5
 """Number of chunks that count for recall, precision and nDCG."""
 
-_FEWEST = 10
+_FEWEST = 5
 """Questions of a language from which its modes are shown apart."""
 
 _KEPT_SNAPSHOTS = 10
@@ -155,7 +155,7 @@ def judge_default(rows: pa.Table, default: str) -> Verdict:
     best = max(means, key=lambda mode: (*means[mode][order], mode == default), default=None)
     compared = advantages(rows, [default])
     better = [one for one in compared if one.metric == "recall" and one.difference.low > 0]
-    better.sort(key=lambda one: (-one.difference.mean, one.mode))
+    better.sort(key=lambda one: (*-means[one.mode][order], one.mode))
     return Verdict(default, best, better)
 
 
@@ -187,7 +187,7 @@ def find_carriers(rows: pa.Table) -> Carriers | None:
 
 
 def by_language(rows: pa.Table) -> dict[str, pa.Table]:
-    """Return the rows of each language of ten questions or more, if there are several; most questions first.
+    """Return the rows of each language of five questions or more, if there are several; most questions first.
 
     Args:
         rows: EVALUATED_QUESTIONS of one snapshot.

@@ -40,6 +40,8 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
         else:
             rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
             left = [(f"{file.name}: row {number}", row) for number, row in rows]
+            if not left:
+                raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
     found = (one for place, row in left for one in _decisions(_named(row), place, signed))
@@ -71,7 +73,9 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
     given = {name: visible(str(value)) for name, value in row.items() if name in _GIVEN}
     written = {"text": given.get("text"), "keywords": given.get("keywords")}
     if "source" in given or "target" in given:
-        ends = (given.get("source", ""), given.get("target", ""))
+        if not (given.get("source") and given.get("target")):
+            raise DecisionError(f"{place} has a source or a target alone; give it both, or a `name`")
+        ends = (given["source"], given["target"])
         yield check_decision(place, **signed, action="add", names=ends, **written)
         return
     aliases = row.get("aliases") or ()

@@ -67,4 +67,5 @@ def _reads(limit: int | None) -> str:
 def _next_step(limit: int | None, size: int) -> str:
     # For one token of o200k_base, MiniLM counted 1.03 to 1.3 in English text and code, 1.5 in five languages.
     least = min(limit or size, size) * 3 // 4
-    return f"set chunking.size to {least:,} or less (`lightrag-dagster plan --backfill` shows the price), or {_ANOTHER}"
+    smaller = f"set chunking.size to {least:,} or less, its overlap below that"
+    return f"{smaller} (`lightrag-dagster plan --backfill` shows the price), or {_ANOTHER}"

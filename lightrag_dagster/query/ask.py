@@ -60,8 +60,10 @@ def parse_numbers(text: str, name: str, most: int) -> list[int] | None:
     """
     known = {str(number): number - 1 for number in range(1, most + 1)}
     try:
-        given = list(read_object(text)[name])
-    except (ValueError, KeyError, TypeError):
+        given = read_object(text)[name]
+    except (ValueError, KeyError):
+        return None
+    if not isinstance(given, list):
         return None
     places = list(dict.fromkeys(known[str(one)] for one in given if isinstance(one, int | str) and str(one) in known))
     return places if places or not given else None

@@ -5,6 +5,7 @@ Secrets are not settings: keys are read from the environment when a model is ope
 
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -281,11 +282,17 @@ def set_in_file(section: str, name: str, value: str) -> Path:
     Raises:
         SettingsError: the file cannot be written, or the environment or the command line has another value.
     """
+    load_settings()  # a mistake elsewhere in the file is told before it is changed
     file = _file()
+    target = file.resolve()
     try:
         before = file.read_bytes().decode("utf-8") if file.exists() else ""
         changed = with_value(before.replace("\r\n", "\n"), section, name, value)
-        file.write_text(changed, "utf-8", newline="\r\n" if "\r\n" in before else "\n")
+        fresh = target.with_name(f".{target.name}.new")
+        fresh.write_text(changed, "utf-8", newline="\r\n" if "\r\n" in before else "\n")
+        if file.exists():
+            shutil.copymode(target, fresh)
+        fresh.replace(target)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         why = yaml_mistake(error) if isinstance(error, yaml.YAMLError) else one_line(error)
         raise SettingsError(f"{section}.{name}: {value} cannot be written to {file}: {why}") from None

@@ -74,7 +74,8 @@ def with_value(text: str, section: str, name: str, value: str) -> str:
     found = _node(yaml.compose(text, _OnceLoader), section)
     at = _node(found, name)
     if at:
-        changed = text[: at.start_mark.index] + value + text[at.end_mark.index :]
+        space = "" if at.end_mark.index > at.start_mark.index else " "
+        changed = f"{text[: at.start_mark.index]}{space}{value}{text[at.end_mark.index :]}"
     elif isinstance(found, yaml.MappingNode) and found.value:
         first = found.value[0][0].start_mark
         after = ", " if found.flow_style else "\n" + " " * first.column
@@ -86,7 +87,7 @@ def with_value(text: str, section: str, name: str, value: str) -> str:
     with suppress(yaml.YAMLError, AttributeError, TypeError):  # not a mapping, of mappings
         if load_yaml(changed) == before | {section: (before.get(section) or {}) | {name: value}}:
             return changed
-    raise SettingsError(f"{section} is written in a form that is not changed here; write `{name}: {value}` below it")
+    raise SettingsError(f"the file has a form that is not changed here; set {section}.{name}: {value} by hand")
 
 
 def _node(mapping: yaml.Node | None, key: str) -> yaml.Node | None:

@@ -19,6 +19,8 @@ from lightrag_dagster.offline import LexicalEmbedder
 from lightrag_dagster.stages.prompts.fencing import last_fenced
 
 _DIMENSIONS = 256
+_FIRST_STAYS = '{"order": [1]}'
+"""The answer to a reranker's question: the order is as it was."""
 
 
 @contextmanager
@@ -72,7 +74,9 @@ def _reply(path: str, sent: bytes) -> tuple[int, dict[str, Any]]:
 
 def _completion(body: dict[str, Any]) -> dict[str, Any]:
     messages = tuple(Message(message["role"], _text(message["content"])) for message in body["messages"])
-    answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
+    answer = _FIRST_STAYS
+    if '"order"' not in messages[0].content:
+        answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
     asked, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
     return {
         "id": "offline",

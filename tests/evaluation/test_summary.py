@@ -162,7 +162,7 @@ def test_what_was_not_measured_finds_nothing(left_out: str) -> None:
     assert find_carriers(rows(1, recall)) is None
 
 
-def test_languages_with_ten_questions_are_shown_apart() -> None:
+def test_languages_with_five_questions_are_shown_apart() -> None:
     languages = [*["de"] * 12, *["en"] * 10, *["fr"] * 3, None]
     recall = {"bm25": [1.0] * 12 + [0.0] * 14, "naive": [0.0] * 12 + [1.0] * 14, "fusion": [1.0] * 26}
     found = by_language(rows(1, recall, languages=languages))
@@ -176,7 +176,14 @@ def test_languages_with_ten_questions_are_shown_apart() -> None:
     ]
 
 
+def test_of_modes_that_find_as_much_the_one_that_ranks_better_comes_first() -> None:
+    measured = rows(1, {"bm25": [1.0] * 8, "fusion": [1.0] * 8, "local": [0.0] * 8})
+    ranks = pa.array([0.5 if mode == "bm25" else 1.0 for mode in measured["mode"].to_pylist()])
+    measured = measured.set_column(measured.schema.get_field_index("mrr"), "mrr", ranks)
+    assert [one.mode for one in judge_default(measured, "local").better] == ["fusion", "bm25"]
+
+
 def test_one_language_is_not_shown_apart() -> None:
     assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 12)) == {}
-    assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 10 + ["en"] * 2)) == {}
+    assert by_language(rows(1, {"bm25": [1.0] * 12}, languages=["de"] * 9 + ["en"] * 3)) == {}
     assert by_language(rows(1, {"bm25": [1.0] * 12})) == {}

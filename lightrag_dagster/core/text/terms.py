@@ -26,8 +26,8 @@ _CASES = re.compile("(?<=l)(?=u)|(?<=u)(?=ul)")
 _CASES_AND_FIGURES = re.compile(f"{_CASES.pattern}|(?<=[lu])(?=d)|(?<=d)(?=[lu])")
 """Edges of parts, in a word of which each upper-case letter is `u`, each digit `d` and all else `l`."""
 
-_MOST_PARTS = 8
-"""A word of more parts is a hash or a key, whose parts say nothing."""
+_SHORTEST_PARTS = 3
+"""Characters of the parts of a word, on average: shorter ones are those of a hash or a key, and say nothing."""
 
 _SCRIPTS = {
     "russian": re.compile(r"[\u0400-\u052f]"),
@@ -72,7 +72,7 @@ def _terms(word: str, figures: bool) -> tuple[Term, ...]:
     if not (word.isalpha() and word[1:].islower()):
         shape = "".join("u" if one.isupper() else "d" if one.isdigit() else "l" for one in word)
         edges = [found.start() for found in (_CASES_AND_FIGURES if figures else _CASES).finditer(shape)]
-        if 0 < len(edges) < _MOST_PARTS:
+        if 0 < len(edges) * _SHORTEST_PARTS < len(word):
             pieces += [word[first:end] for first, end in pairwise([0, *edges, len(word)])]
     return tuple(_term(one) for one in pieces if _carries(one.casefold()))
 

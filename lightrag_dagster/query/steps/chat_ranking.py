@@ -35,7 +35,7 @@ def rank_by_chat(
     order, ranked = list(range(len(texts))), min(len(texts), RANKED_CHUNKS)
     starts = [*range(ranked - _WINDOW, 0, -_STEP), 0] if ranked > 1 else []
     notes |= {"windows": len(starts), "cut texts": sum(len(text) > _CHARACTERS for text in texts[:ranked])}
-    notes |= {"unusable answers": 0, "input tokens": 0, "output tokens": 0}
+    notes |= {"unusable answers": 0, "left out by answers": 0, "input tokens": 0, "output tokens": 0}
     for start in starts:
         window = order[start : min(start + _WINDOW, ranked)]
         lines = [
@@ -49,6 +49,7 @@ def rank_by_chat(
         if not named:
             notes["unusable answers"] += 1
             notes["error"] = "the model's answer cannot be used"
+        notes["left out by answers"] += len(window) - len(named or ())
         order[start : start + len(window)] = reordered(window, named or ())
     return [(place, None) for place in order[:limit]]
 

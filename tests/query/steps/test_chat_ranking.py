@@ -105,6 +105,7 @@ def test_a_perfect_order_brings_the_best_of_twenty_first(opened: Open, loopback:
     assert all(chunk.rerank_score is None for chunk in found.chunks)
     assert notes(found) == {
         "windows": 3, "cut texts": sum(text == LONG.strip() for text in before[:20]), "unusable answers": 0,
+        "left out by answers": 0,
         "input tokens": 300, "output tokens": 60, "kept": 24, "cut": 0, "below the minimum": 0,
     }  # fmt: skip
 
