@@ -25,7 +25,7 @@ CODE = {
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
     "engines": 201,
-    "evaluation": 1448,  # gold, the gate
+    "evaluation": 1451,  # gold, the gate
     "exports": 371,  # OKF
     "imports": 645,  # three imports, where 500 were asked
     "indexes": 2280,  # SQL in processes, checks of files
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_684,  # words, agreement, unread text, chat reranker, verdicts
+    "lines of code outside the rooms behind doors": 37_687,  # words, agreement, unread text, chat reranker, verdicts
     "files": 672,  # unread text, ranking by chat
     "settings": 150,  # facts of columns
     "commands": 52,

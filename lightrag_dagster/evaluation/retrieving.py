@@ -47,21 +47,26 @@ def retrieve_all(knowledge: KnowledgeBase, questions: Sequence[FiledQuestion], m
     """
     count = load_tokenizer(knowledge.settings.chunking.encoding).count
     keywords = _keywords(knowledge, questions, modes)
-    own: QueryOptions = {"rerank": False} if knowledge.settings.rerank.provider == "chat" else {}
+    by_chat = knowledge.settings.rerank.provider == "chat"
     asked: list[tuple[str, str, int, float]] = []
     hits: list[tuple[str, str, int, str]] = []
     for mode in cast(Sequence[ModeName], modes):  # each is checked where it is asked
         # The first question also prepares e.g. the matrix of the walk, so it is asked again to be timed.
         for one, known in zip(questions[:1], keywords, strict=False):
-            knowledge.retrieve(one.question, mode=mode, keywords=known, **own)
+            knowledge.retrieve(one.question, **_options(mode, known, by_chat=by_chat))
         for one, known in zip(questions, keywords, strict=True):
             started = time.perf_counter()
-            found = knowledge.retrieve(one.question, mode=mode, keywords=known, **own)
+            found = knowledge.retrieve(one.question, **_options(mode, known, by_chat=by_chat))
             milliseconds = (time.perf_counter() - started) * 1000
             asked.append((mode, one.question, 0 if found.empty else count(render(found)), milliseconds))
             hits += [(mode, one.question, rank, item) for rank, item in _items(found)]
             report("questions", len(asked), len(modes) * len(questions))
     return Retrieved(_table(asked, ASKED), _table(hits, HITS))
+
+
+def _options(mode: ModeName, keywords: Keywords | None, *, by_chat: bool) -> QueryOptions:
+    options: QueryOptions = {"mode": mode, "keywords": keywords}
+    return {**options, "rerank": False} if by_chat else options
 
 
 def gold_of(questions: Sequence[FiledQuestion]) -> pa.Table:

@@ -97,7 +97,8 @@ def test_it_is_said_with_the_next_step(
     assert line == (
         f"1 of 2 texts in chunk_vectors are longer than the {MODEL_READS} tokens that the embedder reads: "
         f"{entry.unread_share:.1%} of the text is in no vector; set chunking.size to 18 or less, its overlap below "
-        "that (`lightrag-dagster plan --backfill` shows the price), or take an embedder that reads more (docs/embedding.md)"
+        "that (`lightrag-dagster plan --backfill` shows the price), "
+        "or take an embedder that reads more (docs/embedding.md)"
     )
     assert all("chunking.size" not in one for one in others)
     monkeypatch.setenv("LIGHTRAG_HOME", str(short.home))
