@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from lightrag_dagster import KnowledgeBase, Retrieval
 from lightrag_dagster.errors import BudgetExceededError, SettingsError
+from lightrag_dagster.evaluation.questions import FiledQuestion
+from lightrag_dagster.evaluation.retrieving import retrieve_all
 from lightrag_dagster.query.steps.chat_ranking import reordered
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.spending.account import Account
@@ -241,3 +243,10 @@ def test_without_a_model_it_is_refused(built: Path) -> None:
         with pytest.raises(SettingsError, match=r"rerank\.provider .* offline; .* set rerank\.provider to none"):
             knowledge.retrieve(QUESTION)
         assert knowledge.retrieve(QUESTION, rerank=False).chunks
+
+
+def test_an_evaluation_asks_it_nothing(opened: Open, loopback: Loopback) -> None:
+    knowledge = opened()
+    question = FiledQuestion(question="Who repaired the gauge?", documents=["notes/absent.md"])
+    assert retrieve_all(knowledge, [question], ["naive", "bm25"]).asked.num_rows == 2
+    assert loopback.requests == []
