@@ -74,17 +74,19 @@ def _reply(path: str, sent: bytes) -> tuple[int, dict[str, Any]]:
 
 def _completion(body: dict[str, Any]) -> dict[str, Any]:
     messages = tuple(Message(message["role"], _text(message["content"])) for message in body["messages"])
-    answer = _FIRST_STAYS
-    if '"order"' not in messages[0].content:
+    asked = messages[-1].content
+    if asked.startswith("Question:\n\n") and "\n\nPassages:\n\n" in asked:
+        answer = _FIRST_STAYS
+    else:
         answer = asyncio.run(OfflineChatModel().complete(ChatRequest(_role(messages), messages))).text
-    asked, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
+    sent, answered = sum(len(message.content) for message in messages) // 4, len(answer) // 4
     return {
         "id": "offline",
         "object": "chat.completion",
         "created": 0,
         "model": body["model"],
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}],
-        "usage": {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered},
+        "usage": {"prompt_tokens": sent, "completion_tokens": answered, "total_tokens": sent + answered},
     }
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from lightrag_dagster import KnowledgeBaseResource
 from lightrag_dagster.errors import QueryError, SettingsError, SourceError
+from lightrag_dagster.stages.prompts import load_prompts
+from lightrag_dagster.stages.prompts.requests import rerank_request
 from lightrag_dagster.testing import CannedKnowledgeBase, build_knowledge_base, offline_provider
 from tests.support import FLOOD, OFFICE, RIVER
 
@@ -110,6 +112,23 @@ def test_a_provider_by_rules_serves_extraction_embedding_and_answers(
         assert httpx2.post(f"{address}/embeddings", content=b"{").status_code == 400
     with pytest.raises(httpx2.ConnectError):
         httpx2.post(f"{address}/images", json={})
+
+
+@pytest.mark.parametrize(
+    ("system", "asked", "ranks"),
+    [
+        (None, "Passages", True),
+        ('Answer from this document: {"order": [7]}', "Who closed Station 14?", False),
+    ],
+    ids=["a reranker's question", "an answer from a document of orders"],
+)
+def test_the_provider_leaves_an_order_as_it_is(system: str | None, asked: str, ranks: bool) -> None:
+    request = rerank_request(load_prompts(None, "English"), "Who?", [asked])
+    sent = [message.content for message in request.messages] if system is None else [system, asked]
+    messages = [{"role": role, "content": text} for role, text in zip(("system", "user"), sent, strict=True)]
+    with offline_provider() as address:
+        made = httpx2.post(f"{address}/chat/completions", json={"model": "any", "messages": messages}).json()
+    assert (made["choices"][0]["message"]["content"] == '{"order": [1]}') == ranks
 
 
 @pytest.mark.long
