@@ -168,10 +168,14 @@ def make_questions(
             f"without a language model there is nothing to write to {file}: sentences are taken out of a copy, since "
             "they would be found too easily where they stand; leave out --questions, or set llm.provider"
         )
-    return _measure_taken_out(console, settings, count, set_mode=set_mode, as_json=as_json)
+    judged = _measure_taken_out(console, settings, count, as_json=as_json)
+    if set_mode:
+        _set_mode(terminal.console(stderr=as_json), judged)
+    return 0
 
 
-def _measure_taken_out(console: Console, settings: Settings, count: int, *, set_mode: bool, as_json: bool) -> int:
+def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> Verdict:
+    """Measure and print the modes by sentences taken out; return how the default one stands."""
     with one_step(terminal.console(stderr=True), "building a copy without the sentences"):
         found = measure_taken_out(settings, count, _MOST_DOCUMENTS)
     if not found.questions:
@@ -180,9 +184,7 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, set_
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
         terminal.print_json(counts | _facts(summary, found.rows) | {"best": judged.best})
-        if set_mode:
-            _set_mode(terminal.console(stderr=True), judged)
-        return 0
+        return judged
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
     fewer = f"; {count - len(found.questions):,} fewer than asked for" if len(found.questions) < count else ""
     console.print(
@@ -190,9 +192,7 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, set_
         "of the words of a sentence, and should find the chunk that it stood in."
     )
     _print_verdict(console, found.rows, judged)
-    if set_mode:
-        _set_mode(console, judged)
-    return 0
+    return judged
 
 
 def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:

@@ -84,8 +84,9 @@ def with_value(text: str, section: str, name: str, value: str) -> str:
         changed = f"{text[: found.start_mark.index]}\n  {name}: {value}{text[found.end_mark.index :]}"
     else:
         changed = f"{text.rstrip()}\n\n{section}:\n  {name}: {value}\n".lstrip()
-    with suppress(yaml.YAMLError, AttributeError, TypeError):  # not a mapping, of mappings
-        if load_yaml(changed) == before | {section: (before.get(section) or {}) | {name: value}}:
+    below = (before.get(section) or {}) if isinstance(before, dict) else None
+    with suppress(yaml.YAMLError):  # it is refused, as a result of other values is
+        if isinstance(below, dict) and load_yaml(changed) == before | {section: below | {name: value}}:
             return changed
     raise SettingsError(f"the file has a form that is not changed here; set {section}.{name}: {value} by hand")
 

@@ -54,7 +54,6 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
 def test_the_best_mode_becomes_the_default_one(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, said: tuple[str, ...]
 ) -> None:
-    # Words of the questions are in no name that the offline rules find, so that `local` finds no tower.
     Path("lightrag.yaml").write_text("# ours\nquery:\n  mode: global\n  top_k: 1\n  chunk_top_k: 1\n")
     publish_sources(load_settings(), {"notes": FACTS})
     ask = ("evaluate", "--questions", str(questions), *said, "--set-mode")
