@@ -27,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,7 @@ from lightrag_dagster.evaluation.retrieving import gold_of as gold_items
 from lightrag_dagster.evaluation.retrieving import missing_gold, retrieve_all
 from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.query.mode import MODES as ALL_MODES
+from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.settings import Settings, load_settings
 from tests.loopback import Loopback, serving
 
@@ -128,7 +130,7 @@ def cell(name: str, settings: Settings, data: Path, modes: Sequence[str], second
         if missing := missing_gold(knowledge, questions):
             raise SystemExit(f"{name}: {len(missing)} of its gold is not in the home, such as {missing[0]}")
         for mode in modes:
-            knowledge.retrieve(questions[0].question, mode=mode)  # type: ignore[arg-type]  # prepares what the first does
+            knowledge.retrieve(questions[0].question, mode=cast(ModeName, mode))  # prepares what the first one does
             started = time.process_time()
             retrieved = retrieve_all(knowledge, questions, [mode])
             taken = 1000 * (time.process_time() - started) / (len(questions) + 1)  # it asks the first one twice
