@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2449,
-    "cli": 3844,  # gold
+    "cli": 3843,  # gold
     "core": 1578,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -41,11 +41,11 @@ CODE = {
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 888,
-    "settings": 1122,  # scopes, access
+    "settings": 1123,  # scopes, access
     "spending": 474,
     "stages": 5645,
     "storage": 4004,  # scopes, checks of files
-    "testing": 223,
+    "testing": 225,
     "the package itself": 659,
 }
 """Lines of code by package, without blanks, comments and docstrings."""
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_687,  # words, agreement, unread text, chat reranker, verdicts
+    "lines of code outside the rooms behind doors": 37_689,  # words, agreement, unread text, chat reranker, verdicts
     "files": 672,  # unread text, ranking by chat
     "settings": 150,  # facts of columns
     "commands": 52,

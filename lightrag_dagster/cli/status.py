@@ -126,7 +126,7 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
 
 def taken_over(home: Home) -> list[str]:
     """Return lines about a run that took over a home of another layout, and was killed before it published."""
-    said = "a run took over this home of another version of this package and did not end; the next one goes on"
+    said = "a run took over this home of another version of this package and did not end; the next one completes it"
     return [f"{said}; {line}" for line in home_format.removed(home)]
 
 

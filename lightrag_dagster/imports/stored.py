@@ -31,7 +31,7 @@ class StoredBase:
 
     `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
     by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
-    `made_again` is the number of names and pairs whose vectors are made again, as far as is known. `notes` are
+    `made_again` is the number of names and pairs whose vectors are made again, where that is known. `notes` are
     sentences about what could not be read.
     """
 

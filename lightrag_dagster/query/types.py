@@ -209,12 +209,12 @@ class Fact(Brief):
 
     @property
     def since(self) -> str:
-        """The first day as far as it is known, such as `2024-03`; empty if it is open."""
+        """The first day, or its month or year if no more is known, such as `2024-03`; empty if it is open."""
         return _known_part(self.holds_from, self.from_precision)
 
     @property
     def until(self) -> str:
-        """The last day as far as it is known; empty if it is open."""
+        """The last day, or its month or year if no more is known; empty if it is open."""
         return _known_part(self.holds_to, self.to_precision if self.valid_to else "day")
 
 

@@ -194,8 +194,8 @@ def test_a_run_that_was_killed_after_it_took_over_another_layout_is_named(
     as_another_layout(home)
     take_over(home, 0)
     said = (
-        "a run took over this home of another version of this package and did not end; the next one goes on; removed, "
-        "since this version cannot read them: the snapshots of another version of this package: 1"
+        "a run took over this home of another version of this package and did not end; the next one completes it; "
+        "removed, since this version cannot read them: the snapshots of another version of this package: 1"
     )
     _, output, _ = command(capfd, monkeypatch, "status")
     assert output.splitlines()[:2] == [f"Nothing is published in {home.root} yet; run `lightrag-dagster run`.", said]
