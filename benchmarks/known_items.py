@@ -20,8 +20,9 @@ from rich.console import Console
 
 from benchmarks.multihop import METRICS, means, measured, prepared, shown
 from lightrag_dagster import KnowledgeBase
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.evaluation.questions import FiledQuestion
-from lightrag_dagster.indexes.text_index import text_terms, title_of
+from lightrag_dagster.indexes.text_index import title_of
 from lightrag_dagster.settings import Settings
 from tests.loopback import serving
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.arrays import Rows, map_lists, map_table, write_array, write_lists
-from lightrag_dagster.indexes.text_index import hash_of, name_parts, name_words, passage, text_terms, title_of
+from lightrag_dagster.indexes.text_index import hash_of, name_parts, name_words, passage, title_of
 
 _SATURATION, _LENGTH_WEIGHT = 1.2, 0.75
 """k1 and b of BM25."""

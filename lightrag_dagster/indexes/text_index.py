@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lightrag_dagster.core.text.terms import CJK, MARKS, terms
+from lightrag_dagster.core.text.terms import CJK, MARKS
 from lightrag_dagster.indexes.arrays import Lists, Rows, map_array, map_lists
 
 Hashes = npt.NDArray[np.uint64]
@@ -127,11 +127,6 @@ def title_of(text: str) -> str:
     """Return the first line of a passage if it is short enough for a title, else an empty text."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= _LONGEST_TITLE else ""
-
-
-def text_terms(text: str) -> list[str]:
-    """Return the terms of a text in order: word stems and parts, and pairs in CJK scripts."""
-    return [term.text for term in terms(text, figures=True)]
 
 
 def spans_of_words(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -5,8 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import httpx2
-
 from lightrag_dagster.errors import ProviderAccessError
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings
 
@@ -43,6 +41,8 @@ class Place:
         Raises:
             ProviderAccessError: the address is not a URL.
         """
+        import httpx2  # here, since a tenth of a second is much for a command that asks no model
+
         try:
             url = httpx2.URL(self.url)
             usable = url.scheme in ("http", "https") and url.host and (url.port or 0) < 65536

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.arrays import Rows
-from lightrag_dagster.indexes.text_index import TextIndex, name_words, spans_of_words, text_terms
+from lightrag_dagster.indexes.text_index import TextIndex, name_words, spans_of_words
 
 Mask = npt.NDArray[np.bool_]
 

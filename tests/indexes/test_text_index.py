@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.text_arrays import write_text_index
-from lightrag_dagster.indexes.text_index import TextIndex, name_words, text_terms, title_of
+from lightrag_dagster.indexes.text_index import TextIndex, name_words, title_of
 
 TEXTS = [
     "The weir at Halden stands in the Lerch.",

@@ -59,6 +59,19 @@ def terms(text: str, *, figures: bool = False) -> Iterator[Term]:
             yield from (Term(cjk[at : at + 2], False) for at in range(len(cjk) - 1))
 
 
+def text_terms(text: str) -> list[str]:
+    """Return the terms of a text in order: word stems and parts, figures apart, and pairs in CJK scripts."""
+    found: list[str] = []  # an object for each term would take as long again
+    for cjk, word in _RUN.findall(text):
+        found += _texts(word[:_LONGEST_WORD]) if word else [one.text for one in terms(cjk)]
+    return found
+
+
+@lru_cache(maxsize=1 << 17)
+def _texts(word: str) -> tuple[str, ...]:
+    return tuple(one.text for one in _terms(word, True))
+
+
 @cache
 def stop_words() -> frozenset[str]:
     """Return the English and German words that carry no topic, in lower case."""

@@ -1,7 +1,7 @@
 """Tokens: counts, and cuts of text at token boundaries that never cut a character."""
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ class Tokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
+        self._known_lengths = np.zeros(encoding.n_vocab, np.uint16)
 
     def encode(self, text: str) -> npt.NDArray[np.uint32]:
         """Return the tokens of a text. Releases the GIL."""
@@ -67,7 +68,7 @@ class Tokenizer:
         tokens = self.encode(text)
         kept = max_tokens
         while kept > 0 and len(tokens) > max_tokens:
-            size = int(self._byte_lengths[tokens[:kept]].sum(dtype=np.int64))
+            size = int(self._byte_lengths(tokens[:kept]).sum(dtype=np.int64))
             text = text.encode("utf-8")[:size].decode("utf-8", "ignore")  # ignores a character cut in half
             # Encoded by itself a start can have a token or two more than it had within the text.
             kept -= 1
@@ -107,10 +108,14 @@ class Tokenizer:
         tokens = self.encode(text)
         return Measured(self._char_offsets(text, tokens, slice(-1)))
 
-    @cached_property
-    def _byte_lengths(self) -> npt.NDArray[np.uint16]:
-        """The length of each token; counting needs none, so a query does not make them."""
-        return _token_byte_lengths(self._encoding)
+    def _byte_lengths(self, tokens: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:
+        """Return the length of each token; those of the whole vocabulary take longer than to cut a few texts."""
+        lengths = self._known_lengths[tokens]
+        if not lengths.all():
+            for token in np.unique(tokens[lengths == 0]).tolist():
+                self._known_lengths[token] = len(self._encoding.decode_single_token_bytes(token))
+            lengths = self._known_lengths[tokens]
+        return lengths
 
     def _char_offsets(
         self, text: str, tokens: npt.NDArray[np.uint32], positions: npt.NDArray[np.int64] | slice
@@ -121,7 +126,7 @@ class Tokenizer:
         between them: exact, and a hundred times faster than decoding token by token.
         """
         edges = np.zeros(len(tokens) + 1, np.int64)
-        np.cumsum(self._byte_lengths[tokens], out=edges[1:])
+        np.cumsum(self._byte_lengths(tokens), out=edges[1:])
         offsets = edges[positions]
         if text.isascii():
             return offsets
@@ -164,16 +169,6 @@ class Measured:
         """Return the first character of a part that ends at `end` and has at most this number of tokens."""
         first = max(0, int(np.searchsorted(self.starts, end)) - tokens)
         return int(self.starts[first]) if first < len(self.starts) else end
-
-
-def _token_byte_lengths(encoding: tiktoken.Encoding) -> npt.NDArray[np.uint16]:
-    def length(token: int) -> int:
-        try:
-            return len(encoding.decode_single_token_bytes(token))
-        except KeyError:  # a gap between the vocabulary and the special tokens
-            return 0
-
-    return np.fromiter(map(length, range(encoding.n_vocab)), np.uint16, encoding.n_vocab)
 
 
 def rough_tokens(text: str) -> int:

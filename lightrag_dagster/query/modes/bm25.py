@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.adjacency import Adjacency
-from lightrag_dagster.indexes.text_index import TextIndex, text_terms
+from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.linking import Mask
 from lightrag_dagster.query.modes.seeds import Mass, largest

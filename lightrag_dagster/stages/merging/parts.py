@@ -246,33 +246,32 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
         view_files(connection, "relation_mention", [*relations, *added.relations], RELATION_MENTIONS)
         named = name_entities(connection, _NAMES, space.curation)
         register_removed(connection, space.curation)
-        for step in ("span", "deal", "endpoint", "citations") if several else ("deal", "endpoint"):
+        for step in ("span", "deal", "endpoint", "citations") if several else ("deal",):
             database.run(connection, step)
-        for table, key in (
-            ("entity_evidence", "entity_id"),
-            ("relation_evidence", "relation_id"),
-            ("endpoint", "entity_id"),
-        ):
+        keys = {"entity_evidence": "entity_id", "relation_evidence": "relation_id"}
+        for table, key in (keys | {"endpoint": "entity_id"} if several else keys).items():
             _deal_out(connection, space, f"SELECT *, part_of({key}) AS part FROM {table}", table, call)
-        if several:
-            for table in ("entity_citation", "relation_citation"):
-                _deal_out(connection, space, f"FROM {table}", table, call)
+        for table in ("entity_citation", "relation_citation") if several else ():
+            _deal_out(connection, space, f"FROM {table}", table, call)
         removed = {str(one) for (one,) in connection.execute("FROM removed_relation").fetchall()}
     return Dealt(call, named, frozenset(removed))
 
 
 def group_entities(space: Workspace, part: int) -> None:
     """Write the groups of a part's entities, and their evidence."""
-    dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", "endpoint")}
+    several = len(space.parts) > 1  # else both ends of all relations are in their evidence
+    ends = "endpoint" if several else "relation_evidence"
+    dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", ends)}
     dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
     with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
             view_files(connection, table, paths, _DEALT[table])
         register_written(connection, space.curation.written)
-        database.run(connection, "group_entities")
+        for step in ("group_entities",) if several else ("endpoint", "group_entities"):
+            database.run(connection, step)
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", part)
         whole = "SELECT entity_id, name, degree FROM entity_group"
-        degrees = database.read_statement("degrees") if len(space.parts) > 1 else whole
+        degrees = database.read_statement("degrees") if several else whole
         space.write(connection, degrees, "entity_degree", part)
         _write_evidence(connection, space, "entity_evidence", part)
 
@@ -320,12 +319,15 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
 
 def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
     """Write the rows of a query into a folder for each `part`, in files whose names begin with the call."""
-    folder = space.scratch.folder / table
+    folder, how = space.scratch.folder / table, "FORMAT parquet, COMPRESSION lz4"
+    if len(space.parts) == 1:  # to look at the part of each row would take as long as to write it
+        file = folder / "part=0" / f"{call}-0.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection.execute(f"COPY (SELECT * EXCLUDE (part) FROM ({query})) TO {quoted(file)} ({how})")
+        return
     folder.mkdir(exist_ok=True)
-    connection.execute(
-        f"COPY ({query}) TO {quoted(folder)} (FORMAT parquet, COMPRESSION lz4, PARTITION_BY (part),"
-        f" FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE)"
-    )
+    how += f", PARTITION_BY (part), FILENAME_PATTERN '{call}-{{i}}', OVERWRITE_OR_IGNORE"
+    connection.execute(f"COPY ({query}) TO {quoted(folder)} ({how})")
 
 
 def _with_provenance(connection: duckdb.DuckDBPyConnection, kind: str) -> str:

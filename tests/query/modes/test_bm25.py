@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.text_arrays import write_text_index
-from lightrag_dagster.indexes.text_index import TextIndex, text_terms
+from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.query.modes.bm25 import best_chunk_coverage
 
 TEXTS = ["The mother of the king was a painter.", "The king lived in Bergen, Bergen, Bergen.", "A painter of ships."]
