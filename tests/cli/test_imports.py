@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.settings import Settings
+from tests.support import FLOOD, RIVER, write_source
+
 ROOT = Path(__file__).parents[2]
 HEAVY = {
     "dagster", "duckdb", "kuzu", "lancedb", "matplotlib", "numpy", "openai", "pandas", "pyarrow", "scipy",
@@ -44,6 +47,20 @@ def test_heavy_modules_are_imported_where_they_are_needed(
     )  # fmt: skip
     assert ended.stdout
     assert HEAVY & set(ended.stderr.split()) <= needed
+
+
+@pytest.mark.long
+def test_an_edit_asks_no_endpoint_and_imports_no_client(settings: Settings) -> None:
+    environment = os.environ | {"LIGHTRAG_HOME": str(settings.home), "PYTHONPATH": str(ROOT)}
+    for text in (RIVER, f"{RIVER} {FLOOD}"):
+        write_source(settings, "notes", {"a.txt": text})
+        ended = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, "--sources", str(settings.sources), "run"],
+            env=environment, capture_output=True, text=True, timeout=200, check=True,
+        )  # fmt: skip
+        assert "Published" in ended.stdout
+    unused = {"httpx2", "matplotlib", "openai", "scipy", "trafilatura", "uvicorn"}
+    assert unused & set(ended.stderr.split()) == set()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"]], ids=" ".join)
