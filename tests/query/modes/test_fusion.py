@@ -188,5 +188,5 @@ def test_counted_terms_are_neither_walked_over_nor_listed(tmp_path: Path) -> Non
         assert not any("carrier wave detector" in path for path in paths)
         terms = knowledge.snapshot.graph.entities.rows["type"].to_pylist().count("term")
         assert terms
-        lost = knowledge.snapshot.transitions.nnz - knowledge.snapshot.transitions_by_names.nnz
+        lost = knowledge.snapshot.transitions.into.nnz - knowledge.snapshot.transitions_by_names.into.nnz
         assert lost >= 2 * 3 * terms  # there and back, of three chunks at least
