@@ -87,7 +87,10 @@ class Search:
         return lambda: Found(next(hits), next(hits), next(hits))
 
     def similarity(self, kind: str, rows: Rows) -> dict[int, float]:
-        """Return the cosine similarity to the question of those rows of `chunk` or `relation` that have a vector."""
+        """Return the cosine similarity to the question of those rows of `chunk` or `relation` that have a vector.
+
+        That of a vector of zeros is 0.
+        """
         ids = self._table(kind).ids_at(rows)
         vectors = self.snapshot.vectors[f"{kind}_vectors"].vectors(ids)
         held = [row for row, one in zip(rows.tolist(), ids, strict=True) if one in vectors]
@@ -95,7 +98,7 @@ class Search:
             return {}
         self._embed_new()
         known = np.stack([vectors[one] for one in ids if one in vectors])
-        return dict(zip(held, (known @ self._vectors[self.query]).tolist(), strict=True))
+        return dict(zip(held, np.nan_to_num(known @ self._vectors[self.query]).tolist(), strict=True))
 
     def _nearest(self, kind: str, text: str, limit: int, threshold: float) -> Hits:
         if not text:
