@@ -15,7 +15,7 @@ TITLE_STEPS = 3
 """Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
 
 _LINKS = 3_000_000
-_LEAST = 1e-6
+_LEAST = 1e-5
 """Mass that a step takes along from a node, in a graph of more links than these."""
 
 
