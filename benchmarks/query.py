@@ -196,7 +196,7 @@ def build(home: Home, entities: int, embedder: SyntheticEmbedder, twice: bool) -
         merge_sources(recipes, lambda: open_chat_model(settings.llm, home, "summarise"))
         lap("merge")
         for name in VECTOR_TABLES:
-            embed(recipes, name, lambda _one, _engine: nullcontext(embedder))
+            embed(recipes, name, lambda _one, engine: nullcontext(embedder))
             lap(name)
         build_graph(settings)
         lap("graph and arrays")

@@ -34,6 +34,7 @@ from lightrag_dagster.errors import IntegrityError, StoreError, lacks_files
 from lightrag_dagster.indexes.arrays import (
     Lists,
     Rows,
+    lists_of,
     map_array,
     map_lists,
     map_table,
@@ -160,6 +161,18 @@ class Adjacency:
             raise StoreError(
                 f"graph arrays in {folder} cannot be read ({error}); run `lightrag-dagster run --verify`"
             ) from error
+
+    @cached_property
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """A mask of the chunks that may be found: under a filter, those in an allowed document."""
+        return np.diff(self.citation_offsets) > 0
+
+    @cached_property
+    def chunk_relations(self) -> Lists:
+        """The relations that each chunk supports. Made when first asked for."""
+        chunks, relations = self.relation_chunks.values, self.relation_chunks.owners.astype(np.int32)
+        by_chunk = np.argsort(chunks, kind="stable")
+        return lists_of(chunks[by_chunk], relations[by_chunk], len(self.chunks.ids))
 
     def citations_of(self, chunk: int) -> list[dict[str, Any]]:
         """Return the positions of a chunk, with the columns of `Citation`."""

@@ -117,19 +117,21 @@ class VectorReader:
                 yield batch["id"].to_pylist(), matrix(batch["vector"])
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of those of the ids that the table holds."""
+        """Return the unit vectors of those of the ids that the table holds."""
         known, row_ids = self._row_ids
         wanted = np.array(ids, dtype=np.bytes_)
         places = np.searchsorted(known, wanted)
         here = places < len(known)
         here[here] = known[places[here]] == wanted[here]
+        if compared := self._compared:  # its rows are those of `_row_ids`, and memory takes a hundredth of the time
+            return dict(zip(wanted[here].astype(str).tolist(), compared[1][places[here]], strict=True))
         held = dict(zip(row_ids[places[here]].tolist(), wanted[here].astype(str).tolist(), strict=True))
         if not held:
             return {}
         with lance_errors(self._entry.table):
             found = self._handle.take_row_ids(list(held)).select(["vector"]).with_row_id().to_arrow()
         named = (held[row_id] for row_id in found["_rowid"].to_pylist())
-        return dict(zip(named, matrix(found["vector"]), strict=True))
+        return dict(zip(named, _unit(matrix(found["vector"])), strict=True))
 
     @property
     def _row_ids(self) -> tuple[npt.NDArray[np.bytes_], npt.NDArray[np.uint64]]:

@@ -111,9 +111,10 @@ class TextIndex:
         places = [_find(self.parts, hash_of(part)) for part in own]
         lists = [self.part_names.of(place) for place in places if place is not None]
         common = np.bincount(np.concatenate([self.part_names.values[:0], *lists]), minlength=len(self.names))
-        likeness = 2 * common / (len(own) + self.name_sizes)
-        near = np.flatnonzero(likeness >= least)
-        best = near[np.argsort(-likeness[near], kind="stable")][:limit]
+        near = np.flatnonzero(common >= least * len(own) / (2 - least))  # a name has no fewer pieces than are common
+        likeness = 2 * common[near] / (len(own) + self.name_sizes[near])
+        near, likeness = near[likeness >= least], likeness[likeness >= least]
+        best = near[np.argsort(-likeness, kind="stable")][:limit]
         entities: list[int] = self.name_entities[best].tolist()
         return entities
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from lightrag_dagster.core.protocols import Vectors
-from lightrag_dagster.indexes.adjacency import Adjacency
+from lightrag_dagster.indexes.adjacency import Adjacency, MappedTable
 from lightrag_dagster.indexes.arrays import Rows
 from lightrag_dagster.query.ask import Asking
 from lightrag_dagster.query.hits import Found, Hits
@@ -86,26 +86,31 @@ class Search:
         hits = run(self._nearest, kinds, texts, limits, (least,) * len(kinds))
         return lambda: Found(next(hits), next(hits), next(hits))
 
-    def similarity(self, chunks: Rows) -> dict[int, float]:
-        """Return the cosine similarity to the question of the chunks that have a vector."""
-        ids = self.snapshot.graph.chunks.ids_at(chunks)
-        vectors = self.snapshot.vectors["chunk_vectors"].vectors(ids)
-        rows = [row for row, chunk_id in zip(chunks.tolist(), ids, strict=True) if chunk_id in vectors]
-        if not rows:
+    def similarity(self, kind: str, rows: Rows) -> dict[int, float]:
+        """Return the cosine similarity to the question of those rows of `chunk` or `relation` that have a vector.
+
+        That of a vector of zeros is 0.
+        """
+        ids = self._table(kind).ids_at(rows)
+        vectors = self.snapshot.vectors[f"{kind}_vectors"].vectors(ids)
+        held = [row for row, one in zip(rows.tolist(), ids, strict=True) if one in vectors]
+        if not held:
             return {}
         self._embed_new()
-        known = np.stack([vectors[chunk_id] for chunk_id in ids if chunk_id in vectors])
-        return dict(zip(rows, (known @ self._vectors[self.query]).tolist(), strict=True))
+        known = np.stack([vectors[one] for one in ids if one in vectors])
+        return dict(zip(held, np.nan_to_num(known @ self._vectors[self.query]).tolist(), strict=True))
 
     def _nearest(self, kind: str, text: str, limit: int, threshold: float) -> Hits:
         if not text:
             return {}
         snapshot = self.snapshot
         found = snapshot.vectors[f"{kind}_vectors"].search(self._vectors[text], limit, threshold)
-        graph = snapshot.graph
-        table = {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}[kind]
-        rows = table.rows_of([one for one, _ in found])
+        rows = self._table(kind).rows_of([one for one, _ in found])
         return dict(zip(rows.tolist(), (score for _, score in found), strict=True))
+
+    def _table(self, kind: str) -> MappedTable:
+        graph = self.snapshot.graph
+        return {"entity": graph.entities, "relation": graph.relations, "chunk": graph.chunks}[kind]
 
     def _embed_new(self, *texts: str) -> None:
         """Embed the question and the texts in one call, except empty and known ones."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from lightrag_dagster.indexes.facts import FactIndex
     from lightrag_dagster.query.statements import Statements
+    from lightrag_dagster.query.transitions import Steps
 
 
 class VectorSearch(Protocol):
@@ -94,14 +95,14 @@ class Snapshot:
             self.checks.wait(timeout)
 
     @cached_property
-    def transitions(self) -> "csr_array":
-        """The matrix of a random walk over the graph; see `ranking.transitions`. Made when first asked for."""
+    def transitions(self) -> "Steps":
+        """The steps of a random walk over the graph. Made when first asked for."""
         from lightrag_dagster.query.transitions import transitions_of
 
         return transitions_of(self.graph)
 
     @cached_property
-    def transitions_by_names(self) -> "csr_array":
+    def transitions_by_names(self) -> "Steps":
         """The same without counted terms, which cost each walk time and find nothing. Made when first asked for."""
         from lightrag_dagster.query.transitions import counted, transitions_of
 

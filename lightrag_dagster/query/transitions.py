@@ -1,19 +1,56 @@
 """The steps of a random walk over entities and chunks, and their probabilities."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_arrays import counted_terms
+from lightrag_dagster.indexes.text_index import Scores
 from lightrag_dagster.query.linking import Mask
 
 TITLE_STEPS = 3
 """Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
 
+_LINKS = 3_000_000
+_LEAST = 1e-5
+"""Mass that a step takes along from a node, in a graph of more links than these."""
 
-def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
-    """Return the transition matrix of the walk over entities, then chunks; see `ppr.pagerank`.
+
+class Steps(NamedTuple):
+    """The steps of a walk, as matrices of nodes × nodes.
+
+    A column of `into` holds the probabilities of a step from its node, and sums to 1, or to 0 for a node without
+    neighbours, where the walk restarts. `out` is its transpose, for a large graph.
+    """
+
+    into: csr_array
+    out: csr_array | None = None
+
+    @classmethod
+    def of(cls, links: csr_array) -> "Steps":
+        """Return the steps of a matrix as `into`."""
+        return cls(links, links.T.tocsr() if links.nnz > _LINKS else None)
+
+    def after(self, mass: Scores) -> Scores:
+        """Return the mass of every node after a step.
+
+        Through a large graph only nodes with some mass step: so a step takes the time of what is near the start, and
+        not of the whole graph (Andersen, Chung and Lang, "Local graph partitioning using PageRank vectors", 2006).
+        """
+        if self.out is None:
+            return self.into @ mass  # type: ignore[no-any-return]
+        near = np.flatnonzero(mass >= _LEAST)
+        row = csr_array((mass[near], near.astype(np.int32), np.array([0, len(near)], np.int32)), shape=(1, len(mass)))
+        reached, stepped = row @ self.out, np.zeros_like(mass)
+        stepped[reached.indices] = reached.data
+        return stepped
+
+
+def transitions_of(graph: Adjacency, walked: Mask | None = None) -> Steps:
+    """Return the steps of the walk over entities, then chunks; see `ppr.pagerank`.
 
     A chunk whose title names an entity is about it, so a step between these two is more likely than others. No step
     goes between chunks and the entities that are not in the mask `walked`.
@@ -28,7 +65,7 @@ def transitions_of(graph: Adjacency, walked: Mask | None = None) -> csr_array:
     relations = np.unique(graph.entity_relations.values)
     nodes = entities + len(graph.chunks.ids)
     links = transition_matrix(graph.endpoints[relations], owners, chunks + entities, nodes)
-    return past_lone_entities(links, graph.entity_chunks.lengths == 1)
+    return Steps.of(past_lone_entities(links, graph.entity_chunks.lengths == 1))
 
 
 def counted(graph: Adjacency) -> Mask:

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightrag_dagster.query.transitions import past_lone_entities
+from lightrag_dagster.query.modes.ppr import pagerank
+from lightrag_dagster.query.transitions import Steps, past_lone_entities
 from tests.query.links import links_of
 
 
@@ -50,3 +51,22 @@ def test_every_node_with_neighbours_keeps_some(
     past = past_lone_entities(links, np.array(chunks_of) == 1)
     assert past.sum(axis=0) == pytest.approx(links.sum(axis=0), abs=1e-5)
     assert (past.toarray() >= 0).all()
+
+
+edges = st.lists(st.tuples(st.integers(0, 9), st.integers(10, 19)), min_size=1, max_size=40)
+
+
+@given(edges, st.integers(0, 19), st.floats(0.1, 0.9))
+def test_a_walk_through_a_large_graph_is_that_through_a_small_one(
+    mentions: list[tuple[int, int]], start: int, damping: float
+) -> None:
+    links, begun = links_of([], mentions, nodes=20), np.eye(20, dtype=np.float32)[start]
+    small, large = pagerank(Steps(links), begun, damping), pagerank(Steps(links, links.T.tocsr()), begun, damping)
+    assert large == pytest.approx(small, abs=1e-4)
+
+
+def test_only_what_has_mass_steps_through_a_large_graph() -> None:
+    links = links_of([], [(0, 2), (1, 3)], nodes=4)
+    mass = np.array([0.5, 1e-6, 0, 0], dtype=np.float32)
+    assert Steps(links).after(mass).tolist() == pytest.approx([0, 0, 0.5, 1e-6])
+    assert Steps(links, links.T.tocsr()).after(mass).tolist() == [0, 0, 0.5, 0]

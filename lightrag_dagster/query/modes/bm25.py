@@ -6,7 +6,6 @@ from lightrag_dagster.core.text.terms import text_terms
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.text_index import TextIndex
 from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.linking import Mask
 from lightrag_dagster.query.modes.seeds import Mass, largest
 from lightrag_dagster.query.search import Search
 
@@ -14,18 +13,13 @@ from lightrag_dagster.query.search import Search
 def find_by_words(search: Search) -> Found:
     """Find the chunks with the highest BM25 scores."""
     graph = search.snapshot.graph
-    scores = lexical_scores(graph, search.query, visible_chunks(graph))
+    scores = lexical_scores(graph, search.query)
     return Found(chunks=largest(scores, search.settings.chunk_top_k))
 
 
-def visible_chunks(graph: Adjacency) -> Mask:
-    """Return a mask of the chunks that may be found: under a filter, those in an allowed document."""
-    return np.diff(graph.citation_offsets) > 0
-
-
-def lexical_scores(graph: Adjacency, query: str, visible: Mask) -> Mass:
+def lexical_scores(graph: Adjacency, query: str) -> Mass:
     """Return the BM25 score of every chunk; 0 for those that may not be found."""
-    return np.where(visible, graph.texts.scores(text_terms(query)), np.float32(0))
+    return np.where(graph.visible, graph.texts.scores(text_terms(query)), np.float32(0))
 
 
 def best_chunk_coverage(query: str, scores: Mass, texts: TextIndex) -> float:

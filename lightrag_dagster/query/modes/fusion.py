@@ -16,9 +16,9 @@ import numpy as np
 
 from lightrag_dagster.indexes.adjacency import Adjacency
 from lightrag_dagster.indexes.arrays import Rows
-from lightrag_dagster.query.hits import Found
-from lightrag_dagster.query.linking import Link, Mask, Names, coverage, link_names
-from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores, visible_chunks
+from lightrag_dagster.query.hits import Found, Hits
+from lightrag_dagster.query.linking import Link, Names, coverage, link_names
+from lightrag_dagster.query.modes.bm25 import best_chunk_coverage, lexical_scores
 from lightrag_dagster.query.modes.ppr import Walked, pagerank, paths_by
 from lightrag_dagster.query.modes.seeds import (
     Mass,
@@ -30,7 +30,7 @@ from lightrag_dagster.query.modes.seeds import (
     seeds_of_relations,
     share,
 )
-from lightrag_dagster.query.search import Search
+from lightrag_dagster.query.search import Search, relations_around
 from lightrag_dagster.query.steps.relation_filter import filter_relations
 
 
@@ -65,6 +65,8 @@ class Fusion:
     among_named: float = 1.0
     damping: float = 0.8
     steps: int = 6
+    beside_chunks: int = 10
+    beside_relations: int = 500
     compared_relations: int = 50
     compared_chunks: int = 200
 
@@ -80,29 +82,25 @@ def find_by_fusion(search: Search) -> Found:
     snapshot, settings, how = search.snapshot, search.settings, FUSION
     graph = snapshot.graph
     nearest = search.begin_nearest(
-        relations=search.query if how.relations else "",
-        chunks=search.query if how.dense else "",
-        most_relations=max(how.compared_relations, settings.top_k),
-        most_chunks=how.compared_chunks,
-        threshold=-1.0,
+        chunks=search.query if how.dense else "", most_chunks=how.compared_chunks, threshold=-1.0
     )
-    visible = visible_chunks(graph)
-    links = link_names(search.query, names_of(graph, visible)) if how.names else []
+    links = link_names(search.query, names_of(graph)) if how.names else []
     covered = coverage(search.query, links, graph.texts)
-    lexical = lexical_scores(graph, search.query, visible)
+    lexical = lexical_scores(graph, search.query)
     held = best_chunk_coverage(search.query, lexical, graph.texts) if how.lexical else 0.0
     near = nearest()
+    relations = relations_near(search, near.chunks, lexical, links) if how.relations else {}
     if snapshot.manifest.vectors.provider == "offline":
         agreed, by_words = 1.0, how.lexical * how.beside_words
     else:
         agreed = min(1.0, max(how.least_dense, how.agreeing * agreement(near.chunks, lexical)))
         by_words = how.lexical
     direct = direct_scores(near.chunks, lexical, (how.dense * agreed, by_words * held**2), how.compared_chunks)
-    spread = np.diff(graph.entity_chunks.offsets)
-    filtered = filter_relations(search, near.relations)
+    spread = graph.entity_chunks.lengths
+    filtered = filter_relations(search, relations)
     related = seeds_of_relations(graph, filtered.relations, spread)
     seeds = Seeds(seeds_of_names(links, spread), related, share(direct**3))
-    found = dict(list(near.relations.items())[: settings.top_k])
+    found = dict(list(relations.items())[: settings.top_k])
     calibration = {"covered by names": round(covered, 2), "words in the best chunk": round(held, 2)}
     calibration["weight of vectors"] = round(how.dense * agreed, 2)
     notes: dict[str, object] = calibration | {"names": tuple(f"{one.name} ({one.probability:.2f})" for one in links)}
@@ -131,10 +129,26 @@ class Seeds(NamedTuple):
     chunks: Mass
 
 
-def names_of(graph: Adjacency, visible: Mask) -> Names:
+def relations_near(search: Search, dense: Hits, lexical: Mass, links: Sequence[Link]) -> Hits:
+    """Return the relations that resemble the question, of those beside what it found, best first.
+
+    Compared are those that the nearest chunks support, by vectors and by words, then those of the entities that the
+    question names, by rank: hundreds, where all would take longer than the rest of the question.
+    """
+    graph, how = search.snapshot.graph, FUSION
+    chunks = [*list(dense)[: how.beside_chunks], *largest(lexical, how.beside_chunks)]
+    supported = graph.chunk_relations.of_each(np.array(chunks, dtype=np.int32))[1].tolist()
+    named = relations_around(graph, [entity for link in links for entity in link.entities.tolist()])
+    beside = list(dict.fromkeys([*supported, *named]))[: how.beside_relations]
+    compared = search.similarity("relation", np.array(sorted(beside), dtype=np.int32))
+    best = sorted(compared, key=lambda row: -compared[row])[: max(how.compared_relations, search.settings.top_k)]
+    return {row: compared[row] for row in best}
+
+
+def names_of(graph: Adjacency) -> Names:
     """Return the entities that a question may name."""
     named = graph.entities.rows.column("name")
-    return Names(graph.texts, np.diff(graph.entity_chunks.offsets), visible, lambda entity: named[entity].as_py())
+    return Names(graph.texts, graph.entity_chunks.lengths, graph.visible, lambda entity: named[entity].as_py())
 
 
 def chunks_of(links: Sequence[Link], graph: Adjacency) -> Rows:

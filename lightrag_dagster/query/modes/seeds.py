@@ -38,9 +38,11 @@ def share(mass: Mass) -> Mass:
 
 def largest(mass: Mass, limit: int) -> Hits:
     """Return the rows of most mass, best first, ties by row; none without mass."""
-    rows = np.argpartition(-mass, min(limit, len(mass) - 1))[:limit] if len(mass) else np.zeros(0, dtype=int)
-    best = rows[np.lexsort((rows, -mass[rows]))]
-    return {int(row): float(mass[row]) for row in best if mass[row] > 0}
+    rows = np.flatnonzero(mass > 0)
+    if len(rows) > limit > 0:
+        rows = rows[mass[rows] >= np.partition(mass[rows], -limit)[-limit]]
+    best = rows[np.argsort(-mass[rows], kind="stable")][:limit]
+    return dict(zip(best.tolist(), mass[best].tolist(), strict=True))
 
 
 def seeds_of_names(links: Iterable[Link], spread: npt.NDArray[np.int64]) -> Mass:
@@ -110,7 +112,8 @@ def direct_scores(dense: Hits, lexical: Mass, weights: tuple[float, float], limi
     scores = np.zeros(len(lexical), dtype=np.float32)
     if dense:
         scores[list(dense)] += weights[0] * peaks(scores_of(dense))
-    if lexical.any():
-        best = np.argpartition(-lexical, min(limit, len(lexical)) - 1)[:limit]
-        scores[best] += weights[1] * np.where(lexical[best] > 0, peaks(lexical[best]), 0)
+    if best := largest(lexical, limit):
+        among = np.zeros(min(limit, len(lexical)), dtype=np.float32)
+        among[: len(best)] = scores_of(best)
+        scores[list(best)] += weights[1] * peaks(among)[: len(best)]
     return scores

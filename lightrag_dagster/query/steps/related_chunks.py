@@ -37,7 +37,7 @@ def related_chunks(search: Search, entities: Sequence[int], relations: Sequence[
     similarity: dict[int, float] = {}
     if search.settings.related_chunk_method == "VECTOR":
         candidates = {*chain.from_iterable((*behind_entities.values(), *behind_relations.values()))}
-        similarity = search.similarity(np.array(sorted(candidates), dtype=np.int32))
+        similarity = search.similarity("chunk", np.array(sorted(candidates), dtype=np.int32))
     of_entities = assign([*behind_entities.values()])
     picked = _with_owners(pick(of_entities, number, similarity), behind_entities, of_entities)
     of_relations = assign([*behind_relations.values()], set(picked))

@@ -62,6 +62,30 @@ def test_chunks_carry_citations_and_the_mass_of_the_walk(knowledge: KnowledgeBas
     assert found.relations
 
 
+@pytest.mark.parametrize(
+    ("question", "chunks", "relations"),
+    [
+        ("gauge", 1, {("Marta Lindqvist", "Orrin Instruments"), ("Marta Lindqvist", "Halden Weir")}),
+        ("gauge", 0, set()),
+        (STATION, 0, {("Station 14", "Halden Weir"), ("Station 14", "Jonas Feld"), ("Priya Nair", "Station 14")}),
+    ],
+    ids=["of the nearest chunk", "nothing was found", "of a named entity"],
+)
+def test_relations_are_those_beside_what_was_found(
+    knowledge: KnowledgeBase,
+    monkeypatch: pytest.MonkeyPatch,
+    question: str,
+    chunks: int,
+    relations: set[tuple[str, str]],
+) -> None:
+    monkeypatch.setattr(fusion, "FUSION", replace(fusion.FUSION, beside_chunks=chunks))
+    found = knowledge.retrieve(question, mode="fusion").relations
+    assert {(one.src, one.tgt) for one in found} == relations
+    scores = [one.score for one in found if one.score]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == len(relations)
+
+
 def test_the_steps_tell_which_names_were_linked(knowledge: KnowledgeBase) -> None:
     (find,) = [step for step in knowledge.retrieve(STATION, mode="fusion").steps if step.name == "find"]
     assert find.notes["names"] == ("station 14 (1.00)",)
@@ -188,5 +212,5 @@ def test_counted_terms_are_neither_walked_over_nor_listed(tmp_path: Path) -> Non
         assert not any("carrier wave detector" in path for path in paths)
         terms = knowledge.snapshot.graph.entities.rows["type"].to_pylist().count("term")
         assert terms
-        lost = knowledge.snapshot.transitions.nnz - knowledge.snapshot.transitions_by_names.nnz
+        lost = knowledge.snapshot.transitions.into.nnz - knowledge.snapshot.transitions_by_names.into.nnz
         assert lost >= 2 * 3 * terms  # there and back, of three chunks at least

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from lightrag_dagster import Filters, KnowledgeBase
 from lightrag_dagster.query.hits import Found
 from lightrag_dagster.query.modes.ppr import WALK, Walked, pagerank, start_mass, strongest_path
+from lightrag_dagster.query.transitions import Steps
 from lightrag_dagster.settings import load_settings
 from tests.query.links import links_of as graph
 
@@ -19,14 +20,14 @@ def test_mass_goes_along_relations_to_chunks_that_the_start_does_not_touch() -> 
     # Chunk 4 mentions entity 0, chunk 5 entity 2; entities 0 – 1 – 2 are a chain and 3 stands alone.
     links = graph([(0, 1), (1, 2)], [(0, 4), (2, 5)])
     start = np.array([1, 0, 0, 0, 0, 0], dtype=np.float32)
-    mass = pagerank(links, start, 0.5)
+    mass = pagerank(Steps(links), start, 0.5)
     assert mass[4] > mass[5] > 0
     assert mass[3] == 0
 
 
 def test_a_walk_that_leads_nowhere_begins_anew() -> None:
     start = np.array([0, 0, 0, 0.5, 0.5, 0], dtype=np.float32)
-    assert pagerank(graph([], []), start, 0.5).tolist() == start.tolist()
+    assert pagerank(Steps(graph([], [])), start, 0.5).tolist() == start.tolist()
 
 
 pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(3, 5)), max_size=8)
@@ -43,7 +44,7 @@ def test_mass_is_what_the_linear_equations_say(
     # What is lost at nodes without neighbours goes back to the start.
     dense += np.outer(start, 1 - dense.sum(axis=0))
     wanted = np.linalg.solve(np.eye(NODES) - damping * dense, (1 - damping) * start)
-    mass = pagerank(links, start, damping)
+    mass = pagerank(Steps(links), start, damping)
     assert mass.sum() == pytest.approx(1, abs=1e-3)
     assert mass == pytest.approx(wanted, abs=2e-3)
 
@@ -84,7 +85,7 @@ def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path)
         assert {chunk.source for chunk in office.chunks} <= {"office"}
 
 
-def walk(edges: list[tuple[int, int]], start: dict[int, float], nodes: int, damping: float) -> tuple[csr_array, Walked]:
+def walk(edges: list[tuple[int, int]], start: dict[int, float], nodes: int, damping: float) -> tuple[Steps, Walked]:
     """Walk over undirected edges."""
     links = np.zeros((nodes, nodes), dtype=np.float32)
     for one, other in edges:
@@ -93,7 +94,7 @@ def walk(edges: list[tuple[int, int]], start: dict[int, float], nodes: int, damp
     begin = np.zeros(nodes, dtype=np.float32)
     for node, share in start.items():
         begin[node] = share
-    transitions = csr_array(links)
+    transitions = Steps(csr_array(links))
     return transitions, Walked((1 - damping) * begin, pagerank(transitions, begin, damping), damping)
 
 
