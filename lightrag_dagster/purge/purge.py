@@ -30,6 +30,7 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
+from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
@@ -117,6 +118,10 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         for table in SOURCE_TABLES:
             home.files.remove_folder(home.source_table(table, CURATION))
     garbage = _forget(home, gone, snapshot)
+    made = home.made_graphs(situation.settings.cache)
+    with disk_errors(made, "purge again"):
+        if made.exists():
+            shutil.rmtree(made)
     for one in below:
         if one.published:
             with building(one.home):

@@ -11,8 +11,6 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
-from lightrag_dagster.storage.manifests import BuiltGraph
-from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 
 LIMIT = 1000
 """Most rows of an answer, unless another number is asked for."""
@@ -81,23 +79,6 @@ class CypherReader:
     def close(self) -> None:
         """End the process; a running query, and later ones, raise QueryError."""
         self._processes.close()
-
-
-def require_graph(generation: Generation) -> Path:
-    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built, or is damaged."""
-    if not generation.has(GRAPH_RECORD):
-        generation.home.files.take_over([generation.path(GRAPH_RECORD)])
-    if not generation.has(GRAPH_RECORD):
-        raise StoreError(
-            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
-            "snapshot"
-        )
-    path, written = generation.path(GRAPH), generation.read_record(GRAPH_RECORD, BuiltGraph).file
-    generation.home.files.open([path], {path: written.size} if written else None)
-    if not path.exists() or (written and path.stat().st_size != written.size):
-        what = "damaged" if path.exists() else "missing"
-        raise StoreError(f"the graph {path} is {what}; `lightrag-dagster run --verify` builds it again")
-    return path
 
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:
