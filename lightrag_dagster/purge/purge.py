@@ -30,7 +30,6 @@ from lightrag_dagster.schemas import SOURCE_TABLES
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
-from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building, ingesting, using_batches
 from lightrag_dagster.storage.manifests import Manifest
@@ -38,6 +37,7 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.made_graphs import forget_made_graphs
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
@@ -118,10 +118,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         for table in SOURCE_TABLES:
             home.files.remove_folder(home.source_table(table, CURATION))
     garbage = _forget(home, gone, snapshot)
-    made = home.made_graphs(situation.settings.cache)
-    with disk_errors(made, "purge again"):
-        if made.exists():
-            shutil.rmtree(made)
+    forget_made_graphs(home, situation.settings.cache)
     for one in below:
         if one.published:
             with building(one.home):

@@ -45,7 +45,6 @@ from urllib.parse import quote, unquote
 
 from pydantic import SecretStr
 
-from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
 from lightrag_dagster.storage.database.address import Address
@@ -222,11 +221,6 @@ class Home:
     def of_machine(self) -> Path:
         """Folder of what is not in a bucket, and is the same for all processes of this machine."""
         return self.root.parent if self.bucket else self.root
-
-    def made_graphs(self, settings: CacheSettings) -> Path:
-        """Return the folder of graph databases that readers on this machine made of older snapshots, also of scopes."""
-        home = self.parent or self
-        return settings.folder.expanduser().absolute() / digest(home.bucket or str(home.root.resolve())) / "graphs"
 
     @property
     def failures(self) -> Path:
