@@ -25,7 +25,8 @@ def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourcePara
     """Build the graph of the newest generation."""
     with stopwatch() as watch, logged(context, lightrag):
         generation, counts = build_graph(lightrag.settings)
-    metadata = counts.model_dump() if counts else {"database": "built after publication"}
+    later = "built after publication" if lightrag.settings.builds_graph else "left out"
+    metadata = counts.model_dump() if counts else {"database": later}
     metadata |= {"generation": generation.id, "seconds": watch.seconds}
     return materialised(generation.id, metadata, recipe=generation.inputs().recipe)
 

@@ -209,7 +209,7 @@ def publish_accepted(
     # That a source has nothing accepted yet is not worth a merge: its ingestion, or the next night, is.
     if wanted is not None and wanted.sources and not (newest and newest.inputs.makes_rows_of(wanted)):
         return dg.RunRequest(run_key=f"{wanted.hash} {attempt}", tags=tags)
-    if generation := without_graph(lightrag.home):
+    if lightrag.settings.builds_graph and (generation := without_graph(lightrag.home)):
         graph = namespace.key("published_graph")
         return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph], tags=tags)
     return dg.SkipReason("the newest snapshot holds all accepted versions")

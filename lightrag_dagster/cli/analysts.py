@@ -52,13 +52,14 @@ def dbt_sources(
 def cypher(
     query: Annotated[str, typer.Argument(help="Read-only Cypher over the published graph.")],
     output: RowsForm = "table",
+    snapshot: Snapshot = None,
     limit: Annotated[int, typer.Option(min=1, help="Most rows that are printed.")] = 1000,
     escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Query the published graph with Cypher."""
     from lightrag_dagster.cli.cypher import run_cypher
 
-    run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit)
+    run_cypher(console(quotes=True), query, form_of(output, escape_formulas=escape_formulas), limit, snapshot)
 
 
 COMMANDS = (sql, dbt_sources, cypher)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
@@ -52,10 +53,12 @@ def pin(console: Console, name: str, snapshot: str | None) -> None:
 
 
 def roll_back(console: Console, name: str) -> None:
-    """Publish an older snapshot and hold it."""
+    """Publish an older snapshot and hold it, and build its graph again, unless it is large."""
     with _locked() as (home, lock):
         manifest = snapshots.rollback(home, name, lock)
-    console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
+        console.print(f"{manifest.snapshot_id} is published, and stays so until `lightrag-dagster release`.")
+        if manifest.graph and load_settings().builds_graph:  # a large one is left to the next run
+            build_published_graph(home)
 
 
 def release(console: Console) -> None:
@@ -82,7 +85,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
         console.print(f"skipped, being ingested: {', '.join(garbage.skipped)}; the next `gc` looks at them again")
     verb = "would be removed" if dry_run else "removed"
     console.print(
-        f"{verb}: {len(garbage.generations)} snapshots, {garbage.table_versions} table versions, "
+        f"{verb}: {len(garbage.generations)} snapshots, {len(garbage.graphs)} graphs of older ones, "
+        f"{garbage.table_versions} table versions, "
         f"{len(garbage.vector_tables)} vector tables, and older versions of the others: "
         f"{filesize.decimal(garbage.bytes_removed)} of {filesize.decimal(garbage.bytes_before)}; "
         "the response and vector stores stay"

@@ -246,7 +246,7 @@ class _PendingWork:
         waiting = bool(sources_that_wait(settings.llm, self._home))
         # Sources that wait for responses will change the merge: to summarise and embed before that would cost twice.
         self._publish(backfill=knowledge_base and not waiting)
-        if without_graph(self._home):
+        if settings.builds_graph and without_graph(self._home):
             self._jobs.execute("publish", assets=["published_graph"])
             self._outcome.graph_built = True
         for job, asset in evaluations_pending(self._now()):

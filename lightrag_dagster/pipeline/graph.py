@@ -32,6 +32,8 @@ _ROWS_FOR_WORKERS = 200_000
 def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generation, Graph | None]:
     """Build the adjacency arrays of the newest generation, and with `database` its graph database unless that is large.
 
+    It is not built where the settings leave it out, either.
+
     With an engine that has several workers, they are built at once. Return the generation, and the counts of the graph
     database if it is built.
 
@@ -49,7 +51,7 @@ def build_graph(settings: Settings, *, database: bool = True) -> tuple[Generatio
         if not has_adjacency(generation.path(generations.ADJACENCY)):
             builders.append(_build_arrays)
         small = rows <= ROWS_BEFORE_PUBLICATION
-        if database and small and not generation.has(generations.GRAPH_RECORD):
+        if database and small and settings.builds_graph and not generation.has(generations.GRAPH_RECORD):
             builders.append(_build_database)
         name = settings.engine if rows >= _ROWS_FOR_WORKERS else "local"
         with open_engine(name) as engine:

@@ -129,8 +129,8 @@ class SourceState:
 class Pending:
     """Pending work of a home: its sources by name, the inputs of a merge if there is one to do, and what is outdated.
 
-    `outdated` names what another recipe made (summaries, vectors). `graph` says that
-    the graph database of the published snapshot is not built yet. `warnings` are lines about what the snapshot lacks.
+    `outdated` names what another recipe made (summaries, vectors). `graph` says that the published snapshot lacks its
+    graph database yet, `graph_left_out` that it will have none. `warnings` are lines about what the snapshot lacks.
     `unreleased` is the id of the newest snapshot while an older one is held; `losses` are of the newest. `stopped` are
     the faults for which gates hold it. `scopes` are those that are not what the settings say, and why.
     """
@@ -144,6 +144,7 @@ class Pending:
     unreleased: str | None = None
     stopped: Sequence[str] = ()
     scopes: Mapping[str, str] = field(default_factory=dict)
+    graph_left_out: bool = False
 
     @property
     def losses(self) -> list[Loss]:
@@ -153,7 +154,8 @@ class Pending:
     @property
     def graph_state(self) -> str:
         """The state of the graph database, in a few words."""
-        return "not built yet" if self.graph else "built" if self.manifest else "nothing is published"
+        built = "left out" if self.graph_left_out else "built"
+        return "not built yet" if self.graph else built if self.manifest else "nothing is published"
 
     @property
     def unpublished(self) -> list[str]:
@@ -214,12 +216,14 @@ def published_part(situation: Situation) -> Pending:
 def _pending(
     situation: Situation, sources: Mapping[str, SourceState], publish: GenerationInputs | None, warnings: list[str]
 ) -> Pending:
-    names, graph = outdated(situation).names, without_graph(situation.home) is not None
+    names, builds = outdated(situation).names, situation.settings.builds_graph
+    lacks = without_graph(situation.home) is not None
+    graph, left_out = lacks and builds, lacks and not builds
     newest, unreleased = situation.newest, situation.unreleased
     checked = newest.gates.warnings if newest else []  # of the snapshot that a person may have to decide about
     warnings = [*checked, *warnings, *withdrawal_warnings(situation.settings.llm)]
     stopped = newest.gates.faults if newest and unreleased else []
-    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped)
+    return Pending(sources, publish, names, situation.published, graph, warnings, unreleased, stopped, {}, left_out)
 
 
 def look_at_sources(situation: Situation, seconds: float | None = None) -> dict[str, SourceState]:

@@ -21,7 +21,9 @@ from lightrag_dagster.storage.snapshots.gc import (
     find_garbage,
     garbage_generations,
     kept_snapshots,
+    replaced_graphs,
 )
+from lightrag_dagster.storage.snapshots.generations import remove_graph
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +54,8 @@ class Collection(Record):
 def collect_after_publication(home: Home, retention: RetentionSettings) -> Collection | None:
     """Remove what no kept snapshot needs, if the settings say so; return the result if there is something to say.
 
-    Nothing is listed unless a snapshot is no longer kept. A failure is returned and logged: what was published stays.
+    While every snapshot is kept, nothing is listed, and the graph databases of replaced ones alone go. A failure is
+    returned and logged: what was published stays.
     """
     if not retention.automatic:
         return None
@@ -60,6 +63,8 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
         with building(home, STEP_SECONDS):
             last_collection(home)  # a damaged record is said
             if not garbage_generations(home, kept_snapshots(home, retention)):
+                for one in replaced_graphs(home):
+                    remove_graph(one)
                 return None
             found = _result(collect_garbage(home, retention, dry_run=False))
             _write(home, found)

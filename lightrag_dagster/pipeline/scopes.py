@@ -187,7 +187,8 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
         alone = {"automatic": True, "snapshots": 1, "grace_days": 0}
         ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=alone))
         snapshot, used = publish_merged(ungated, account, backfill=again)
-        build_published_graph(home)
+        if settings.builds_graph:
+            build_published_graph(home)
     return ScopeState(name, snapshot, used.cost_usd)
 
 

@@ -37,6 +37,7 @@ from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.exported import forget_comparisons
 from lightrag_dagster.storage.snapshots.gc import Garbage, remove_unused
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.made_graphs import forget_made_graphs
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, pin, pinned_snapshots
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.acceptance import Bounds, judge, judge_pass, remove_gone_passes
@@ -117,6 +118,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
         for table in SOURCE_TABLES:
             home.files.remove_folder(home.source_table(table, CURATION))
     garbage = _forget(home, gone, snapshot)
+    forget_made_graphs(home, situation.settings.cache)
     for one in below:
         if one.published:
             with building(one.home):

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Semaphore
 from typing import TypeVar
 
@@ -21,7 +22,6 @@ from lightrag_dagster.query.sql_reading import SqlReader
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import load_prompts
-from lightrag_dagster.storage.snapshots.generations import GRAPH
 
 Result = TypeVar("Result")
 
@@ -45,7 +45,7 @@ class Opened:
         self.prompts = load_prompts(settings.prompts, settings.language)
         self.models = Models(settings, snapshot.manifest.vectors, account)
         self.retriever = Retriever(snapshot, settings, self.models, self.prompts)
-        self.cypher = CypherReader(snapshot.generation.path(GRAPH))
+        self._cypher: dict[Path, CypherReader] = {}
         self.sql = SqlReader()
         self.callers = DaemonThreads(settings.llm.max_concurrency, "lightrag-query")
         self._awaited = DaemonThreads(_AWAITED, "lightrag-async")
@@ -75,6 +75,12 @@ class Opened:
         except Exception:
             self.require_open()
             raise
+
+    def cypher(self, graph: Path) -> CypherReader:
+        """Return the reader of a graph, which is elsewhere once it was removed from the home."""
+        if graph not in self._cypher:
+            self._cypher.setdefault(graph, CypherReader(graph))
+        return self._cypher[graph]
 
     def asked(self, seconds: object) -> UnderWay:
         """Begin a question of an event loop; raises QueryError for a time that is none."""
@@ -106,7 +112,8 @@ class Opened:
         if self._closed or os.getpid() != self._process:
             return False
         self._closed = True
-        self.cypher.close()
+        for reader in list(self._cypher.values()):
+            reader.close()
         self.sql.close()
         self.life.give_up()
         try:

@@ -84,7 +84,8 @@ class TableQuestions(GraphQuestions):
     ) -> list[dict[str, Any]]:
         """Run one read-only Cypher query on the graph and return its first rows: `limit`, or 1,000 with a warning.
 
-        It runs in a process of its own, which the first query starts. Queries take turns.
+        It runs in a process of its own, which the first query starts. Queries take turns. The first one on an older
+        snapshot makes its graph again, in `cache.folder`.
 
         Args:
             query: one statement of Cypher.
@@ -93,13 +94,11 @@ class TableQuestions(GraphQuestions):
 
         Raises:
             QueryError: the query is wrong or refused, exceeds a bound (a minute, 2 GB), or ended its process.
-            StoreError: the graph of this snapshot is not built yet, or damaged.
+            StoreError: the graph of this snapshot is left out, not built yet or damaged.
         """
         with self._opened.in_use(), self.snapshot.reading():
-            graph = require_graph(self.snapshot.generation)
-            if self.snapshot.checks:
-                self.snapshot.checks.require([graph])
-            found = self._opened.cypher.query(query, parameters, limit=LIMIT if limit is None else limit)
+            graph = require_graph(self.snapshot.generation, self.settings)
+            found = self._opened.cypher(graph).query(query, parameters, limit=LIMIT if limit is None else limit)
         if found.more and limit is None:
             warnings.warn(f"there are more than {LIMIT} rows; give `limit`, or narrow the query", stacklevel=2)
         return found.rows

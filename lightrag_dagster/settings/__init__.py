@@ -200,6 +200,11 @@ class Settings(BaseSettings):
         return self.readings is not None or any(one.rows and one.rows.facts for one in self.named_sources.values())
 
     @property
+    def builds_graph(self) -> bool:
+        """True unless the graph database, which Cypher alone reads, is left out."""
+        return "published_graph" not in self.dagster.without
+
+    @property
     def scope(self) -> str:
         """The scope of which the home is that of the settings; empty for the whole knowledge base."""
         return self._scope

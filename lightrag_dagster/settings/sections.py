@@ -287,16 +287,16 @@ class GoldSettings(Section):
 
 
 class CacheSettings(Section):
-    """The local copies of files of a home that is a bucket."""
+    """The local copies of files of a home that is a bucket, and graph databases of older snapshots of any home."""
 
     folder: Path = Field(
-        default=Path("~/.cache/lightrag-dagster"), description="Folder of all caches, on a local disk; one each bucket."
+        default=Path("~/.cache/lightrag-dagster"), description="Folder of all caches, on a local disk; one each home."
     )
     max_gb: float = Field(
         default=20.0,
         gt=0,
-        description="Maximum size of the cache of one bucket; the least recently used files are removed, never those "
-        "used within an hour. Gigabytes.",
+        description="Maximum size of the cache of one bucket, and of the graph databases of older snapshots of a home; "
+        "the least recently used files are removed, never those used within an hour. Gigabytes.",
     )
 
 
@@ -304,6 +304,7 @@ DagsterPart = Literal[
     "communities",
     "duplicate_candidates",
     "graph_report",
+    "published_graph",
     "source_partitions",
     "publish_accepted",
     "record_failures",
@@ -331,5 +332,7 @@ class DagsterSettings(Section):
     )
 
     without: tuple[DagsterPart, ...] = Field(
-        default=(), description="Assets, sensors and schedules that are left out, for a project that wants few of them."
+        default=(),
+        description="Assets, sensors and schedules that are left out, for a project that wants few of them. With "
+        "`published_graph`, no graph database is built, and `cypher` answers nothing.",
     )

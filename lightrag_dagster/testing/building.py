@@ -64,7 +64,8 @@ def build_knowledge_base(
             if not accepted.accepted:
                 raise SourceError(f"source {source.name!r} cannot be merged: {accepted.reason}; mend its documents")
         publish(situation.recipes)
-        build_published_graph(situation.home)
+        if chosen.builds_graph:
+            build_published_graph(situation.home)
     return KnowledgeBaseResource(home=str(chosen.home), options={**_OFFLINE, **settings})
 
 

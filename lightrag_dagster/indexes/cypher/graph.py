@@ -97,22 +97,12 @@ class GraphReader:
 def build_graph(generation: Generation) -> Graph:
     """Write `graph.kuzu` and then `graph.json`, unless the generation has them, and return the counts.
 
-    Raises:
-        IntegrityError: the graph differs from the tables; it is not kept.
-        StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
+    Raises as `write_graph`.
     """
     if generation.has(GRAPH_RECORD):
         return generation.read_record(GRAPH_RECORD, BuiltGraph).counts
     target = generation.path(GRAPH)
-    _require_room(generation, target.parent)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
-        built = Path(scratch) / GRAPH
-        expected = _copy_tables(generation, built)
-        if problems := graph_findings(generation, built):
-            raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
-        atomic.sync(built)
-        built.replace(target)
-        atomic.sync(target.parent)
+    expected = write_graph(generation, target)
     record = BuiltGraph(
         documents=expected["Document"],
         chunks=expected["Chunk"],
@@ -122,6 +112,25 @@ def build_graph(generation: Generation) -> Graph:
     )
     generation.write_record(GRAPH_RECORD, record)
     return record.counts
+
+
+def write_graph(generation: Generation, target: Path) -> dict[str, int]:
+    """Write the graph of a generation to a file, whole or not at all, and return the rows of each table.
+
+    Raises:
+        IntegrityError: the graph differs from the tables; it is not kept.
+        StoreError: a table cannot be read, names a node that does not exist, or the disk refuses.
+    """
+    _require_room(generation, target.parent)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{GRAPH}.") as scratch:
+        built = Path(scratch) / GRAPH
+        expected = _copy_tables(generation, built)
+        if problems := graph_findings(generation, built):
+            raise IntegrityError(f"the graph of {generation.id} is not kept: {'; '.join(problems)}; run again")
+        atomic.sync(built)
+        built.replace(target)
+        atomic.sync(target.parent)
+    return expected
 
 
 def _require_room(generation: Generation, folder: Path) -> None:

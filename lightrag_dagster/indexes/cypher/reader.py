@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,19 @@ from lightrag_dagster.errors import QueryError, StoreError, one_line
 from lightrag_dagster.indexes.cypher import wire
 from lightrag_dagster.indexes.cypher.guard import require_parameters, require_reading
 from lightrag_dagster.indexes.cypher.wire import COLUMNS, END, FULL, MEMORY_GB, ROWS
+from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.manifests import BuiltGraph
+from lightrag_dagster.storage.records import Pointer, read_record
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
+from lightrag_dagster.storage.snapshots.made_graphs import made_graph
 
 LIMIT = 1000
 """Most rows of an answer, unless another number is asked for."""
 
 _PROCESS = "lightrag_dagster.indexes.cypher.process"
 _ANSWER_MB = 128
+_BUILDS = "`lightrag-dagster run` builds that of the published snapshot"
 _GRACE_SECONDS = 2.0  # Kùzu itself ends a query that takes too long, and its process can continue
 
 
@@ -83,21 +89,35 @@ class CypherReader:
         self._processes.close()
 
 
-def require_graph(generation: Generation) -> Path:
-    """Return the graph of a snapshot, fetched from a bucket; raises StoreError when it is not built, or is damaged."""
-    if not generation.has(GRAPH_RECORD):
-        generation.home.files.take_over([generation.path(GRAPH_RECORD)])
-    if not generation.has(GRAPH_RECORD):
-        raise StoreError(
-            f"the graph of {generation.id} is not built yet; `lightrag-dagster run` builds that of the published "
-            "snapshot"
-        )
-    path, written = generation.path(GRAPH), generation.read_record(GRAPH_RECORD, BuiltGraph).file
-    generation.home.files.open([path], {path: written.size} if written else None)
-    if not path.exists() or (written and path.stat().st_size != written.size):
+def require_graph(generation: Generation, settings: Settings) -> Path:
+    """Return the graph of a snapshot, fetched from a bucket and checked, or made again in the cache if it was removed.
+
+    Raises:
+        IntegrityError: one that is made again differs from the tables.
+        StoreError: it is left out, that of the published snapshot is not built or damaged, or the disk refuses.
+    """
+    home, path, record = generation.home, generation.path(GRAPH), generation.path(GRAPH_RECORD)
+    if not (path.exists() and record.exists()):
+        home.files.take_over([record, home.published])
+    if built := read_record(record, BuiltGraph):
+        home.files.open([path], {path: built.file.size})
+        if path.exists() and path.stat().st_size == built.file.size:
+            if isinstance(generation, CheckedGeneration):
+                generation.checks.require([path])
+            return path
+    published = read_record(home.published, Pointer)
+    is_published = published is not None and published.id == generation.id
+    if built and is_published:
         what = "damaged" if path.exists() else "missing"
         raise StoreError(f"the graph {path} is {what}; `lightrag-dagster run --verify` builds it again")
-    return path
+    if not settings.builds_graph:
+        left_out = "is left out: the setting dagster.without names published_graph; take it out, and"
+        raise StoreError(f"the graph of {generation.id} {left_out} {_BUILDS}")
+    if is_published:
+        raise StoreError(f"the graph of {generation.id} is not built yet; {_BUILDS}")
+    from lightrag_dagster.indexes.cypher.graph import write_graph  # with DuckDB and Kùzu, which no question needs
+
+    return made_graph(generation, settings.cache, partial(write_graph, generation))
 
 
 def _question(query: str, parameters: Mapping[str, Any], limit: int, seconds: float) -> bytes:

@@ -2,6 +2,7 @@
 
 <cache>/<hash of the URI>/0, 1, 2, …  one folder for each process that runs at the same time
 <cache>/<hash of the URI>/0.lock      held by the process that uses the folder
+<cache>/<hash of the URI>/graphs/     graph databases of older snapshots, as `snapshots.made_graphs` says
 <cache>/<hash of the URI>/dagster/    the Dagster instance, unless $DAGSTER_HOME is set; batches/, failures.jsonl
 
 Processes have a folder each, so that none sees the unfinished records of another. A file that one has fetched,
@@ -72,7 +73,14 @@ def evict(root: Path, folders: Iterable[str], limit: float, notes: Notes) -> int
     """
     found = [path for folder in folders for path in (root / folder).rglob("*") if path.suffix != ".json"]
     held = notes.held(path.relative_to(root).as_posix() for path in found if path.is_file())
-    facts = sorted((path.stat().st_atime, path) for path in map(root.joinpath, held))
+    gone, total = remove_oldest(map(root.joinpath, held), limit)
+    notes.forget(path.relative_to(root).as_posix() for path in gone)
+    return total
+
+
+def remove_oldest(paths: Iterable[Path], limit: float) -> tuple[list[Path], int]:
+    """Remove the files that were not used for longest, as `evict` says; return these, and the bytes of the others."""
+    facts = sorted((path.stat().st_atime, path) for path in paths)
     total, oldest = sum(path.stat().st_size for _, path in facts), time.time() - UNUSED_SECONDS
     gone = []
     for used, path in facts:
@@ -80,9 +88,8 @@ def evict(root: Path, folders: Iterable[str], limit: float, notes: Notes) -> int
             break
         total -= path.stat().st_size
         path.unlink()
-        gone.append(path.relative_to(root).as_posix())
-    notes.forget(gone)
-    return total
+        gone.append(path)
+    return gone, total
 
 
 def note_use(path: Path) -> None:

@@ -41,15 +41,16 @@ _log = logging.getLogger(__name__)
 class Garbage:
     """The removed objects, or those that could be removed.
 
-    `kept` maps each kept snapshot to the reason; `skipped` are sources whose table versions all stay, since another
-    process was ingesting them. `sizes` has the files of snapshots, tables and vectors as they were found, in bytes, and
-    `versions` the unused files of each source's tables.
+    `kept` maps each kept snapshot to the reason, and `graphs` are those of them that lose their graph; `skipped` are
+    sources whose table versions all stay, since another process was ingesting them. `sizes` has the files of snapshots,
+    tables and vectors as they were found, in bytes, and `versions` the unused files of each source's tables.
     """
 
     kept: dict[str, str]
     sizes: dict[Path, int] = field(default_factory=dict, repr=False)
     skipped: list[str] = field(default_factory=list)
     generations: list[str] = field(default_factory=list)
+    graphs: list[Generation] = field(default_factory=list)
     exports: list[str] = field(default_factory=list)
     versions: dict[str, list[Path]] = field(default_factory=dict)
     vector_tables: list[str] = field(default_factory=list)
@@ -109,6 +110,8 @@ def remove_unused(home: Home, kept: dict[str, str], *, dry_run: bool) -> Garbage
         # A snapshot without its manifest cannot be opened, so do this first, in case the removal is interrupted.
         for name in garbage.generations:
             (home.generation(name) / generations.MANIFEST).unlink(missing_ok=True)
+        for one in garbage.graphs:
+            generations.remove_graph(one)
         forget_exports(home, garbage.exports)
         home.files.push()
         exports = (home.exports / name for name in garbage.exports)
@@ -134,6 +137,7 @@ def find_garbage(home: Home, kept: dict[str, str]) -> Garbage:
         }
         sizes = {path: one.size for found in stored.values() for path, one in found.items()}
         garbage = Garbage(kept, sizes, generations=garbage_generations(home, kept))
+        garbage.graphs = [one for one in replaced_graphs(home) if one.id in kept]
         garbage.exports = sorted(exported_snapshots(home) - kept.keys())
         _add_vectors(home, garbage, stored[home.lance])
         _add_versions(home, garbage, stored[home.root / "tables"])
@@ -144,13 +148,26 @@ def find_garbage(home: Home, kept: dict[str, str]) -> Garbage:
     gone = {home.generation(name) for name in garbage.generations}
     gone |= {home.exports / name for name in garbage.exports}
     gone |= {home.lance / f"{table}.lance" for table in garbage.vector_tables}
-    garbage._whole = [path for path in sizes if not gone.isdisjoint(path.parents)]
+    gone |= {one.path(name) for one in garbage.graphs for name in (generations.GRAPH, generations.GRAPH_RECORD)}
+    garbage._whole = [path for path in sizes if path in gone or not gone.isdisjoint(path.parents)]
     return garbage
 
 
 def garbage_generations(home: Home, kept: Collection[str]) -> list[str]:
     """Return the generations that are not kept."""
     return sorted(path.name for path in home.generations.glob("gen-*") if path.name not in kept)
+
+
+def replaced_graphs(home: Home) -> list[Generation]:
+    """Return the generations whose graph database goes: another snapshot is published, and none is known to read it.
+
+    That of the newest snapshot, which may wait for release, stays, and that of the generation that is being built.
+    """
+    stay = {one.snapshot_id for one in (published_snapshot(home), *list_snapshots(home)[-1:]) if one}
+    if newest := read_record(home.newest, Pointer):
+        stay.add(newest.id)
+    found = {path.parent.name for path in home.generations.glob("gen-*/graph.*")}
+    return [Generation(home, name) for name in sorted(found - stay) if not is_read(home, name)]
 
 
 def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
