@@ -49,8 +49,7 @@ class Names:
     def link(self, name: str, entities: Rows, similarity: float = 1.0) -> Link | None:
         """Return the link of a name to its entities, or None where none may be found, or the name has no term."""
         entities = entities[self.spread[entities] > 0]
-        own = dict.fromkeys(text_terms(name))
-        if not len(entities) or not own:
+        if not len(entities) or not (own := dict.fromkeys(text_terms(name))):
             return None
         mentioned = int(self.spread[entities].max())
         written = int(self.visible[self.texts.chunks_of_all(own)].sum())
