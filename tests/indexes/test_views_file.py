@@ -103,6 +103,7 @@ def test_every_view_and_column_has_its_comment(built: Generation) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path) -> None:
     (views,) = home.generations.glob("*/views.duckdb")
     assert str(published_home) in read_paths(views)
@@ -116,7 +117,13 @@ def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path)
 
 
 @pytest.mark.parametrize(
-    "arguments", [["status"], pytest.param(["status", "--json"], marks=pytest.mark.long), ["run"]], ids=" ".join
+    "arguments",
+    [
+        ["status"],
+        pytest.param(["status", "--json"], marks=pytest.mark.long),
+        pytest.param(["run"], marks=pytest.mark.long),
+    ],
+    ids=" ".join,
 )
 def test_status_and_run_make_the_views_of_a_moved_home_again(
     home: Home,
@@ -147,10 +154,14 @@ def shorten(path: Path) -> None:
     ("name", "damage"),
     [
         ("views.duckdb", Path.unlink),
-        ("views.duckdb", shorten),
+        pytest.param("views.duckdb", shorten, marks=pytest.mark.long),
         pytest.param("views.json", Path.unlink, marks=pytest.mark.long),
         pytest.param("views.json", shorten, marks=pytest.mark.long),
-        ("views.json", lambda path: path.write_text(path.read_text().replace('"tables": "', '"tables": "0'))),
+        pytest.param(
+            "views.json",
+            lambda path: path.write_text(path.read_text().replace('"tables": "', '"tables": "0')),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_views_that_are_damaged_or_of_another_version_are_made_again(
@@ -163,6 +174,7 @@ def test_views_that_are_damaged_or_of_another_version_are_made_again(
     assert read_paths(generation.home.views)
 
 
+@pytest.mark.long
 def test_other_content_is_found_by_reading_it(generation: Generation) -> None:
     path = generation.path("views.duckdb")
     content = bytearray(path.read_bytes())
@@ -174,6 +186,7 @@ def test_other_content_is_found_by_reading_it(generation: Generation) -> None:
     assert path.read_bytes() != content
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_written_everything_stays(
     home: Home, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
 ) -> None:

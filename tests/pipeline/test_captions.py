@@ -230,6 +230,7 @@ def test_a_purge_keeps_the_descriptions_that_documents_name(settings: Settings) 
         assert cache_usage._descriptions(home, {"notes": set()}, store) == set()
 
 
+@pytest.mark.long
 def test_the_asset_describes_on_the_account_of_its_run(settings: Settings) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("source", ["notes"])

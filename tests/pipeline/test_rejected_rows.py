@@ -123,6 +123,7 @@ def test_after_an_upgrade_new_answers_alone_are_judged(
     assert asked(loopback) == 0
 
 
+@pytest.mark.long
 def test_another_parser_changes_what_is_counted_and_not_what_is_accepted(
     older: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

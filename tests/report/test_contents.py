@@ -16,6 +16,7 @@ from tests.query.published import SOURCES, publish_sources
 from tests.report.homes import report
 
 
+@pytest.mark.long
 def test_entities_quotes_and_citations_are_those_that_the_graph_answers(published_home: Path) -> None:
     data = report(Home(published_home)).data
     entities, quotes, documents = data["entities"], data["quotes"], data["documents"]
@@ -43,6 +44,7 @@ def test_entities_quotes_and_citations_are_those_that_the_graph_answers(publishe
             }
 
 
+@pytest.mark.long
 def test_relations_are_the_strongest_and_the_rest_is_counted(published_home: Path) -> None:
     whole = report(Home(published_home))
     weights = whole.data["relations"]["weight"]
@@ -59,6 +61,7 @@ def test_relations_are_the_strongest_and_the_rest_is_counted(published_home: Pat
     assert f"passages, of which the newest of each entity are quoted: {passages:,} more" in cut.notes
 
 
+@pytest.mark.long
 def test_a_graph_with_more_entities_is_drawn_by_its_communities(published_home: Path) -> None:
     found = report(Home(published_home), bounds=replace(BOUNDS, entities=3))
     drawn = found.data["drawn"]

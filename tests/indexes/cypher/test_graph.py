@@ -68,6 +68,7 @@ def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
     assert path == [{"hops": 3}]
 
 
+@pytest.mark.long
 def test_a_relationship_is_the_same_from_both_ends(generation: Generation) -> None:
     build_graph(generation)
     with open_graph(generation.path("graph.kuzu")) as graph:
@@ -80,6 +81,7 @@ def test_a_relationship_is_the_same_from_both_ends(generation: Generation) -> No
     assert related == set(zip(relations["src_id"].to_pylist(), relations["tgt_id"].to_pylist(), strict=True))
 
 
+@pytest.mark.long
 def test_any_text_survives(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     generation = merge(home, "river")
@@ -142,6 +144,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
     assert len(graph_rows(generation.path("graph.kuzu"), "MATCH (e:Entity) RETURN e.name")) == 5
 
 
+@pytest.mark.long
 def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     entities = generation.read_table("entities")
@@ -157,8 +160,8 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     ("fault", "reason"),
     [
         ("full", r"cannot be built: .+; run again$"),
-        ("crash", r"cannot be built: Kùzu's process ended \(SIGABRT\); run again$"),
-        ("start", r"cannot be built: Kùzu's process ended: no Kùzu; run again$"),
+        pytest.param("crash", r"cannot be built: Kùzu's process ended \(SIGABRT\); run again$", marks=pytest.mark.long),
+        pytest.param("start", r"cannot be built: Kùzu's process ended: no Kùzu; run again$", marks=pytest.mark.long),
     ],
 )
 def test_what_ends_kuzu_ends_no_builder(
@@ -176,6 +179,7 @@ def test_what_ends_kuzu_ends_no_builder(
     assert build_graph(generation).entities == 5
 
 
+@pytest.mark.long
 def test_a_full_disk_is_said(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_module, "_writers", Pool("tests.indexes.cypher.failing_writer", ["full"]))
     monkeypatch.setattr(graph_module, "_LITTLE_ROOM", 1 << 60)

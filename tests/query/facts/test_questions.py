@@ -123,6 +123,7 @@ def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
     assert {one.subject_type for one in knowledge.facts(type="Company")} == {"company"}
 
 
+@pytest.mark.long
 def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
     by_source = knowledge.facts("Orrin Instruments", source="crm", relation="chief_executive")
     assert by_source == knowledge.facts("Orrin Instruments", filters=Filters("crm"), relation="chief_executive")

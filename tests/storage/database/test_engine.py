@@ -137,6 +137,7 @@ def test_a_read_only_database_is_named_and_still_read(postgres: SecretStr) -> No
             store.engine.dispose()
 
 
+@pytest.mark.long
 def test_a_server_that_is_restarted_midway_loses_nothing_and_is_used_again() -> None:
     with serving_postgres() as server, ResponseStore(SecretStr(server.url(new_schema()))) as store:
         store.put_many({"a": ChatResponse("first")})

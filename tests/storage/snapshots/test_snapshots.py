@@ -85,6 +85,7 @@ def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation
     assert {path: path.stat().st_mtime_ns for path in home.root.rglob("*")} == before
 
 
+@pytest.mark.long
 def test_the_sequence_goes_on(first: Generation, second: Generation) -> None:
     home = first.home
     assert [publish(one).sequence for one in (first, second)] == [1, 2]
