@@ -43,6 +43,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
     assert counts["entities"] == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sources", [(), pytest.param(("empty",), marks=pytest.mark.long)])
 def test_without_rows_the_columns_are_the_same(tmp_path: Path, sources: tuple[str, ...]) -> None:
     full = home_of(tmp_path / "full", river=RIVER)

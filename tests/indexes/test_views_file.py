@@ -116,6 +116,7 @@ def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path)
     assert str(published_home) in read_paths(original)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -150,6 +151,7 @@ def shorten(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "damage"),
     [

@@ -154,6 +154,7 @@ def test_a_spent_budget_stops_descriptions_and_fails_no_document(settings: Setti
     assert read(settings).usage.calls == 3
 
 
+@pytest.mark.long
 def test_a_plan_counts_images_and_the_most_they_may_cost(settings: Settings, loopback: Loopback) -> None:
     plan = make_plan(settings)
     step = plan.steps["descriptions"]

@@ -142,6 +142,7 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
     assert changed <= {"notes/raw_documents"}  # it holds when files were modified
 
 
+@pytest.mark.long
 def test_another_chunk_size_leaves_unchanged_text_alone(make: Make, loopback: Loopback) -> None:
     ingest(make())
     small = make(size=24)
@@ -350,6 +351,7 @@ def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatc
     assert ingest_all(settings, "notes").accepted
 
 
+@pytest.mark.long
 def test_a_document_is_switched_off_and_on_again_for_nothing(make: Make, loopback: Loopback) -> None:
     settings = make(documents={})  # and it counts as no deletion
     ingest(settings)

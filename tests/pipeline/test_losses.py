@@ -109,6 +109,7 @@ def test_an_empty_source_is_told_of(settings: Settings) -> None:
     assert str(source_warning("wiki", tables, Recipes.of(settings))).startswith(said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "others",
     [{}, pytest.param({"numbers": {"a.md": "1 2 3"}}, marks=pytest.mark.long)],

@@ -84,6 +84,7 @@ def upgrade(settings: Settings) -> Acceptance:
     return ingest_all(settings, "notes")
 
 
+@pytest.mark.long
 def test_an_upgrade_asks_nothing_keeps_the_source_and_warns(older: Settings, loopback: Loopback) -> None:
     state = pending(Situation.looking(older)).sources["notes"]
     assert (state.rejected, rejected(state)) == (None, 40)

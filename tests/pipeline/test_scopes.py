@@ -123,6 +123,7 @@ def test_hidden_changes_make_no_snapshot_of_a_scope(settings: Settings) -> None:
     assert pending_scopes(Situation.looking(scoped)) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rule", "paths"),
     [

@@ -137,6 +137,7 @@ def test_without_the_extra_colours_are_types_and_it_says_so(
     assert [note for note in found.notes if "communities need the extra `graph`" in note]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [pytest.param("archive", marks=pytest.mark.long), "office"])
 def test_a_filter_gives_what_a_home_of_its_documents_has(published_home: Path, tmp_path: Path, source: str) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")

@@ -136,6 +136,7 @@ def test_building_again_writes_nothing_and_nothing_is_left_beside(generation: Ge
     assert {path.name for path in generation.path("graph.kuzu").parent.glob("*graph*")} == {"graph.kuzu", "graph.json"}
 
 
+@pytest.mark.long
 def test_a_build_killed_before_its_record_is_repeated(generation: Generation) -> None:
     build_graph(generation)
     generation.path("graph.json").unlink()
@@ -156,6 +157,7 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert not list(generation.path("x").parent.glob(".*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

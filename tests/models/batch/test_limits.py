@@ -128,7 +128,7 @@ BUDGETS = (
 @pytest.mark.parametrize(
     ("any_home", "setting", "raised"),
     [
-        ("SQLite", *BUDGETS[0]),
+        pytest.param("SQLite", *BUDGETS[0], marks=pytest.mark.long),
         *(pytest.param("SQLite", *budget, marks=pytest.mark.long) for budget in BUDGETS[1:]),
         *(pytest.param("Postgres", *budget, marks=pytest.mark.long) for budget in BUDGETS[:-1]),
         ("Postgres", *BUDGETS[-1]),

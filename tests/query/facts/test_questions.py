@@ -94,6 +94,7 @@ def test_values_are_compared(knowledge: KnowledgeBase, value: Any, number: int) 
     assert len(knowledge.facts(value=value)) == number
 
 
+@pytest.mark.long
 def test_each_number_has_evidence_and_they_add_up(knowledge: KnowledgeBase) -> None:
     total = len(knowledge.facts(limit=1_000))
     for by in (None, "relation", "subject", "object", "type", "value", "year"):

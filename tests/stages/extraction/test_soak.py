@@ -123,6 +123,7 @@ def test_every_chunk_is_extracted_and_no_stored_answer_asked_for_again(
     assert len(loopback.requests) == sent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "refusal",
     [Reply.error(401, "invalid_api_key"), pytest.param(Reply.error(429, "insufficient_quota"), marks=pytest.mark.long)],

@@ -149,6 +149,7 @@ def test_without_a_pass_no_row_differs(tmp_path: Path) -> None:
     assert (after.merged_facts.num_rows, after.fact_evidence.num_rows) == (0, 0)
 
 
+@pytest.mark.long
 def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
     since = {"valid_from": date(2020, 1, 1), "from_precision": "year"}
     facts = [
@@ -196,6 +197,7 @@ def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
     assert (first["chunk_ids"], first["when_words"], first["subject_id"]) == (["c1", "c2", "c3"], "as of 2020", ADA)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("decision", "expected"),
     [
@@ -319,6 +321,7 @@ SHARED: list[tuple[list[tuple[str, str, str]], list[str]]] = [
 """The readings of a chunk, as source, pass and status, and the facts that count."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extracted", ["ok", pytest.param("failed", marks=pytest.mark.long)])
 def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp_path: Path, extracted: str) -> None:
     keys = {"a": "r", "b": "s"}

@@ -29,6 +29,7 @@ def simple(folder: Path, rows: Sequence[tuple[str, str]]) -> list[MergeInput]:
     return write(folder, chunks, entities, relations)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("required", "asked"),
     [

@@ -81,6 +81,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             attempt()
 
 
+@pytest.mark.long
 def test_tables_are_created_once_by_many_threads(postgres: SecretStr) -> None:
     failed: list[StoreError] = []
 

@@ -181,6 +181,7 @@ def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
         read_manifest(Home(tmp_path), "gen-x")
 
 
+@pytest.mark.long
 def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     half = merge(home, "river")

@@ -236,6 +236,7 @@ def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation
     assert found.path == recorded(generation, "source table")
 
 
+@pytest.mark.long
 def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Generation) -> None:
     home = generation.home
     rebuilt = recorded(generation, "source table")

@@ -116,6 +116,7 @@ def test_pairs_that_are_kept_apart_do_not_meet() -> None:
     assert met(compare(table(rows + others(20)), apart=[("ent-002", "ent-001")])) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [[], pytest.param([entity(1, "Bergen")], marks=pytest.mark.long)])
 def test_one_entity_or_none_has_no_pairs(rows: list[Row]) -> None:
     vectors = np.ones((len(rows), 8), dtype=np.float32)

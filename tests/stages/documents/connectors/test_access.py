@@ -120,6 +120,7 @@ def test_access_that_cannot_be_meant_is_refused_in_one_line(named: dict[str, Any
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 def test_settings_say_it_and_documents_do_not(tmp_path: Path) -> None:
     mail = "From: board@weir.example\nX-Access: board\nKeywords: board\nSubject: board\n\nThe gauge rose.\n"
     files: dict[str, str | bytes] = {"minutes/a.md": HOSTILE + RIVER, "b.md": HOSTILE + FLOOD, "c.eml": mail}
