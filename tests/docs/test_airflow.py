@@ -60,7 +60,7 @@ def test_the_cron_job_is_one_and_its_pod_is_as_restricted_asks() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("command", ["run", pytest.param("status", marks=pytest.mark.long)])
+@pytest.mark.parametrize("command", ["run", "status"])
 def test_options_on_the_page_and_in_the_example_are_there(command: str) -> None:
     text = PAGE + EXAMPLE.read_text(encoding="utf-8").replace('", "', " ").replace('"', "")
     lines = re.findall(rf"lightrag(?:-dagster|\()[, ]*{command}\b(.*)", text)

@@ -44,7 +44,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sources", [(), pytest.param(("empty",), marks=pytest.mark.long)])
+@pytest.mark.parametrize("sources", [(), ("empty",)])
 def test_without_rows_the_columns_are_the_same(tmp_path: Path, sources: tuple[str, ...]) -> None:
     full = home_of(tmp_path / "full", river=RIVER)
     bare = home_of(tmp_path / "bare", empty={})

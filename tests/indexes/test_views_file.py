@@ -118,13 +118,7 @@ def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path)
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["status"],
-        pytest.param(["status", "--json"], marks=pytest.mark.long),
-        pytest.param(["run"], marks=pytest.mark.long),
-    ],
-    ids=" ".join,
+    "arguments", [["status"], pytest.param(["status", "--json"], marks=pytest.mark.long), ["run"]], ids=" ".join
 )
 def test_status_and_run_make_the_views_of_a_moved_home_again(
     home: Home,
@@ -156,14 +150,10 @@ def shorten(path: Path) -> None:
     ("name", "damage"),
     [
         ("views.duckdb", Path.unlink),
-        pytest.param("views.duckdb", shorten, marks=pytest.mark.long),
+        ("views.duckdb", shorten),
         pytest.param("views.json", Path.unlink, marks=pytest.mark.long),
         pytest.param("views.json", shorten, marks=pytest.mark.long),
-        pytest.param(
-            "views.json",
-            lambda path: path.write_text(path.read_text().replace('"tables": "', '"tables": "0')),
-            marks=pytest.mark.long,
-        ),
+        ("views.json", lambda path: path.write_text(path.read_text().replace('"tables": "', '"tables": "0'))),
     ],
 )
 def test_views_that_are_damaged_or_of_another_version_are_made_again(

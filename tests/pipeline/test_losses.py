@@ -110,11 +110,7 @@ def test_an_empty_source_is_told_of(settings: Settings) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "others",
-    [{}, pytest.param({"numbers": {"a.md": "1 2 3"}}, marks=pytest.mark.long)],
-    ids=["alone", "beside a source without names"],
-)
+@pytest.mark.parametrize("others", [{}, {"numbers": {"a.md": "1 2 3"}}], ids=["alone", "beside a source without names"])
 def test_an_empty_source_is_told_of_in_an_empty_graph(settings: Settings, others: dict[str, dict[str, str]]) -> None:
     for name, files in others.items():
         write_source(settings, name, files)

@@ -73,7 +73,6 @@ def documents(settings: Settings) -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in found}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("source", [letters, pytest.param(rows_of_a_table, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("module")
 def test_what_is_masked_or_refused_is_neither_stored_nor_sent(tmp_path: Path, loopback: Loopback, source: Any) -> None:

@@ -62,7 +62,6 @@ def test_memory_is_bounded_and_the_caller_lives(knowledge: KnowledgeBase) -> Non
     assert knowledge.sql("SELECT 1 AS a").to_pydict() == {"a": [1]}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("statement", [ENDLESS, pytest.param(GIANT, marks=pytest.mark.long)])
 def test_time_is_bounded_whatever_the_statement(knowledge: KnowledgeBase, statement: str) -> None:
     knowledge.sql("SELECT 1")

@@ -162,8 +162,8 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     ("fault", "reason"),
     [
         ("full", r"cannot be built: .+; run again$"),
-        pytest.param("crash", r"cannot be built: Kùzu's process ended \(SIGABRT\); run again$", marks=pytest.mark.long),
-        pytest.param("start", r"cannot be built: Kùzu's process ended: no Kùzu; run again$", marks=pytest.mark.long),
+        ("crash", r"cannot be built: Kùzu's process ended \(SIGABRT\); run again$"),
+        ("start", r"cannot be built: Kùzu's process ended: no Kùzu; run again$"),
     ],
 )
 def test_what_ends_kuzu_ends_no_builder(

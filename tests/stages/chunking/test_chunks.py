@@ -160,7 +160,7 @@ def test_every_chunk_is_a_span_of_its_document(contents: list[str]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("threads", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_chunks_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     table = documents(*(f"# Title {number}\n\n" + "one two three " * number for number in range(300)))
     assert chunk_documents(table, SMALL, threads=threads).equals(chunk_documents(table, SMALL))

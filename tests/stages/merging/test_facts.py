@@ -197,7 +197,6 @@ def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
     assert (first["chunk_ids"], first["when_words"], first["subject_id"]) == (["c1", "c2", "c3"], "as of 2020", ADA)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("decision", "expected"),
     [
@@ -322,7 +321,7 @@ SHARED: list[tuple[list[tuple[str, str, str]], list[str]]] = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("extracted", ["ok", pytest.param("failed", marks=pytest.mark.long)])
+@pytest.mark.parametrize("extracted", ["ok", "failed"])
 def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp_path: Path, extracted: str) -> None:
     keys = {"a": "r", "b": "s"}
     chunks, facts, first, named, readings = [list[Row]() for _ in range(5)]

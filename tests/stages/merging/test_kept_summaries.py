@@ -31,11 +31,7 @@ def simple(folder: Path, rows: Sequence[tuple[str, str]]) -> list[MergeInput]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("required", "asked"),
-    [
-        (None, ["Bergen — Marta", "Marta"]),
-        pytest.param("edited", ["Bergen", "Bergen — Marta", "Marta"], marks=pytest.mark.long),
-    ],
+    ("required", "asked"), [(None, ["Bergen — Marta", "Marta"]), ("edited", ["Bergen", "Bergen — Marta", "Marta"])]
 )
 def test_summaries_of_the_same_descriptions_are_kept(tmp_path: Path, required: str | None, asked: list[str]) -> None:
     inputs = simple(tmp_path, BEFORE)

@@ -62,7 +62,7 @@ def test_there_are_at_most_as_many_terms_as_chunks_or_twice_as_many_as_names(tmp
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("nameless", "kept"), [(20, False), pytest.param(21, True, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("nameless", "kept"), [(20, False), (21, True)])
 def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
     tmp_path: Path, rows: list[Row], nameless: int, *, kept: bool
 ) -> None:

@@ -71,7 +71,6 @@ def test_another_row_is_another_version() -> None:
     assert len(versions) == 4
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "count",
     [
