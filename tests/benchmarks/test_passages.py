@@ -94,6 +94,7 @@ def test_names_never_run_out(kind: Kind) -> None:
     assert len({name.casefold() for name in drawn}) == len(drawn)
 
 
+@pytest.mark.long
 def test_sources_hold_folders_of_a_thousand(tmp_path: Path, passages: list[str]) -> None:
     write_sources(tmp_path, 3_000, seed=7, sources=2)
     files = sorted(tmp_path.rglob("*.txt"))

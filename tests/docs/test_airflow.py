@@ -59,6 +59,7 @@ def test_the_cron_job_is_one_and_its_pod_is_as_restricted_asks() -> None:
     assert (pod["containers"][0]["image"], pod["restartPolicy"]) == (IMAGE, "Never")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["run", "status"])
 def test_options_on_the_page_and_in_the_example_are_there(command: str) -> None:
     text = PAGE + EXAMPLE.read_text(encoding="utf-8").replace('", "', " ").replace('"', "")

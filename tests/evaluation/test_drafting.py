@@ -52,6 +52,7 @@ def drafting(settings: Settings, count: int = 9) -> Drafting:
     return Drafting(settings, take_sample(Situation.looking(settings), 100), count, least_tokens=5)
 
 
+@pytest.mark.long
 def test_a_question_names_the_documents_of_its_passage_and_is_bought_once(
     settings: Settings, loopback: Loopback
 ) -> None:

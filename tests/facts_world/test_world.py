@@ -130,6 +130,7 @@ def check(asked: Asked, days: int) -> None:
     assert read == [(sum(stated.values()), asked.reader.rejected(asked.chunks).total(), open_dates)]
 
 
+@pytest.mark.long
 def test_a_small_world_is_told_as_it_is(tmp_path: Path, loopback: Loopback) -> None:
     asked = publish(tmp_path, loopback, 60)
     check(asked, 40)

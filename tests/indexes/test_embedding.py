@@ -95,6 +95,7 @@ def test_a_finished_table_is_not_touched_again(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in home.root.rglob("*")} == before
 
 
+@pytest.mark.long
 def test_another_embedder_has_tables_of_its_own(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     old = build_all(merge(home, "river"), HashEmbedder())
@@ -190,6 +191,7 @@ def test_the_corpus_state_is_of_distinct_chunks(tmp_path: Path) -> None:
     assert generation.path("corpus_state.npy").stat() == before
 
 
+@pytest.mark.long
 def test_the_corpus_state_follows_the_difference_from_another_generation(tmp_path: Path) -> None:
     counted: list[str] = []
 
@@ -217,6 +219,7 @@ def test_the_corpus_state_follows_the_difference_from_another_generation(tmp_pat
         before = generation
 
 
+@pytest.mark.long
 def test_a_large_table_is_embedded_as_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = merge(home_of(tmp_path / "small", river=RIVER, office=OFFICE, other=RIVER), "river", "office", "other")
     tables = build_all(small, HashEmbedder()).tables
@@ -254,6 +257,7 @@ def test_texts_that_cannot_be_read_to_their_end(tmp_path: Path) -> None:
             sum(block.num_rows for block in embedding._distinct(rows))
 
 
+@pytest.mark.long
 def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "INDEX_ROWS", 1)
     generation = merge(home_of(tmp_path, river=RIVER), "river")
@@ -269,6 +273,7 @@ def test_an_index_that_was_built_before_a_crash_is_kept(tmp_path: Path, monkeypa
     assert open_vectors(generation.home, recorded).rows().num_rows == entry.rows
 
 
+@pytest.mark.long
 def test_the_texts_to_embed_are_those_that_neither_snapshot_nor_store_has(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     published = merge(home, "river")
@@ -295,6 +300,7 @@ def test_the_texts_to_embed_are_those_that_neither_snapshot_nor_store_has(tmp_pa
         assert len(list(texts_to_embed(generation, "entity_vectors", other, store))) == 4
 
 
+@pytest.mark.long
 def test_the_texts_to_embed_are_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "_ROWS_COUNTED", 64)
     home, names = Home(tmp_path), [letter * 2000 for letter in ascii_lowercase[:11]]

@@ -42,12 +42,14 @@ def test_a_generation_without_a_graph_database_may_be_published(generation: Gene
     assert findings(generation) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sources", [(), pytest.param(("empty",), marks=pytest.mark.long)])
 def test_nothing_at_all_is_sound(tmp_path: Path, sources: tuple[str, ...]) -> None:
     generation = asyncio.run(build(merge(home_of(tmp_path, empty={}), *sources)))
     assert findings(generation) == []
 
 
+@pytest.mark.long
 def test_failed_rows_are_sound(tmp_path: Path) -> None:
     home = home_of(tmp_path)
     write_source(home, "river", RIVER, failed_documents=1, failed_chunks=1)
@@ -201,6 +203,7 @@ def test_arrays_that_are_cut_are_found(generation: Generation) -> None:
     assert miscounted.startswith(f"{MISCOUNTED} (1 times, first ent-")
 
 
+@pytest.mark.long
 def test_a_graph_without_all_rows_is_not_kept(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
     remove_graph(generation)
     run = graph_module._run

@@ -278,6 +278,7 @@ def index_of(store: Store) -> tuple[int | None, int | None] | None:
     return (indices[0].num_indexed_rows, indices[0].num_unindexed_rows) if indices else None
 
 
+@pytest.mark.long
 def test_a_large_table_is_indexed_and_indexed_again_when_much_is_outside(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -327,6 +328,7 @@ def test_vectors_that_are_equally_near_are_no_misses(store: Store) -> None:
     assert index_of(store) == (2000, 0)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_index")
 def test_what_is_near_a_question_unlike_any_vector_is_found(store: Store) -> None:
     # Vectors in clusters, and questions between them, as those of a few words are.

@@ -152,6 +152,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_statement_may_spill_to_a_folder_that_is_removed(generation: Generation, small: Path) -> None:
     with open_tables(published_tables(generation)) as connection:
         (folder,) = small.iterdir()
@@ -167,7 +168,7 @@ def test_a_statement_may_spill_to_a_folder_that_is_removed(generation: Generatio
 @pytest.mark.parametrize(
     ("disk", "statement"),
     [
-        (0.0, SORTED),
+        pytest.param(0.0, SORTED, marks=pytest.mark.long),
         (0.5, "SELECT list(i) FROM range(100000000) AS t(i)"),
     ],
 )

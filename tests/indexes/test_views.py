@@ -43,6 +43,7 @@ def test_a_view_a_table(tmp_path: Path) -> None:
     assert counts["entities"] == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sources", [(), ("empty",)])
 def test_without_rows_the_columns_are_the_same(tmp_path: Path, sources: tuple[str, ...]) -> None:
     full = home_of(tmp_path / "full", river=RIVER)
@@ -85,6 +86,7 @@ def test_elements_name_their_page_and_the_chunks_that_hold_a_part_of_them() -> N
     ]
 
 
+@pytest.mark.long
 def test_building_again_writes_nothing(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     build_views(generation)

@@ -103,6 +103,7 @@ def test_every_view_and_column_has_its_comment(built: Generation) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path) -> None:
     (views,) = home.generations.glob("*/views.duckdb")
     assert str(published_home) in read_paths(views)
@@ -115,6 +116,7 @@ def test_a_copy_of_a_home_reads_its_own_tables(home: Home, published_home: Path)
     assert str(published_home) in read_paths(original)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments", [["status"], pytest.param(["status", "--json"], marks=pytest.mark.long), ["run"]], ids=" ".join
 )
@@ -143,6 +145,7 @@ def shorten(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
@@ -163,6 +166,7 @@ def test_views_that_are_damaged_or_of_another_version_are_made_again(
     assert read_paths(generation.home.views)
 
 
+@pytest.mark.long
 def test_other_content_is_found_by_reading_it(generation: Generation) -> None:
     path = generation.path("views.duckdb")
     content = bytearray(path.read_bytes())
@@ -174,6 +178,7 @@ def test_other_content_is_found_by_reading_it(generation: Generation) -> None:
     assert path.read_bytes() != content
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_written_everything_stays(
     home: Home, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path
 ) -> None:

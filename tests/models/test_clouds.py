@@ -88,7 +88,7 @@ def signature(request: Received, region: str, service: str) -> str:
     return key.hex()
 
 
-@pytest.mark.parametrize("by_profile", [False, True])
+@pytest.mark.parametrize("by_profile", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_request_for_bedrock_is_signed(
     loopback: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, by_profile: bool
 ) -> None:

@@ -201,6 +201,7 @@ def test_variables_of_a_folder_above_count(importable: Path) -> None:
     assert chosen_by(file).settings["llm"] == {"model": "dear"}
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dagster.PreviewWarning", "ignore::dagster.BetaWarning")  # of its own loader
 def test_post_processing_of_the_page_wins_over_our_attributes(importable: Path) -> None:
     page = (ROOT / "docs" / "in-a-project.md").read_text(encoding="utf-8")

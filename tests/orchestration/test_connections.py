@@ -55,6 +55,7 @@ def test_what_is_not_committed_is_gone_when_a_connection_is_used_again(folder: P
         assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
 
 
+@pytest.mark.long
 def test_of_many_files_few_stay_open_and_at_the_end_none(tmp_path: Path) -> None:
     with kept_open(tmp_path):
         for number in range(40):

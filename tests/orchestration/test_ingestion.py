@@ -175,6 +175,7 @@ def test_a_source_that_cannot_be_listed_is_red_and_costs_itself_alone(settings: 
     assert not any(failed(settings, asset) for asset in INGESTED)
 
 
+@pytest.mark.long
 def test_sources_are_checked_together_and_a_damaged_one_fails_alone(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

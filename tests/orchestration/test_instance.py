@@ -48,6 +48,7 @@ def test_no_step_is_watched_for_what_it_prints(tmp_path: Path) -> None:
     assert not list(home.dagster.rglob("compute_logs"))
 
 
+@pytest.mark.long
 def test_a_dagster_home_of_others_gets_no_file_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, others = Home(tmp_path / "home"), tmp_path / "others"
     for place, made in ((others, False), (home.own_dagster, True)):
@@ -99,7 +100,7 @@ def the_form(form: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAGSTER_HOME", str(folder))
 
 
-_QUICK = ("nothing", "coordinator that blocks", "run_queue", "pools by step", "Postgres")
+_QUICK = ("nothing", "coordinator that blocks")
 
 
 @pytest.mark.parametrize(

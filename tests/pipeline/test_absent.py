@@ -47,6 +47,7 @@ def test_a_source_that_is_gone_is_withheld_until_that_is_accepted(tickets_gone: 
     assert pending(Situation.looking(tickets_gone)).rejected == {}
 
 
+@pytest.mark.long
 def test_only_a_source_that_is_listed_is_removed(tickets_gone: Settings) -> None:
     other = tickets_gone.changed(documents={"accept_deletes": ["notes"]})
     assert list(build(other).rejected) == ["tickets"]
@@ -152,6 +153,7 @@ def test_a_source_that_was_removed_and_comes_back_with_less_has_no_more_than_tha
     assert published(tickets_gone).rows["raw_documents"] == 2
 
 
+@pytest.mark.long
 def test_a_source_that_was_removed_is_named_until_it_comes_back(tickets_gone: Settings) -> None:
     accepting = tickets_gone.changed(documents={"accept_deletes": True})
     assert pending(Situation.looking(accepting)).warnings == [

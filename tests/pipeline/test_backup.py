@@ -132,6 +132,7 @@ def test_the_next_snapshot_of_what_came_back_asks_about_new_text_alone(
     assert len(list_snapshots(Home.of(settings))) == 3
 
 
+@pytest.mark.long
 def test_a_home_or_place_that_is_not_empty_is_left_alone(original: Settings, backup: str, empty: Settings) -> None:
     with pytest.raises(StoreError, match=r"backup is not empty; nothing was changed, choose an empty place"):
         back_up(Home.of(original), backup, 0)
@@ -206,6 +207,7 @@ def test_what_is_no_whole_backup_of_a_known_format_touches_nothing(
     assert not Home.of(empty).root.exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", [None, pytest.param(b"damaged", marks=pytest.mark.long)])
 def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_whole(
     original: Settings, backup: str, empty: Settings, tmp_path: Path, content: bytes | None
@@ -226,6 +228,7 @@ def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_
     assert build(empty).published is None
 
 
+@pytest.mark.long
 def test_nothing_is_built_meanwhile_but_a_source_may_be_ingested(original: Settings, tmp_path: Path) -> None:
     home = Home.of(original)
     with hold(home) as holder:

@@ -154,6 +154,7 @@ def test_a_spent_budget_stops_descriptions_and_fails_no_document(settings: Setti
     assert read(settings).usage.calls == 3
 
 
+@pytest.mark.long
 def test_a_plan_counts_images_and_the_most_they_may_cost(settings: Settings, loopback: Loopback) -> None:
     plan = make_plan(settings)
     step = plan.steps["descriptions"]
@@ -230,6 +231,7 @@ def test_a_purge_keeps_the_descriptions_that_documents_name(settings: Settings) 
         assert cache_usage._descriptions(home, {"notes": set()}, store) == set()
 
 
+@pytest.mark.long
 def test_the_asset_describes_on_the_account_of_its_run(settings: Settings) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("source", ["notes"])

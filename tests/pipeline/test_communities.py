@@ -61,6 +61,7 @@ def test_the_asset_counts_them_by_level(settings: Settings) -> None:
     assert event.metadata["communities/level 0"].value == stored.rows > 0
 
 
+@pytest.mark.long
 def test_command_and_sql_show_them(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
     monkeypatch.setenv("COLUMNS", "120")

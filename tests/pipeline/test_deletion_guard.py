@@ -96,6 +96,7 @@ def test_files_that_fail_one_night_may_not_be_empty_the_next(settings: Settings)
         read(settings)
 
 
+@pytest.mark.long
 def test_losses_that_a_person_accepted_stay_accepted_until_they_are_merged(settings: Settings) -> None:
     write_source(settings, "notes", TEN)
     accept(settings)

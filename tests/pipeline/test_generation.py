@@ -351,6 +351,7 @@ def test_outdated_summaries_in_a_damaged_merge_are_not_paid_for_unasked(make: Ma
     assert outdated(Situation.looking(edited)) == Outdated()
 
 
+@pytest.mark.long
 def test_editing_the_extraction_prompt_changes_no_merge(make: Make, first: Manifest) -> None:
     assert next_publication(Situation.looking(make(extraction={"answer_format": "json_object"}))) is None
     assert publish_accepted(make(extraction={"answer_format": "json_object"})) == first
@@ -405,6 +406,7 @@ def test_the_merge_follows_settings_at_once_but_keeps_embedder_and_summaries(
     assert wanted.embedder == before.inputs.embedder
 
 
+@pytest.mark.long
 def test_the_published_snapshot_can_be_checked_again(make: Make, request: pytest.FixtureRequest) -> None:
     with pytest.raises(NoSnapshotError):
         check_published(Home(make().home))

@@ -69,6 +69,7 @@ def test_the_share_of_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sampled.names == mentions["chunk_id"].to_pylist().count(first)
 
 
+@pytest.mark.long
 def test_many_sources_have_what_each_has_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = {"office": OFFICE, "copy": RIVER, "river": RIVER, "empty": {}}
     tables = SourceTables(home_of(tmp_path, **corpus))

@@ -104,6 +104,7 @@ def contents(settings: Settings) -> dict[str, str]:
     return {f"{source}/{table}": tables.require(table, source).version for source in sources for table in SOURCE_TABLES}
 
 
+@pytest.mark.long
 def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -> None:
     ingest(make())
     assert asked(loopback) == 3
@@ -141,6 +142,7 @@ def test_an_edited_prompt_waits_for_a_backfill(make: Make, loopback: Loopback) -
     assert changed <= {"notes/raw_documents"}  # it holds when files were modified
 
 
+@pytest.mark.long
 def test_another_chunk_size_leaves_unchanged_text_alone(make: Make, loopback: Loopback) -> None:
     ingest(make())
     small = make(size=24)
@@ -177,6 +179,7 @@ def test_unchanged_text_keeps_its_chunks_when_older_documents_are_gone(make: Mak
     assert tables.require("chunks", "notes").outdated(Recipes.of(small).chunks) == 2
 
 
+@pytest.mark.long
 def test_parsing_again_costs_no_call(make: Make, loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest(make())
     before = contents(make())
@@ -222,6 +225,7 @@ def test_an_interrupted_backfill_is_resumed_and_replaces_nothing_meanwhile(make:
     assert (state.outdated, state.backfill, state.rejected) == ({}, None, None)
 
 
+@pytest.mark.long
 def test_a_backfill_that_fails_too_much_replaces_nothing(make: Make, loopback: Loopback) -> None:
     ingest(make())
     edited, home = make(edited=True), Home(make().home)
@@ -237,6 +241,7 @@ def test_a_backfill_that_fails_too_much_replaces_nothing(make: Make, loopback: L
     assert "2 of 2 chunks of source 'notes' failed (100.0%)" in str(state.backfill)
 
 
+@pytest.mark.long
 def test_new_modification_times_change_nothing(make: Make) -> None:
     ingest(make())
     before = contents(make())
@@ -269,6 +274,7 @@ def test_reasons_name_the_documents(make: Make, loopback: Loopback) -> None:
     assert "; office.txt: " in reason
 
 
+@pytest.mark.long
 def test_a_shared_chunk_follows_the_first_source(make: Make) -> None:
     write_source(make(), "archive", {"copy.md": RIVER, "own.txt": "Jonas Feld wrote a report."})
     ingest(make())
@@ -345,6 +351,7 @@ def test_a_step_waits_for_another_ingestion_of_the_source(make: Make, monkeypatc
     assert ingest_all(settings, "notes").accepted
 
 
+@pytest.mark.long
 def test_a_document_is_switched_off_and_on_again_for_nothing(make: Make, loopback: Loopback) -> None:
     settings = make(documents={})  # and it counts as no deletion
     ingest(settings)

@@ -133,6 +133,7 @@ def test_what_becomes_of_another_language_is_asked_again_and_nothing_else(
         loopback.requests.clear()
 
 
+@pytest.mark.long
 def test_the_setting_asks_nothing_again_by_itself(make: Make, loopback: Loopback) -> None:
     plain, following = make(document_language=False), make()
     write_source(plain, "notes", FILES)
@@ -153,6 +154,7 @@ def test_the_setting_asks_nothing_again_by_itself(make: Make, loopback: Loopback
     assert contents(following) == contents(make("clean"))
 
 
+@pytest.mark.long
 def test_a_run_that_was_interrupted_before_it_asked_is_made_good(make: Make, loopback: Loopback) -> None:
     settings = make()
     write_source(settings, "notes", FILES)
@@ -182,7 +184,10 @@ def test_a_purge_keeps_what_a_run_takes_from_the_store(make: Make) -> None:
     assert len(gone) == 2  # both rounds about what is gone
 
 
-@pytest.mark.parametrize("changes", [{"extraction": {"method": "mentions"}}, {"llm": {"provider": "offline"}}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"extraction": {"method": "mentions"}}, pytest.param({"llm": {"provider": "offline"}}, marks=pytest.mark.long)],
+)
 def test_rules_know_that_a_short_document_is_german(make: Make, changes: dict[str, dict[str, object]]) -> None:
     following = make().changed(**changes)
     plain = following.changed(extraction={"document_language": False})

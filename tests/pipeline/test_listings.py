@@ -248,6 +248,7 @@ def test_nothing_is_taken_for_deleted_before_dagster_was_asked(tmp_path: Path) -
     assert (plan.problem, plan.partitions) == (state.problem, None)
 
 
+@pytest.mark.long
 def test_a_plan_counts_partitions_and_leaves_the_home_alone(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     settings = settings_of(tmp_path, lake.named())
@@ -307,7 +308,7 @@ def test_a_watermark_reads_what_is_new_and_deletes_nothing(tmp_path: Path) -> No
     assert set(read(settings)) == {"a", "c", "d"}  # as long as the backfill is not accepted, all is read again
 
 
-@pytest.mark.parametrize("backfill", [False, True])
+@pytest.mark.parametrize("backfill", [pytest.param(False, marks=pytest.mark.long), True])
 def test_documents_of_a_partition_that_cannot_be_read_stay_until_it_can(tmp_path: Path, backfill: bool) -> None:
     lake = Lake(tmp_path)
     settings = settings_of(tmp_path, lake.named())

@@ -109,6 +109,7 @@ def test_an_empty_source_is_told_of(settings: Settings) -> None:
     assert str(source_warning("wiki", tables, Recipes.of(settings))).startswith(said)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("others", [{}, {"numbers": {"a.md": "1 2 3"}}], ids=["alone", "beside a source without names"])
 def test_an_empty_source_is_told_of_in_an_empty_graph(settings: Settings, others: dict[str, dict[str, str]]) -> None:
     for name, files in others.items():

@@ -73,7 +73,7 @@ def documents(settings: Settings) -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in found}
 
 
-@pytest.mark.parametrize("source", [letters, rows_of_a_table])
+@pytest.mark.parametrize("source", [letters, pytest.param(rows_of_a_table, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("module")
 def test_what_is_masked_or_refused_is_neither_stored_nor_sent(tmp_path: Path, loopback: Loopback, source: Any) -> None:
     settings = settings_of(tmp_path, source(tmp_path), llm={"provider": "openai", "model": "gpt-4o-mini"})
@@ -97,6 +97,7 @@ def test_what_is_masked_or_refused_is_neither_stored_nor_sent(tmp_path: Path, lo
     assert places(Home(settings.home), ["halden weir"]) != {}  # else the search finds nothing at all
 
 
+@pytest.mark.long
 def test_an_edit_of_the_function_has_its_source_read_again(tmp_path: Path, module: Path) -> None:
     settings = settings_of(tmp_path, letters(tmp_path))
     write_source(settings, "unmasked", {"c.md": LETTERS["c.md"]})
@@ -131,6 +132,7 @@ def test_a_function_that_cannot_be_used_withholds_the_source(
     assert places(Home(settings.home), SECRETS) == {}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("module")
 def test_images_are_not_described(tmp_path: Path, loopback: Loopback) -> None:
     folder = tmp_path / "letters"

@@ -127,6 +127,7 @@ def test_requests_that_a_batch_refuses_for_good_are_not_asked_again_by_the_next_
     assert submitted(loopback)["maintains"] == 3
 
 
+@pytest.mark.long
 def test_real_time_is_refused_for_the_pass_that_waits_alone(batched: Settings, loopback: Loopback) -> None:
     assert ingest(batched) == "extractions"
     assert ingest(batched) == "readings"

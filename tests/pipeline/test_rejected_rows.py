@@ -84,6 +84,7 @@ def upgrade(settings: Settings) -> Acceptance:
     return ingest_all(settings, "notes")
 
 
+@pytest.mark.long
 def test_an_upgrade_asks_nothing_keeps_the_source_and_warns(older: Settings, loopback: Loopback) -> None:
     state = pending(Situation.looking(older)).sources["notes"]
     assert (state.rejected, rejected(state)) == (None, 40)
@@ -123,6 +124,7 @@ def test_after_an_upgrade_new_answers_alone_are_judged(
     assert asked(loopback) == 0
 
 
+@pytest.mark.long
 def test_another_parser_changes_what_is_counted_and_not_what_is_accepted(
     older: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

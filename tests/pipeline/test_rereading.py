@@ -122,7 +122,7 @@ def test_only_what_changed_is_opened(settings: Settings) -> None:
     assert as_clean(settings)
 
 
-@pytest.mark.parametrize("rows", [8192, 2])
+@pytest.mark.parametrize("rows", [8192, pytest.param(2, marks=pytest.mark.long)])
 def test_a_report_counts_the_documents_that_were_not_opened(settings: Settings, rows: int) -> None:
     shards.ROWS = rows
     tables, source = SourceTables(Home(settings.home)), find_source(settings, "notes")
@@ -139,6 +139,7 @@ def test_a_copy_becomes_an_original_without_being_read(settings: Settings, gone:
     assert "duplicate" not in {row["status"] for row in contents(settings)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after"), [(8192, 1), *(pytest.param(*rows, marks=pytest.mark.long) for rows in ((1, 8192), (2, 1)))]
 )

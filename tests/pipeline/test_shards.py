@@ -109,6 +109,7 @@ def test_the_number_of_shards_shows_nowhere(settings: Settings, loopback: Loopba
     assert min(counts(sharded).values()) > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after"),
     [(ROWS, 4), *(pytest.param(*rows, marks=pytest.mark.long) for rows in ((8, 4), (4, 1), (1, ROWS)))],
@@ -147,7 +148,7 @@ def test_what_failed_is_told_in_whichever_shard_it_is(settings: Settings, loopba
     assert [reason.split(":")[0] for reason in extractions.reasons] == ["station-7.txt"]
 
 
-@pytest.mark.parametrize("rows", [ROWS, 2])
+@pytest.mark.parametrize("rows", [ROWS, pytest.param(2, marks=pytest.mark.long)])
 def test_documents_are_described_over_all_shards(settings: Settings, rows: int) -> None:
     shards.ROWS = rows
     write_source(settings, "notes", FILES | {"big.md": "A heading. " * 99})
@@ -163,6 +164,7 @@ def test_documents_are_described_over_all_shards(settings: Settings, rows: int) 
     assert report.first["path"].to_pylist()
 
 
+@pytest.mark.long
 def test_an_original_may_stand_in_another_shard(settings: Settings) -> None:
     shards.ROWS = 1
     write_source(settings, "notes", FILES)
@@ -177,6 +179,7 @@ def test_an_original_may_stand_in_another_shard(settings: Settings) -> None:
     assert {by_path[path]["status"] for path in originals} == {"duplicate"}
 
 
+@pytest.mark.long
 def test_losses_are_counted_over_all_shards(settings: Settings) -> None:
     shards.ROWS = 1
     careful = settings.changed(documents={"accept_deletes": False, "max_failed_share": 1.0})
@@ -215,6 +218,7 @@ def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:
     assert (listing.size, listing.count, listing.signature) == (0, 0, "0" * 32)
 
 
+@pytest.mark.long
 def test_nothing_of_an_ingestion_stays_but_its_tables(settings: Settings) -> None:
     shards.ROWS = 2
     write_source(settings, "notes", FILES)

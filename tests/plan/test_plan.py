@@ -59,6 +59,7 @@ def texts(first: int, last: int) -> dict[str, str | bytes]:
     return {f"{number}.txt": f"{passages[number % 3]} This is note {number}." for number in range(first, last)}
 
 
+@pytest.mark.long
 def test_first_questions_are_counted_to_the_token(paid: Settings, loopback: Loopback) -> None:
     write_source(paid, "notes", texts(0, 8))
     plan = make_plan(paid)
@@ -170,6 +171,7 @@ def test_a_model_without_a_price_is_named(paid: Settings) -> None:
     assert make_plan(unknown).unknown_prices == ["no-such-model"]
 
 
+@pytest.mark.long
 def test_rows_of_an_edited_prompt_are_counted_and_stay(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", texts(0, 2))
     build(settings)
@@ -311,6 +313,7 @@ def test_a_plan_changes_nothing(paid: Settings) -> None:
     assert contents() == before
 
 
+@pytest.mark.long
 def test_chunks_that_failed_for_good_are_neither_new_nor_stored(paid: Settings, loopback: Loopback) -> None:
     refuses = True
     loopback.fault = lambda received: Reply.error(400) if refuses and "note 0" in str(received.body) else None

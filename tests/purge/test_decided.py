@@ -46,7 +46,7 @@ def test_names_that_no_document_has_are_refused_by_file_and_by_number(built: Set
     [
         ({"sources": ("hidden",)}, "decision 1 names the source hidden; "),
         pytest.param({"paths": ("secret.md", "a/*")}, "decision 1 names the path secret.md; ", marks=pytest.mark.long),
-        ({"sources": ("notes",), "paths": ("secret*",)}, None),
+        pytest.param({"sources": ("notes",), "paths": ("secret*",)}, None, marks=pytest.mark.long),
     ],
 )
 def test_places_that_are_gone_are_refused(

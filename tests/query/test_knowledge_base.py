@@ -367,6 +367,7 @@ def test_cypher_says_when_rows_are_cut_that_nobody_limited(knowledge: KnowledgeB
     assert len(knowledge.cypher("UNWIND range(1, 1000) AS x RETURN x")) == 1000
 
 
+@pytest.mark.long
 def test_cypher_that_ends_kuzu_is_an_error_and_the_knowledge_base_goes_on(knowledge: KnowledgeBase) -> None:
     with pytest.raises(QueryError, match="the Cypher ended Kùzu's process"):
         knowledge.cypher("WITH 1 AS x WHERE x=1 RETURN x")
@@ -421,6 +422,7 @@ def test_threads_may_ask_sql_at_once(knowledge: KnowledgeBase) -> None:
         assert list(threads.map(entities, range(8))) == [[number] for number in range(8)]
 
 
+@pytest.mark.long
 def test_sql_is_refused_after_closing(published_home: Path) -> None:
     with KnowledgeBase.open(published_home) as opened:
         assert opened.sql("SELECT 1 AS a").num_rows == 1

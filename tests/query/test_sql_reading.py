@@ -45,7 +45,7 @@ def until(reached: Callable[[], object], seconds: float = 5) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("trusted", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_both_ways_give_the_same(knowledge: KnowledgeBase, trusted: bool) -> None:
     statement = "CREATE TEMP TABLE t AS FROM entities; FROM t ORDER BY ALL"
     found = knowledge.sql(statement, trusted=trusted)
@@ -62,7 +62,7 @@ def test_memory_is_bounded_and_the_caller_lives(knowledge: KnowledgeBase) -> Non
     assert knowledge.sql("SELECT 1 AS a").to_pydict() == {"a": [1]}
 
 
-@pytest.mark.parametrize("statement", [ENDLESS, GIANT])
+@pytest.mark.parametrize("statement", [ENDLESS, pytest.param(GIANT, marks=pytest.mark.long)])
 def test_time_is_bounded_whatever_the_statement(knowledge: KnowledgeBase, statement: str) -> None:
     knowledge.sql("SELECT 1")
     started = time.monotonic()
@@ -72,6 +72,7 @@ def test_time_is_bounded_whatever_the_statement(knowledge: KnowledgeBase, statem
     assert knowledge.sql("SELECT 1 AS a", timeout=60).to_pydict() == {"a": [1]}
 
 
+@pytest.mark.long
 def test_a_statement_that_is_given_up_ends_its_process(knowledge: KnowledgeBase) -> None:
     async def main() -> None:
         assert (await knowledge.asql("SELECT 1 AS a")).to_pydict() == {"a": [1]}
@@ -101,6 +102,7 @@ def test_statements_beyond_two_wait_for_their_turn(knowledge: KnowledgeBase) -> 
                 one.result()
 
 
+@pytest.mark.long
 def test_a_process_that_was_killed_is_replaced(knowledge: KnowledgeBase) -> None:
     knowledge.sql("SELECT 1")
     for child in children(knowledge):
@@ -142,6 +144,7 @@ def test_what_nothing_refers_to_any_more_leaves_no_process(published_home: Path)
     assert all(map(over, processes))
 
 
+@pytest.mark.long
 def test_a_fork_leaves_the_processes_of_its_parent_alone(knowledge: KnowledgeBase) -> None:
     knowledge.sql("SELECT 1")
     if (forked := os.fork()) == 0:

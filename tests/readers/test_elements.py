@@ -46,6 +46,7 @@ def test_no_element(text: str) -> None:
     assert find_elements(text) == []
 
 
+@pytest.mark.long
 def test_as_many_as_there_are() -> None:
     assert len(find_elements("a\n\n| a |\n|-|\n\n" * 50_000)) == 50_000
 

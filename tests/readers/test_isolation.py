@@ -36,12 +36,22 @@ def process() -> int:
     return pid
 
 
-@pytest.mark.parametrize("name", ["hand.rtf", "fpdf2.pdf", "xlsxwriter.xlsx", "plain.eml", "damaged/without-text.pdf"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("hand.rtf", marks=pytest.mark.long),
+        "fpdf2.pdf",
+        "xlsxwriter.xlsx",
+        "plain.eml",
+        "damaged/without-text.pdf",
+    ],
+)
 def test_the_result_is_that_of_this_process(name: str) -> None:
     data = (SAMPLES / name).read_bytes()
     assert extract_isolated(data, name, OPTIONS, LIMITS) == extract_text(data, name)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_processes")
 def test_one_process_reads_many_files_and_reasons_do_not_end_it() -> None:
     extract_isolated(GOOD, "a.rtf", OPTIONS, LIMITS)
@@ -82,6 +92,7 @@ def test_memory_that_python_asks_for_is_limited_too() -> None:
         extract_isolated(mail, "a.eml", OPTIONS, Limits(60, 512))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("own_processes")
 def test_a_process_that_was_killed_while_idle_is_replaced() -> None:
     extract_isolated(GOOD, "a.rtf", OPTIONS, LIMITS)

@@ -289,6 +289,7 @@ def test_a_damaged_file_says_what_to_do(name: str) -> None:
         read(f"damaged/{name}")
 
 
+@pytest.mark.long
 def test_a_scan_has_no_text_and_says_why() -> None:
     scan = read("damaged/without-text.pdf")
     assert (scan.text, scan.pages) == ("", (0,))

@@ -16,6 +16,7 @@ from tests.query.published import SOURCES, publish_sources
 from tests.report.homes import report
 
 
+@pytest.mark.long
 def test_entities_quotes_and_citations_are_those_that_the_graph_answers(published_home: Path) -> None:
     data = report(Home(published_home)).data
     entities, quotes, documents = data["entities"], data["quotes"], data["documents"]
@@ -43,6 +44,7 @@ def test_entities_quotes_and_citations_are_those_that_the_graph_answers(publishe
             }
 
 
+@pytest.mark.long
 def test_relations_are_the_strongest_and_the_rest_is_counted(published_home: Path) -> None:
     whole = report(Home(published_home))
     weights = whole.data["relations"]["weight"]
@@ -59,6 +61,7 @@ def test_relations_are_the_strongest_and_the_rest_is_counted(published_home: Pat
     assert f"passages, of which the newest of each entity are quoted: {passages:,} more" in cut.notes
 
 
+@pytest.mark.long
 def test_a_graph_with_more_entities_is_drawn_by_its_communities(published_home: Path) -> None:
     found = report(Home(published_home), bounds=replace(BOUNDS, entities=3))
     drawn = found.data["drawn"]
@@ -134,6 +137,7 @@ def test_without_the_extra_colours_are_types_and_it_says_so(
     assert [note for note in found.notes if "communities need the extra `graph`" in note]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [pytest.param("archive", marks=pytest.mark.long), "office"])
 def test_a_filter_gives_what_a_home_of_its_documents_has(published_home: Path, tmp_path: Path, source: str) -> None:
     settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources")

@@ -46,6 +46,7 @@ def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path
         assert client.get("/metrics").text.count('outcome="left"') > 0
 
 
+@pytest.mark.long
 def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent) -> None:
     with listening(service_of(paid, limits={"seconds": 1.0})) as client:
         until(lambda: client.get("/ready").status_code == 200)
@@ -55,6 +56,7 @@ def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent)
         until(lambda: silent.open == 0, 5)
 
 
+@pytest.mark.long
 def test_a_stream_that_takes_too_long_says_so_in_its_last_line(paid: Settings, silent: Silent) -> None:
     with listening(service_of(paid, limits={"seconds": 1.0})) as client:
         until(lambda: client.get("/ready").status_code == 200)
@@ -79,6 +81,7 @@ def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopba
     assert entries[-1]["cost_usd"] > 0
 
 
+@pytest.mark.long
 def test_a_new_day_has_a_new_account(paid: Settings, loopback: Loopback) -> None:
     """The base of the day before is closed when its last question has ended, and enters its calls in the ledger."""
     keeper = Caller(name="keeper", dollars_a_day=1.0)

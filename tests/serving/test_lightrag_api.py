@@ -81,10 +81,12 @@ def test_nothing_found_is_a_failure_in_lightrags_words(published_home: Path) -> 
 @pytest.mark.parametrize(
     ("given", "begins", "generated"),
     [
-        ({"mode": "naive"}, "Priya Nair repaired", True),
+        pytest.param({"mode": "naive"}, "Priya Nair repaired", True, marks=pytest.mark.long),
         ({"mode": "naive", "only_need_context": True}, "## Excerpts", False),
         ({"mode": "naive", "only_need_context": True, "only_need_prompt": True}, "system", False),
-        ({"mode": "naive", "filters": {"dated_since": "2999-01-01"}}, "Sorry", False),
+        pytest.param(
+            {"mode": "naive", "filters": {"dated_since": "2999-01-01"}}, "Sorry", False, marks=pytest.mark.long
+        ),
     ],
 )
 def test_a_text_says_whether_a_model_wrote_it(

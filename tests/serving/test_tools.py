@@ -61,11 +61,21 @@ def test_a_result_has_its_places_and_says_that_texts_are_data(published_home: Pa
 @pytest.mark.parametrize(
     ("tool", "given", "key", "value"),
     [
-        ("entity", {"name": "marta lindqvist", "limit": 1}, "name", "Marta Lindqvist"),
-        ("path", {"start": "Marta Lindqvist", "end": "Orrin Instruments"}, "tgt", "Orrin Instruments"),
+        pytest.param(
+            "entity", {"name": "marta lindqvist", "limit": 1}, "name", "Marta Lindqvist", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "path",
+            {"start": "Marta Lindqvist", "end": "Orrin Instruments"},
+            "tgt",
+            "Orrin Instruments",
+            marks=pytest.mark.long,
+        ),
         ("facts", {"count": True, "by": "relation"}, "notes", None),
-        ("answer", {"query": "Who repaired the sensor?", "mode": "bm25"}, "references", None),
-        ("read", {"id": "office/bergen/notes.txt", "start": 7}, "char_start", 7),
+        pytest.param(
+            "answer", {"query": "Who repaired the sensor?", "mode": "bm25"}, "references", None, marks=pytest.mark.long
+        ),
+        pytest.param("read", {"id": "office/bergen/notes.txt", "start": 7}, "char_start", 7, marks=pytest.mark.long),
     ],
 )
 def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any], key: str, value: object) -> None:
@@ -80,8 +90,10 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
         ("search", {"query": "abc", "mode": "fuzzy"}, "mode: Input should be 'fusion'"),
         ("search", {"question": "abc"}, "query: Field required"),
         ("entity", {"name": "Nobody Known"}, "there is no entity 'Nobody Known'"),
-        ("read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"'),
-        ("read", {"id": "office/copy.md", "page": 1}, "the document has 0 pages"),
+        pytest.param(
+            "read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"', marks=pytest.mark.long
+        ),
+        pytest.param("read", {"id": "office/copy.md", "page": 1}, "the document has 0 pages", marks=pytest.mark.long),
         ("changes", {}, "there is no snapshot before"),
         ("drop", {}, "there is no tool 'drop'; there are search, read"),
     ],
@@ -95,6 +107,7 @@ async def listed(client: Client) -> list[str]:
     return [one.name for one in (await client.list_tools()).tools]
 
 
+@pytest.mark.long
 def test_what_nothing_is_like_is_said(published_home: Path) -> None:
     assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
     assert "no passage has a word" not in str(called(published_home, "search", query="Who repaired the sensor?"))

@@ -28,7 +28,7 @@ FILE = Path("lightrag.yaml")
         ("0", "lightrag.yaml is not a mapping of settings"),
         ("[]", "lightrag.yaml is not a mapping of settings"),
         ("? [a]\n: b\n", "lightrag.yaml is not valid YAML: line 1"),
-        ("[" * 5000, "lightrag.yaml is nested too deeply"),
+        pytest.param("[" * 5000, "lightrag.yaml is nested too deeply", marks=pytest.mark.long),
         (
             "documents: {accept_deletes: wiki}\n",
             "setting documents.accept_deletes: it is true, false or a list of sources",

@@ -106,6 +106,7 @@ def test_a_killed_holder_holds_nothing(any_home: Home) -> None:
         assert lock.still_held()
 
 
+@pytest.mark.long
 def test_an_error_inside_the_block_releases_it(any_home: Home) -> None:
     with pytest.raises(KeyError), building(any_home, 0):
         raise KeyError("x")
@@ -165,6 +166,7 @@ def test_a_builder_whose_lock_file_was_deleted_moves_no_pointer(tmp_path: Path) 
         _moves_no_pointer(home, lock)
 
 
+@pytest.mark.long
 def test_a_builder_whose_connection_was_dropped_moves_no_pointer(tmp_path: Path, postgres: SecretStr) -> None:
     home = Home(tmp_path, postgres)
     with building(home, 0) as lock:
@@ -192,6 +194,7 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
         pytest.fail("entered")
 
 
+@pytest.mark.long
 def test_two_knowledge_bases_in_schemas_of_one_database_do_not_wait_for_each_other(
     tmp_path: Path, postgres: SecretStr, postgres_server: PostgresServer
 ) -> None:

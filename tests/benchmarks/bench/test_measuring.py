@@ -24,6 +24,7 @@ def test_what_processes_write_is_counted_with_what_their_children_write(tmp_path
     assert size_of(tmp_path) == 5_000_000
 
 
+@pytest.mark.long
 def test_imports_are_a_part_of_the_processors_time(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(BUSY)
     importing = cost_of([sys.executable, "-c", "import slow"], tmp_path, {})
@@ -35,6 +36,7 @@ def test_imports_are_a_part_of_the_processors_time(tmp_path: Path) -> None:
     assert working.wall > 0.3
 
 
+@pytest.mark.long
 def test_memory_is_that_of_the_process_that_held_the_most(tmp_path: Path) -> None:
     child = "held = bytearray(400_000_000)"
     starting = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"

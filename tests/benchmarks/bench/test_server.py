@@ -75,6 +75,7 @@ def test_texts_that_share_words_are_more_similar() -> None:
     assert near @ other > 0.8 > 0.5 > near @ far > 0.2
 
 
+@pytest.mark.long
 def test_the_server_answers_and_counts_since_it_was_asked_last() -> None:
     with serving(1, dimensions=8) as server, httpx2.Client(base_url=server.url, trust_env=False) as client:
         chat = {"model": "any", "messages": [{"role": "user", "content": f"```\n{PASSAGE.text}\n```"}]}

@@ -33,6 +33,7 @@ def test_without_tokens_there_is_no_window() -> None:
     assert (first.tolist(), last.tolist()) == ([], [])
 
 
+@pytest.mark.long
 def test_an_edit_anywhere_moves_few_ends() -> None:
     tokens = np.random.default_rng(1).integers(0, 50_000, 12_000).astype(np.uint32)
     first, last = content_defined(tokens, 120, 10, 40)

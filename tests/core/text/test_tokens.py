@@ -29,6 +29,7 @@ def text_of(tokens: int) -> str:
     return text
 
 
+@pytest.mark.long
 def test_loading_is_fast_and_done_once() -> None:
     started = time.process_time()
     load_tokenizer.__wrapped__("o200k_base")
@@ -118,6 +119,7 @@ def test_special_tokens_are_ordinary_text() -> None:
     assert TOKENIZER.windows(text, size=100, overlap=0) == [Span(0, len(text), TOKENIZER.count(text))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "character",
     [" ", pytest.param("a", marks=pytest.mark.long), *(pytest.param(one, marks=pytest.mark.long) for one in "\n^漢")],

@@ -132,7 +132,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.yaml", "- retype: A\n  type: ' '", "a.yaml:1: a value is blank"),
         ("a.yaml", "- remove: []", "a.yaml:1: a decision names an entity"),
         ("a.yaml", "- [", "a.yaml is not valid YAML: line "),
-        ("a.yaml", "[" * 5000, "a.yaml is nested too deeply"),
+        pytest.param("a.yaml", "[" * 5000, "a.yaml is nested too deeply", marks=pytest.mark.long),
         ("a.yaml", "~", "a.yaml is not a list of decisions"),
         ("a.yaml", "0", "a.yaml is not a list of decisions"),
         (

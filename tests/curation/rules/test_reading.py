@@ -186,6 +186,7 @@ def test_decisions_of_several_people_at_once_hold_together(make: Make) -> None:
     assert len(in_force(settings).decisions) == kept.count(True) <= 1
 
 
+@pytest.mark.long
 def test_what_is_added_is_cited_as_a_document_of_its_own(make: Make) -> None:
     settings = make()
     take(settings, [SEVERAL[-1]])

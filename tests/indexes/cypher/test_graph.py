@@ -68,6 +68,7 @@ def test_the_graph_holds_what_the_tables_hold(generation: Generation) -> None:
     assert path == [{"hops": 3}]
 
 
+@pytest.mark.long
 def test_a_relationship_is_the_same_from_both_ends(generation: Generation) -> None:
     build_graph(generation)
     with open_graph(generation.path("graph.kuzu")) as graph:
@@ -80,6 +81,7 @@ def test_a_relationship_is_the_same_from_both_ends(generation: Generation) -> No
     assert related == set(zip(relations["src_id"].to_pylist(), relations["tgt_id"].to_pylist(), strict=True))
 
 
+@pytest.mark.long
 def test_any_text_survives(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     generation = merge(home, "river")
@@ -134,6 +136,7 @@ def test_building_again_writes_nothing_and_nothing_is_left_beside(generation: Ge
     assert {path.name for path in generation.path("graph.kuzu").parent.glob("*graph*")} == {"graph.kuzu", "graph.json"}
 
 
+@pytest.mark.long
 def test_a_build_killed_before_its_record_is_repeated(generation: Generation) -> None:
     build_graph(generation)
     generation.path("graph.json").unlink()
@@ -142,6 +145,7 @@ def test_a_build_killed_before_its_record_is_repeated(generation: Generation) ->
     assert len(graph_rows(generation.path("graph.kuzu"), "MATCH (e:Entity) RETURN e.name")) == 5
 
 
+@pytest.mark.long
 def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     generation = merge(home_of(tmp_path, river=RIVER), "river")
     entities = generation.read_table("entities")
@@ -153,6 +157,7 @@ def test_an_endpoint_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert not list(generation.path("x").parent.glob(".*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -176,6 +181,7 @@ def test_what_ends_kuzu_ends_no_builder(
     assert build_graph(generation).entities == 5
 
 
+@pytest.mark.long
 def test_a_full_disk_is_said(generation: Generation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_module, "_writers", Pool("tests.indexes.cypher.failing_writer", ["full"]))
     monkeypatch.setattr(graph_module, "_LITTLE_ROOM", 1 << 60)

@@ -64,6 +64,7 @@ def test_the_process_holds_its_graph_and_its_connection_alone(
         assert "sk-secret" not in child.environ().values()
 
 
+@pytest.mark.long
 @LINUX
 @pytest.mark.parametrize("query", ["UNWIND range(1, 200000000) AS x RETURN x", "RETURN range(1, 300000000)"])
 def test_memory_is_limited(reader: CypherReader, query: str) -> None:

@@ -154,6 +154,7 @@ def test_a_query_ends_with_the_process_that_asked(own: CypherReader) -> None:
             answer.result(20)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", [CRASH, "RETURN date('20000-12-31')"])
 def test_a_crash_is_an_error_and_the_next_query_is_answered(own: CypherReader, query: str) -> None:
     with pytest.raises(QueryError, match=r"^the Cypher ended Kùzu's process \(SIGSEGV\), a fault of Kùzu"):
@@ -161,6 +162,7 @@ def test_a_crash_is_an_error_and_the_next_query_is_answered(own: CypherReader, q
     assert own.query("RETURN 1 AS one").rows == [{"one": 1}]
 
 
+@pytest.mark.long
 def test_other_threads_go_on_after_a_crash(own: CypherReader) -> None:
     def ask(query: str) -> Any:
         try:
@@ -173,6 +175,7 @@ def test_other_threads_go_on_after_a_crash(own: CypherReader) -> None:
     assert found == [[{"n": 1}], "the Cypher ended Kùzu's proces", [{"n": 2}], [{"n": 3}]]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="a limit of Linux")
 def test_too_much_memory_is_said(reader: CypherReader) -> None:
     with pytest.raises(QueryError, match=r"^the Cypher needs more than 2 GB of memory; narrow it and ask again$"):
@@ -180,6 +183,7 @@ def test_too_much_memory_is_said(reader: CypherReader) -> None:
     assert reader.query("RETURN 1 AS one").rows == [{"one": 1}]
 
 
+@pytest.mark.long
 def test_an_answer_that_is_too_large_is_said(own: CypherReader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_ANSWER_MB", 1)
     with pytest.raises(QueryError, match=r"^the answer is larger than 1 MB; return fewer columns or rows$"):
@@ -234,6 +238,7 @@ def test_a_closed_reader_says_so(own: CypherReader) -> None:
         own.query("RETURN 1")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*fork")  # of a process with threads, from Python 3.12
 def test_a_fork_asks_a_process_of_its_own(own: CypherReader) -> None:
     own.query("RETURN 1")

@@ -111,7 +111,10 @@ def answer_to(content: str) -> str:
     return f"{entity(content)}\n{DONE}"
 
 
-@pytest.mark.parametrize("status", ["expired", "completed", "cancelled"])
+@pytest.mark.parametrize(
+    "status",
+    ["expired", pytest.param("completed", marks=pytest.mark.long), pytest.param("cancelled", marks=pytest.mark.long)],
+)
 def test_what_a_batch_left_unanswered_is_submitted_again_and_nothing_else(
     loopback: Loopback, home: Home, status: str
 ) -> None:
@@ -125,6 +128,7 @@ def test_what_a_batch_left_unanswered_is_submitted_again_and_nothing_else(
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
+@pytest.mark.long
 def test_what_expires_too_often_fails_with_a_reason_and_is_asked_again_by_a_later_run(
     loopback: Loopback, home: Home
 ) -> None:

@@ -15,7 +15,14 @@ from tests.loopback_batches import Fate, SubmittedBatch
 from tests.models.batch.steps import answer, finish, ledger_of, llm, step
 
 
-@pytest.mark.parametrize("limit", [{"MAX_REQUESTS": 3}, {"MAX_BYTES": 14_000}, {"enqueued_tokens": 4_000}])
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"MAX_REQUESTS": 3},
+        pytest.param({"MAX_BYTES": 14_000}, marks=pytest.mark.long),
+        pytest.param({"enqueued_tokens": 4_000}, marks=pytest.mark.long),
+    ],
+)
 def test_batches_keep_to_the_limits(
     loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
 ) -> None:
@@ -35,6 +42,7 @@ def test_batches_keep_to_the_limits(
     assert rows["status"].to_pylist() == ["ok"] * 10
 
 
+@pytest.mark.long
 def test_no_more_tokens_wait_at_the_provider_than_the_quota(
     loopback: Loopback, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +98,9 @@ def test_a_batch_that_the_full_queue_refused_is_submitted_when_another_has_ended
     assert len(answered) == len(set(answered)) == 10
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["refused at once", "refused later"])
+@pytest.mark.parametrize(
+    "at_once", [True, pytest.param(False, marks=pytest.mark.long)], ids=["refused at once", "refused later"]
+)
 def test_a_queue_that_is_full_of_other_batches_ends_the_run_and_is_tried_again(
     loopback: Loopback, home: Home, at_once: bool
 ) -> None:
@@ -118,7 +128,8 @@ BUDGETS = (
 @pytest.mark.parametrize(
     ("any_home", "setting", "raised"),
     [
-        *(("SQLite", *budget) for budget in BUDGETS),
+        pytest.param("SQLite", *BUDGETS[0], marks=pytest.mark.long),
+        *(pytest.param("SQLite", *budget, marks=pytest.mark.long) for budget in BUDGETS[1:]),
         *(pytest.param("Postgres", *budget, marks=pytest.mark.long) for budget in BUDGETS[:-1]),
         ("Postgres", *BUDGETS[-1]),
     ],

@@ -65,6 +65,7 @@ def test_the_identity_follows_the_files_and_not_the_place(tmp_path: Path, pipeli
         load_pipeline(str(copy), "spacy/lab@0000")
 
 
+@pytest.mark.long
 def test_an_installed_package_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in make_package(tmp_path, "en_lab", PATTERNS):
         monkeypatch.syspath_prepend(folder)
@@ -72,6 +73,7 @@ def test_an_installed_package_is_found_by_its_name(tmp_path: Path, monkeypatch: 
     assert pipeline_identity("en_lab") == pipeline_identity(str(tmp_path / "en_lab" / "en_lab-1.0.0"))
 
 
+@pytest.mark.long
 def test_components_that_find_no_names_are_not_loaded(tmp_path: Path) -> None:
     spacy = pytest.importorskip("spacy")
     pipeline = spacy.blank("en")

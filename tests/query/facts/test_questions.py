@@ -94,6 +94,7 @@ def test_values_are_compared(knowledge: KnowledgeBase, value: Any, number: int) 
     assert len(knowledge.facts(value=value)) == number
 
 
+@pytest.mark.long
 def test_each_number_has_evidence_and_they_add_up(knowledge: KnowledgeBase) -> None:
     total = len(knowledge.facts(limit=1_000))
     for by in (None, "relation", "subject", "object", "type", "value", "year"):
@@ -123,6 +124,7 @@ def test_the_object_is_a_name_as_well(knowledge: KnowledgeBase) -> None:
     assert {one.subject_type for one in knowledge.facts(type="Company")} == {"company"}
 
 
+@pytest.mark.long
 def test_a_source_is_a_filter(knowledge: KnowledgeBase) -> None:
     by_source = knowledge.facts("Orrin Instruments", source="crm", relation="chief_executive")
     assert by_source == knowledge.facts("Orrin Instruments", filters=Filters("crm"), relation="chief_executive")

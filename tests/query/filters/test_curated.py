@@ -71,7 +71,12 @@ def everything_shown(knowledge: KnowledgeBase, **how: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "filters", [Filters(sources="office"), Filters(sources=["archive", "office"]), Filters(paths="*.md")]
+    "filters",
+    [
+        Filters(sources="office"),
+        pytest.param(Filters(sources=["archive", "office"]), marks=pytest.mark.long),
+        pytest.param(Filters(paths="*.md"), marks=pytest.mark.long),
+    ],
 )
 def test_no_text_of_a_decision_passes_a_filter(hiding: Settings, filters: Filters) -> None:
     with KnowledgeBase.open(hiding.home) as knowledge:

@@ -145,7 +145,16 @@ def knowledge(published_home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-@pytest.mark.parametrize("mode", ["naive", "local", "global", "hybrid", "mix"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "naive",
+        pytest.param("local", marks=pytest.mark.long),
+        pytest.param("global", marks=pytest.mark.long),
+        pytest.param("hybrid", marks=pytest.mark.long),
+        pytest.param("mix", marks=pytest.mark.long),
+    ],
+)
 def test_every_list_is_bounded(knowledge: KnowledgeBase, mode: ModeName) -> None:
     found = knowledge.retrieve(
         "Who is at the office?", mode=mode, keywords=EVERYTHING, filters=Filters(sources="office"), cosine_threshold=-1

@@ -145,6 +145,7 @@ def test_lists_are_cut_and_the_rest_is_counted(knowledge: KnowledgeBase) -> None
     assert knowledge.neighbours("Priya Nair", 3, limit=2).left_out == len(around.neighbours) - 2
 
 
+@pytest.mark.long
 def test_a_passage_in_two_documents_is_one_with_two_places(knowledge: KnowledgeBase) -> None:
     (quote,) = [one for one in knowledge.entity("Station 14").evidence if "sensor" in one.text]
     assert (quote.path, quote.places) == ("shared.md", 2)
@@ -198,6 +199,7 @@ def test_a_filter_bounds_names_evidence_and_paths(knowledge: KnowledgeBase) -> N
     }
 
 
+@pytest.mark.long
 def test_a_filter_that_nothing_passes(knowledge: KnowledgeBase) -> None:
     nothing = Filters(modified_since="2999-01-01")
     assert knowledge.find("Bergen", filters=nothing).notes == ("no document with text passes the filters",)

@@ -67,6 +67,7 @@ def test_the_walk_starts_at_facts_and_at_chunks_by_how_near_they_are(published_h
     assert start_mass(links, Found({}, {}, {1: 0.8}), WALK).tolist() == np.eye(len(start))[entities + 1].tolist()
 
 
+@pytest.mark.long
 def test_the_mode_finds_chunks_without_asking_for_keywords(published_home: Path) -> None:
     with KnowledgeBase.open(published_home, settings=load_settings(home=published_home)) as knowledge:
         found = knowledge.retrieve("Who built the gauge at Halden Weir?", mode="ppr", explain=True)

@@ -96,6 +96,7 @@ def test_facts_of_the_first_entities_come_in_turn(knowledge: KnowledgeBase) -> N
     assert days == sorted(days, reverse=True)
 
 
+@pytest.mark.long
 def test_json_has_them(knowledge: KnowledgeBase) -> None:
     told = json.loads(json.dumps(retrieved(knowledge, filters=Filters("crm")).to_dict()))
     assert told["facts"][0]["citations"][0]["source"] == "crm"

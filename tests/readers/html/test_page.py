@@ -144,7 +144,14 @@ def test_a_chapter_is_no_menu_by_its_name(section: str) -> None:
     assert text == "# Gauges\n\nHow they are read.\n\n## Sharing menu\n\nThe gauge is read by pressing the green key."
 
 
-@pytest.mark.parametrize("line", [b"word " * 200_000, b"word" * 200_000, b"&amp;#x110000;&#55555;&nosuch;" * 9_000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"word " * 200_000, marks=pytest.mark.long),
+        b"word" * 200_000,
+        b"&amp;#x110000;&#55555;&nosuch;" * 9_000,
+    ],
+)
 def test_a_long_line_without_a_full_stop_is_read_in_time(line: bytes) -> None:
     started = time.process_time()
     assert len(read(b"<p>" + line).text) > len(line) // 4

@@ -102,6 +102,7 @@ def test_tables_in_cells_are_lines_or_blocks(page: str, text: str) -> None:
     assert "\\|" not in found
 
 
+@pytest.mark.long
 def test_a_table_that_claims_millions_of_cells_has_few() -> None:
     row = cells(*['<td rowspan="60000" colspan="1000">x</td>'] * 3)
     assert len(to_markdown(table(*[row] * 50))) < 1_000_000

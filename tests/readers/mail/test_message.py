@@ -155,6 +155,7 @@ def test_many_attachments_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     assert extract_text(many, "a.eml").text.count("Kingfisher") == 1
 
 
+@pytest.mark.long
 def test_an_attachment_that_ends_its_parser_costs_only_itself() -> None:
     found = extract_isolated(mail(("far.xlsx", too_large())).as_bytes(), "a.eml", ReadingOptions(), Limits(60, 512))
     assert found.text == "# Levels\n\nSee the files.\n\nAttachments: far.xlsx"

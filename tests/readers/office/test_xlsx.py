@@ -112,7 +112,15 @@ def test_formulas_without_a_stored_value_are_named(cell: str, text: str, note: s
 
 
 # Reported cases B4, B9.
-@pytest.mark.parametrize("place", ["XFD1048576", "AZ1048576", "XFD1", "A1048576"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("XFD1048576", marks=pytest.mark.long),
+        pytest.param("AZ1048576", marks=pytest.mark.long),
+        "XFD1",
+        pytest.param("A1048576", marks=pytest.mark.long),
+    ],
+)
 def test_cells_far_away_need_no_room(place: str) -> None:
     def write(book: Any, page: Any) -> None:
         page.write("A1", "Gauge")

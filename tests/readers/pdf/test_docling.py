@@ -51,6 +51,7 @@ def test_its_reader_takes_the_place_of_the_other(monkeypatch: pytest.MonkeyPatch
 
 
 # `dev` does not have the extra, which is gigabytes, so this runs in CI.
+@pytest.mark.long
 @pytest.mark.skipif(find_spec("docling") is not None, reason="the extra `docling` is installed")
 def test_without_the_extra_the_reason_names_it() -> None:
     data = (SAMPLES / "fpdf2.pdf").read_bytes()

@@ -80,7 +80,15 @@ def test_what_is_no_front_matter_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "nested", ["[" * 60_000, "- " * 30_000, "[" * 3_900, "- " * 1_900, "{a: " * 900, "&a [*a, *a] " * 300]
+    "nested",
+    [
+        pytest.param("[" * 60_000, marks=pytest.mark.long),
+        "- " * 30_000,
+        "[" * 3_900,
+        "- " * 1_900,
+        "{a: " * 900,
+        "&a [*a, *a] " * 300,
+    ],
 )
 def test_a_nested_block_does_no_harm(nested: str) -> None:
     started = time.process_time()

@@ -159,6 +159,7 @@ def test_every_chunk_is_a_span_of_its_document(contents: list[str]) -> None:
     assert len(seen) == sum(bool(content.strip()) for content in contents)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 3])
 def test_chunks_do_not_depend_on_the_number_of_threads(threads: int) -> None:
     table = documents(*(f"# Title {number}\n\n" + "one two three " * number for number in range(300)))

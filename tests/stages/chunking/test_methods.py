@@ -93,8 +93,8 @@ def ids(text: str, variant: dict[str, Any]) -> set[tuple[str, str | None]]:
 @pytest.mark.parametrize(
     "variant",
     [
-        {"method": "structure"},
-        {"method": "recursive"},
+        pytest.param({"method": "structure"}, marks=pytest.mark.long),
+        pytest.param({"method": "recursive"}, marks=pytest.mark.long),
         {"method": "sentence"},
         {"method": "token", "tolerance": 64},
     ],

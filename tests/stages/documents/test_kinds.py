@@ -203,6 +203,7 @@ def test_types_that_cannot_be_meant_are_refused(named: dict[str, Any], reason: s
     assert reason in str(error.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "types", [*TYPES[:2], *(pytest.param(one, marks=pytest.mark.long) for one in TYPES[2:])], ids=json.dumps
 )

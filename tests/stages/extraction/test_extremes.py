@@ -198,7 +198,7 @@ def test_a_relation_whose_ends_become_the_same_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("text", ["word", "中", "é", "😀", "x.", "She works; she leads, "])
-@pytest.mark.parametrize("length", [257, 513, 4097, 100_000])
+@pytest.mark.parametrize("length", [257, 513, 4097, pytest.param(100_000, marks=pytest.mark.long)])
 def test_types_are_cut_as_names_and_no_other_field_is(text: str, length: int) -> None:
     long = f"{(text * length)[:length].strip()}z."
     assert read(f"entity¦Alice¦Person¦{long}") == read_json("Alice", "Person", long) == [f"Alice ¦ person ¦ {long}"]
@@ -240,6 +240,7 @@ def test_an_answer_has_four_times_as_many_rows_as_the_prompt_allows(
     assert len(parse_response(json.dumps(items)).entities) <= 400
 
 
+@pytest.mark.long
 def test_the_rest_of_an_answer_of_millions_of_characters_is_counted() -> None:
     found = parse_response(f"{ENTITIES[0]}\n{'x' * 4_000_000}")
     assert [entity.name for entity in found.entities] == ["E0"]

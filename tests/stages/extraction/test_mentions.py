@@ -134,6 +134,7 @@ def test_answers_of_a_model_that_repeat_the_prompt_or_say_nothing_are_counted(
     assert (parsed["entities"], parsed["rejected_rows"], parsed["reason"]) == found
 
 
+@pytest.mark.long
 def test_many_chunks_keep_their_order() -> None:
     rows = [(f"c{number:05}", "ok", [f"entity<|#|>N{number}<|#|>Concept<|#|>d"]) for number in range(9000)]
     entities = parse_extractions(extractions(*rows)).entities

@@ -123,6 +123,7 @@ def test_every_chunk_is_extracted_and_no_stored_answer_asked_for_again(
     assert len(loopback.requests) == sent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("refusal", [Reply.error(401, "invalid_api_key"), Reply.error(429, "insufficient_quota")])
 def test_a_refused_key_or_quota_ends_the_run_at_once_and_keeps_what_arrived(
     loopback: Loopback, tmp_path: Path, refusal: Reply

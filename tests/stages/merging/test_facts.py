@@ -91,6 +91,7 @@ def test_names_by_facts_alone_are_entities_and_relations_of_the_types_of_the_sch
     ]
 
 
+@pytest.mark.long
 def test_a_pair_and_chunk_have_one_mention_with_all_relations_and_words(tmp_path: Path) -> None:
     facts = [
         LEADS,
@@ -111,6 +112,7 @@ def test_a_pair_and_chunk_have_one_mention_with_all_relations_and_words(tmp_path
     assert tables.relations["weight"].to_pylist() == [2.0]
 
 
+@pytest.mark.long
 def test_where_the_first_reading_names_the_pair_facts_are_keywords_and_the_rest_stays(tmp_path: Path) -> None:
     relations = [
         relation("a", "c1", 0, "ACME", "Ada", "work", "They work."),
@@ -138,6 +140,7 @@ def test_where_the_first_reading_names_the_pair_facts_are_keywords_and_the_rest_
     ]
 
 
+@pytest.mark.long
 def test_without_a_pass_no_row_differs(tmp_path: Path) -> None:
     relations = [relation("a", "c1", 0, "Acme", "Ada", "work", "They work.")]
     before = merged_from(write(tmp_path, CHUNKS, BOTH, relations), tmp_path, Summariser())
@@ -146,6 +149,7 @@ def test_without_a_pass_no_row_differs(tmp_path: Path) -> None:
     assert (after.merged_facts.num_rows, after.fact_evidence.num_rows) == (0, 0)
 
 
+@pytest.mark.long
 def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
     since = {"valid_from": date(2020, 1, 1), "from_precision": "year"}
     facts = [
@@ -197,32 +201,44 @@ def test_equal_facts_are_one_with_all_evidence(tmp_path: Path) -> None:
     ("decision", "expected"),
     [
         (None, [("Ada", "chief_executive", "Acme"), ("Ada", "lives_in", "Bonn"), ("Ada L", "lives_in", "Bonn")]),
-        (
+        pytest.param(
             {"action": "merge", "names": ("Ada L", "Ada"), "into": "Ada"},
             [("Ada", "chief_executive", "Acme"), ("Ada", "lives_in", "Bonn")],
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             {"action": "rename", "names": ("Ada",), "into": "Ada Berg"},
             [("Ada Berg", "chief_executive", "Acme"), ("Ada Berg", "lives_in", "Bonn"), ("Ada L", "lives_in", "Bonn")],
+            marks=pytest.mark.long,
         ),
-        ({"action": "remove", "names": ("Ada",)}, [("Ada L", "lives_in", "Bonn")]),
-        ({"action": "remove", "names": ("Bonn",)}, [("Ada", "chief_executive", "Acme")]),
-        (
+        pytest.param({"action": "remove", "names": ("Ada",)}, [("Ada L", "lives_in", "Bonn")], marks=pytest.mark.long),
+        pytest.param(
+            {"action": "remove", "names": ("Bonn",)}, [("Ada", "chief_executive", "Acme")], marks=pytest.mark.long
+        ),
+        pytest.param(
             {"action": "remove", "names": ("Ada", "Acme")},
             [("Ada", "lives_in", "Bonn"), ("Ada L", "lives_in", "Bonn")],
+            marks=pytest.mark.long,
         ),
-        ({"action": "merge", "names": ("Ada", "Ada L", "Bonn")}, [("Ada", "chief_executive", "Acme")]),
-        (
+        pytest.param(
+            {"action": "merge", "names": ("Ada", "Ada L", "Bonn")},
+            [("Ada", "chief_executive", "Acme")],
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
             {"action": "split", "names": ("Ada",), "into": "Ada of x", "sources": ("a",)},
             [("Ada L", "lives_in", "Bonn"), ("Ada of x", "chief_executive", "Acme"), ("Ada of x", "lives_in", "Bonn")],
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             {"action": "split", "names": ("Bonn",), "into": "Bonn (b)", "paths": ("sky/*",)},
             [("Ada", "chief_executive", "Acme"), ("Ada", "lives_in", "Bonn"), ("Ada L", "lives_in", "Bonn (b)")],
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             {"action": "split", "names": ("Acme",), "into": "Acme Inc", "types": ("company",)},
             [("Ada", "chief_executive", "Acme Inc"), ("Ada", "lives_in", "Bonn"), ("Ada L", "lives_in", "Bonn")],
+            marks=pytest.mark.long,
         ),
     ],
 )
@@ -238,12 +254,14 @@ def test_decisions_on_facts(tmp_path: Path, decision: dict[str, Any] | None, exp
     assert {frozenset(row) for row in rows(tables.relations, "src", "tgt")} == pairs
 
 
+@pytest.mark.long
 def test_two_that_are_apart_stay_two(tmp_path: Path) -> None:
     curation = decided({"action": "apart", "names": ("Ada", "Ada L")})
     facts = [LEADS, fact("b", "c3", 0, "Ada L", "chief_executive", "Acme")]
     assert rows(merged(tmp_path, facts, how={"curation": curation}).merged_facts, "subject") == [("Ada",), ("Ada L",)]
 
 
+@pytest.mark.long
 def test_a_name_that_the_first_reading_has_under_another_is_not_added(tmp_path: Path) -> None:
     curation = decided({"action": "merge", "names": ("Ada", "Ada Berg"), "into": "Ada"})
     before = [entity("a", "c1", 0, "Ada Berg", "person", "An engineer.")]
@@ -284,6 +302,7 @@ def test_any_number_of_parts_and_workers_gives_the_same(tmp_path: Path, bits: in
         assert merged(tmp_path, MANY, NAMED, PAIRED, how=how) == whole
 
 
+@pytest.mark.long
 def test_the_order_of_rows_and_sources_has_no_effect(tmp_path: Path) -> None:
     one = merged(tmp_path, MANY, NAMED, PAIRED)
     assert merged(tmp_path, MANY, NAMED, PAIRED, backwards=True) == one
@@ -301,6 +320,7 @@ SHARED: list[tuple[list[tuple[str, str, str]], list[str]]] = [
 """The readings of a chunk, as source, pass and status, and the facts that count."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extracted", ["ok", "failed"])
 def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp_path: Path, extracted: str) -> None:
     keys = {"a": "r", "b": "s"}
@@ -333,6 +353,7 @@ def test_each_pass_of_a_shared_chunk_counts_once_where_it_did_not_fail_first(tmp
     assert {tuple(row) for row in tables.entities["file_paths"].to_pylist()} <= {("a/w.txt", "a/x.txt", "b/y.txt")}
 
 
+@pytest.mark.long
 def test_terms_are_found_beside_facts(tmp_path: Path) -> None:
     facts = [fact("ab"[at % 2], f"c{at:03}", 0, "Ada", "leads", f"Firm {at}") for at in range(3)]
     more: dict[str, Any] = {"chunks": nameless_chunks()}

@@ -29,6 +29,7 @@ def simple(folder: Path, rows: Sequence[tuple[str, str]]) -> list[MergeInput]:
     return write(folder, chunks, entities, relations)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("required", "asked"), [(None, ["Bergen — Marta", "Marta"]), ("edited", ["Bergen", "Bergen — Marta", "Marta"])]
 )
@@ -46,6 +47,7 @@ def test_summaries_of_the_same_descriptions_are_kept(tmp_path: Path, required: s
     assert recipes == {"Bergen": required or RECIPE, "Marta": "edited", "Öre": None}
 
 
+@pytest.mark.long
 def test_a_summary_is_kept_only_while_the_thresholds_ask_for_one(tmp_path: Path) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, merged_from(inputs, tmp_path, Exact(), summary_min_descriptions=2))
@@ -60,6 +62,7 @@ def subject_of(request: ChatRequest) -> str:
     return request.messages[-1].content.splitlines()[0].split(": ")[1]
 
 
+@pytest.mark.long
 def test_a_summary_that_failed_is_tried_again(tmp_path: Path) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, merged_from(inputs, tmp_path, Exact(fails=True), summary_min_descriptions=2))
@@ -68,6 +71,7 @@ def test_a_summary_that_failed_is_tried_again(tmp_path: Path) -> None:
     assert "Marta" in map(subject_of, model.requests)
 
 
+@pytest.mark.long
 def test_a_damaged_last_merge_is_named(tmp_path: Path) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, merged_from(inputs, tmp_path, Exact()))

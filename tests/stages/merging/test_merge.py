@@ -132,6 +132,7 @@ def expected_entity_rows(entities: list[Row], relations: list[Row]) -> dict[str,
     return expected
 
 
+@pytest.mark.long
 def test_an_endpoint_that_only_relations_name_becomes_an_entity(tmp_path: Path) -> None:
     merged = run(tmp_path, [chunk("a", "p", 0, "c1")], [], [relation("a", "c1", 0, "Marta", "Bergen", "", "lives in")])
     rows = merged.entities.select(["name", "type", "description", "mention_count", "degree", "chunk_ids"]).to_pylist()
@@ -159,10 +160,10 @@ def test_every_relation_votes_for_the_spelling_of_an_end_that_only_relations_nam
 @pytest.mark.parametrize(
     ("first", "second", "name"),
     [
-        (("1.txt", "ok"), ("1.txt", "ok"), ["Of a"]),
-        (("1.txt", "truncated"), ("1.txt", "ok"), ["Of a"]),
-        (("1.txt", "failed"), ("1.txt", "ok"), ["Of b"]),
-        (("2.txt", "ok"), ("1.txt", "ok"), ["Of a"]),
+        pytest.param(("1.txt", "ok"), ("1.txt", "ok"), ["Of a"], marks=pytest.mark.long),
+        pytest.param(("1.txt", "truncated"), ("1.txt", "ok"), ["Of a"], marks=pytest.mark.long),
+        pytest.param(("1.txt", "failed"), ("1.txt", "ok"), ["Of b"], marks=pytest.mark.long),
+        pytest.param(("2.txt", "ok"), ("1.txt", "ok"), ["Of a"], marks=pytest.mark.long),
         (("1.txt", "failed"), ("1.txt", "failed"), []),
     ],
 )
@@ -194,7 +195,7 @@ def test_mentions_of_another_extraction_than_the_row_names_do_not_count(tmp_path
     assert merged.entities["name"].to_pylist() == ["New"]
 
 
-@pytest.mark.parametrize(("count", "asked"), [(7, 0), (8, 1)])
+@pytest.mark.parametrize(("count", "asked"), [(7, 0), pytest.param(8, 1, marks=pytest.mark.long)])
 def test_many_descriptions_are_summarised_in_one_call(tmp_path: Path, count: int, asked: int) -> None:
     model = Summariser()
     entities = [entity("a", "c1", index, "Marta", "person", f"fact {index}") for index in range(count)]
@@ -204,6 +205,7 @@ def test_many_descriptions_are_summarised_in_one_call(tmp_path: Path, count: int
     assert merged.entities["summary_recipe"].to_pylist() == [RECIPE if asked else None]
 
 
+@pytest.mark.long
 def test_long_descriptions_are_summarised_and_one_alone_never(tmp_path: Path) -> None:
     model = Summariser()
     long = "word " * 1300
@@ -310,6 +312,7 @@ def test_nothing_merges_into_empty_tables(tmp_path: Path) -> None:
     assert [getattr(merged, table).num_rows for table in schemas.MERGED_TABLES] == [0, 0, 0, 0]
 
 
+@pytest.mark.long
 def test_all_white_space_is_stripped_and_types_vote_in_any_case(tmp_path: Path) -> None:
     kinds = ["person", "Place", "place", "PLACE"]
     entities = [entity("a", "c1", n, "Marta", kind, f"\u3000\n walks\t {n // 4}\u00a0") for n, kind in enumerate(kinds)]

@@ -101,10 +101,10 @@ def test_written_texts_take_the_place_of_all_others_and_are_not_summarised(tmp_p
     ("conditions", "planet"),
     [
         ({"types": ["planet"]}, {"c1"}),
-        ({"sources": ["b"]}, {"c3"}),
-        ({"paths": ["sky/*"]}, {"c3"}),
-        ({"sources": ["a"], "types": ["planet"]}, {"c1"}),
-        ({"sources": ["b"], "types": ["planet"]}, set()),
+        pytest.param({"sources": ["b"]}, {"c3"}, marks=pytest.mark.long),
+        pytest.param({"paths": ["sky/*"]}, {"c3"}, marks=pytest.mark.long),
+        pytest.param({"sources": ["a"], "types": ["planet"]}, {"c1"}, marks=pytest.mark.long),
+        pytest.param({"sources": ["b"], "types": ["planet"]}, set(), marks=pytest.mark.long),
     ],
 )
 def test_a_name_is_split_by_source_path_and_type_and_relations_follow_their_chunk(
@@ -133,12 +133,14 @@ def test_a_name_is_split_by_source_path_and_type_and_relations_follow_their_chun
     assert sum(pair[0].lower() == "mercury" or pair[1].lower() == "mercury" for pair in ends(tables)) == 3 - len(planet)
 
 
+@pytest.mark.long
 def test_a_relation_in_a_chunk_without_the_name_follows_the_place(tmp_path: Path) -> None:
     relations = [relation("b", "c3", 0, "Mercury", "Sun", "k", ""), relation("a", "c1", 0, "Mercury", "Gold", "k", "")]
     split = {"action": "split", "names": ("Mercury",), "into": "Hermes", "sources": ["b"]}
     assert ends(merged(tmp_path, [], relations, decided(split))) == {("Hermes", "Sun"), ("Gold", "Mercury")}
 
 
+@pytest.mark.long
 def test_mentions_that_fit_several_splits_stay(tmp_path: Path) -> None:
     entities = [entity("b", "c3", 0, "Mercury", "planet", "orbits")]
     splits = [
@@ -148,6 +150,7 @@ def test_mentions_that_fit_several_splits_stay(tmp_path: Path) -> None:
     assert by_name(merged(tmp_path, entities, [], decided(*splits)).entities, "mention_count") == {"Mercury": (1,)}
 
 
+@pytest.mark.long
 def test_a_name_may_be_removed_except_where_it_is_split_off(tmp_path: Path) -> None:
     entities = [entity("a", "c1", 0, "May", "person", "a woman"), entity("a", "c2", 0, "May", "month", "spring")]
     decisions = (

@@ -42,6 +42,7 @@ def test_a_phrase_of_at_least_three_chunks_and_few_of_all_is_an_entity(tmp_path:
     assert term["summary_recipe"] is None
 
 
+@pytest.mark.long
 def test_names_stay_what_they_are_and_terms_follow_them(tmp_path: Path, rows: list[Row]) -> None:
     named = [entity("b", "c001", 0, "Carrier Wave Detector", "artifact", "A detector.")]
     found = merged(tmp_path, rows, named, "on")
@@ -49,6 +50,7 @@ def test_names_stay_what_they_are_and_terms_follow_them(tmp_path: Path, rows: li
     assert found.entities["mention_count"].to_pylist() == [1]
 
 
+@pytest.mark.long
 def test_there_are_at_most_as_many_terms_as_chunks_or_twice_as_many_as_names(tmp_path: Path) -> None:
     rows = crowded_chunks()
     found = merged(tmp_path, rows, [], "on")
@@ -59,6 +61,7 @@ def test_there_are_at_most_as_many_terms_as_chunks_or_twice_as_many_as_names(tmp
     assert len(names(merged(tmp_path, rows, named, "on"))) == 35 + 70
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("nameless", "kept"), [(20, False), (21, True)])
 def test_auto_keeps_terms_where_a_third_of_the_chunks_has_no_entity(
     tmp_path: Path, rows: list[Row], nameless: int, *, kept: bool

@@ -107,7 +107,8 @@ def test_a_question_is_fenced_for_keywords_and_bare_for_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer_format", "by_schema"), [("rows", True), ("json_schema", True), ("json_object", False)]
+    ("answer_format", "by_schema"),
+    [("rows", True), ("json_schema", True), pytest.param("json_object", False, marks=pytest.mark.long)],
 )
 def test_a_small_model_gets_short_instructions_and_a_schema_that_ends(
     answer_format: AnswerFormat, by_schema: bool

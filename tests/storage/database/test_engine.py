@@ -81,6 +81,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
             attempt()
 
 
+@pytest.mark.long
 def test_tables_are_created_once_by_many_threads(postgres: SecretStr) -> None:
     failed: list[StoreError] = []
 
@@ -137,6 +138,7 @@ def test_a_read_only_database_is_named_and_still_read(postgres: SecretStr) -> No
             store.engine.dispose()
 
 
+@pytest.mark.long
 def test_a_server_that_is_restarted_midway_loses_nothing_and_is_used_again() -> None:
     with serving_postgres() as server, ResponseStore(SecretStr(server.url(new_schema()))) as store:
         store.put_many({"a": ChatResponse("first")})

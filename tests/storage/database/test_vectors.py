@@ -9,7 +9,7 @@ from lightrag_dagster.core.identity import digest
 from lightrag_dagster.storage.database.vectors import VectorStore
 
 
-@pytest.mark.parametrize("dimensions", [384, 1024, 1536, 3072])
+@pytest.mark.parametrize("dimensions", [pytest.param(384, marks=pytest.mark.long), 1024, 1536, 3072])
 def test_the_file_is_little_longer_than_its_vectors(tmp_path: Path, dimensions: int) -> None:
     vectors = np.random.default_rng(1).random((3_000_000 // dimensions, dimensions), dtype=np.float32)
     keys = [digest(str(number)) for number in range(len(vectors))]

@@ -79,6 +79,7 @@ def test_a_cache_with_room_is_looked_at_once(machine: Machine, looks: list[float
     assert len(looks) == 1
 
 
+@pytest.mark.long
 def test_a_full_cache_stays_within_its_limit_and_is_looked_at_in_steps(machine: Machine, looks: list[float]) -> None:
     limit = FILES * BYTES / 2
     sizes = list(fetched(machine, limit, 9999))
@@ -87,6 +88,7 @@ def test_a_full_cache_stays_within_its_limit_and_is_looked_at_in_steps(machine: 
     assert len(looks) <= 1 + FILES * BYTES / (0.05 * limit)
 
 
+@pytest.mark.long
 def test_a_cache_of_files_in_use_is_looked_at_in_steps_too(machine: Machine, looks: list[float]) -> None:
     limit = FILES * BYTES / 4
     assert max(fetched(machine, limit, 10)) == FILES * BYTES

@@ -85,6 +85,7 @@ def test_publishing_the_current_snapshot_again_changes_nothing(first: Generation
     assert {path: path.stat().st_mtime_ns for path in home.root.rglob("*")} == before
 
 
+@pytest.mark.long
 def test_the_sequence_goes_on(first: Generation, second: Generation) -> None:
     home = first.home
     assert [publish(one).sequence for one in (first, second)] == [1, 2]
@@ -180,6 +181,7 @@ def test_an_unknown_snapshot_is_named(tmp_path: Path) -> None:
         read_manifest(Home(tmp_path), "gen-x")
 
 
+@pytest.mark.long
 def test_a_half_built_generation_does_not_disturb_the_next_run(tmp_path: Path) -> None:
     home = home_of(tmp_path, river=RIVER)
     half = merge(home, "river")

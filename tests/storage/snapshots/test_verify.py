@@ -101,6 +101,7 @@ def test_a_record_that_is_missing_or_damaged_is_found(generation: Generation, na
     assert name in str(found)
 
 
+@pytest.mark.long
 def test_what_killed_writes_left_is_no_part_of_a_snapshot(generation: Generation) -> None:
     for table in generation.home.lance.glob("*.lance"):
         indexes = [path for path in (table / "_indices").glob("*") if path.is_dir()]
@@ -125,6 +126,7 @@ def test_other_versions_are_no_part_of_a_snapshot(generation: Generation) -> Non
     assert find_damage(home, second.id, verify=True) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     ["source table", *(pytest.param(one, marks=pytest.mark.long) for one in ("merged table", "vectors", "manifest"))],
@@ -223,6 +225,7 @@ def test_a_source_keeps_what_was_accepted(generation: Generation) -> None:
     assert accepted(home, "river") == before
 
 
+@pytest.mark.long
 def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation) -> None:
     home = generation.home
     second = asyncio.run(build(merge(home, "river")))
@@ -233,6 +236,7 @@ def test_hashes_of_files_that_two_snapshots_read_are_kept(generation: Generation
     assert found.path == recorded(generation, "source table")
 
 
+@pytest.mark.long
 def test_of_a_file_that_was_built_again_the_new_hash_is_recorded(generation: Generation) -> None:
     home = generation.home
     rebuilt = recorded(generation, "source table")

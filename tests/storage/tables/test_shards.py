@@ -71,7 +71,15 @@ def test_another_row_is_another_version() -> None:
     assert len(versions) == 4
 
 
-@pytest.mark.parametrize("count", [1, 4, MOST, *(pytest.param(count, marks=pytest.mark.long) for count in (2, 64))])
+@pytest.mark.parametrize(
+    "count",
+    [
+        1,
+        pytest.param(4, marks=pytest.mark.long),
+        pytest.param(MOST, marks=pytest.mark.long),
+        *(pytest.param(count, marks=pytest.mark.long) for count in (2, 64)),
+    ],
+)
 def test_a_table_reads_the_same_in_however_many_files(tmp_path: Path, count: int) -> None:
     whole, several = SourceTables(Home(tmp_path / "whole")), SourceTables(Home(tmp_path / "several"))
     table = extractions(*map(str, range(40)))

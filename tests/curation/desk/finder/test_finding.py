@@ -92,6 +92,7 @@ def test_numbers_that_differ_are_never_likely() -> None:
     assert verdict(compare(table(rows + others(60))), "Station 14", "Station 15") == "unclear"
 
 
+@pytest.mark.long
 def test_common_neighbours_speak_for_a_pair() -> None:
     rows = [entity(1, "Marta Lindqvist", "", chunks="a"), entity(2, "Marta Lindquist", "", chunks="b"), *others(60)]
     ends = [("ent-001", "ent-500"), ("ent-002", "ent-500"), ("ent-001", "ent-501"), ("ent-002", "ent-501")]
@@ -115,6 +116,7 @@ def test_pairs_that_are_kept_apart_do_not_meet() -> None:
     assert met(compare(table(rows + others(20)), apart=[("ent-002", "ent-001")])) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [[], [entity(1, "Bergen")]])
 def test_one_entity_or_none_has_no_pairs(rows: list[Row]) -> None:
     vectors = np.ones((len(rows), 8), dtype=np.float32)

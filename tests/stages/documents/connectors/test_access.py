@@ -120,6 +120,7 @@ def test_access_that_cannot_be_meant_is_refused_in_one_line(named: dict[str, Any
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 def test_settings_say_it_and_documents_do_not(tmp_path: Path) -> None:
     mail = "From: board@weir.example\nX-Access: board\nKeywords: board\nSubject: board\n\nThe gauge rose.\n"
     files: dict[str, str | bytes] = {"minutes/a.md": HOSTILE + RIVER, "b.md": HOSTILE + FLOOD, "c.eml": mail}
@@ -210,6 +211,7 @@ def test_a_file_beside_a_document_that_is_none_gives_no_value_and_is_said(
     assert (found["a.md"]["access"], found["a.md"]["error"]) == (["all", "staff"], None)
 
 
+@pytest.mark.long
 def test_a_changed_file_beside_a_document_changes_its_row_and_nothing_else(tmp_path: Path) -> None:
     write(tmp_path / "files", {"a.md": RIVER, "a.md.access": "staff", "b.md": FLOOD})
     settings, clean = (settings_of(tmp_path, BESIDE, home) for home in ("home", "clean"))
@@ -375,6 +377,7 @@ def test_rows_with_a_watermark_keep_their_values_until_they_change(tmp_path: Pat
         assert read(settings(access))["a"] == found
 
 
+@pytest.mark.long
 def test_partitions_have_files_beside_documents_and_what_cannot_be_listed_keeps_its_values(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     for day in ("1", "2"):
@@ -416,6 +419,7 @@ def test_a_document_that_cannot_be_read_has_todays_values(tmp_path: Path, monkey
     assert read(settings_of(tmp_path, None)) == {"a.md": None}
 
 
+@pytest.mark.long
 def test_a_home_that_was_made_before_there_was_access_has_none_until_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

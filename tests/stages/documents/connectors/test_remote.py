@@ -103,6 +103,7 @@ def test_changes_in_a_bucket_are_found(server: BucketService, tmp_path: Path) ->
     assert rows == {"river.md": OFFICE, "x.bin": ""}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", OTHERS, indirect=True)
 def test_a_listing_has_more_than_one_page(server: BucketService) -> None:
     uri = server.new_bucket()

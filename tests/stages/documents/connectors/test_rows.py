@@ -119,7 +119,7 @@ def test_a_template_joins_columns_and_front_matter_has_the_properties(folder: Pa
     assert "author" not in (listed["2/b"].content or b"").decode()
 
 
-@pytest.mark.parametrize("kind", ["markdown", "html"])
+@pytest.mark.parametrize("kind", ["markdown", pytest.param("html", marks=pytest.mark.long)])
 def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> None:
     rows = {"format": kind, "title": "{note}: {id}", "author": "note", "date": "changed", "tags": "{note}, {id}"}
     settings = configured(tmp_path, write_csv(folder), **rows)
@@ -258,6 +258,7 @@ def test_a_source_is_in_one_place_and_templates_are_whole() -> None:
         load_settings(named_sources={"pages": {"uri": "x", "rows": {"text": "{open"}}})
 
 
+@pytest.mark.long
 def test_rows_of_postgres_stream(postgres: SecretStr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAGES_URL", postgres.get_secret_value().replace("postgresql://", "postgresql+psycopg://", 1))
     query = "SELECT n AS id, 'Report ' || n AS text, now() AS changed FROM generate_series(1, 2500) AS n"
