@@ -35,6 +35,7 @@ def settings_of(folder: Path, server: Loopback, max_cost_usd: float | None = Non
     )
 
 
+@pytest.mark.long
 def test_answers_are_booked(tmp_path: Path, loopback: Loopback) -> None:
     settings = settings_of(tmp_path, loopback)
     write_source(settings, "notes", {"river.md": RIVER, "flood.txt": FLOOD})

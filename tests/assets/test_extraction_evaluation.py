@@ -58,6 +58,7 @@ def test_scores_are_stored_and_drawn_over_time(gold_home: Path, instance: dg.Dag
     assert materialised(settings, instance)[0]["passages"] == 21
 
 
+@pytest.mark.long
 def test_a_low_score_and_a_recipe_worse_than_the_one_before_are_warnings(
     gold_home: Path, instance: dg.DagsterInstance
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_source_that_is_not_configured_fails_with_a_reason(settings: Settings,
     assert "no such source: absent" in str(failure.step_failure_data.error)
 
 
+@pytest.mark.long
 def test_a_backfill_is_a_job_of_its_own(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     assert ingest(settings, instance, "notes").success
@@ -218,6 +219,7 @@ def steps(result: dg.ExecuteInProcessResult, kind: dg.DagsterEventType) -> set[s
     return {event.step_key for event in result.all_events if event.event_type is kind and event.step_key}
 
 
+@pytest.mark.long
 def test_runs_submit_and_end_and_the_sensor_resumes_them(
     instance: dg.DagsterInstance, by_batch: Settings, loopback: Loopback
 ) -> None:

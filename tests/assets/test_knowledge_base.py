@@ -84,6 +84,7 @@ def checked(settings: Settings, instance: dg.DagsterInstance) -> dg.AssetCheckEv
     return evaluation
 
 
+@pytest.mark.long
 def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions("source", ["notes"])
     found: list[dict[str, Any]] = []

@@ -70,6 +70,7 @@ def ingest(settings: Settings, instance: dg.DagsterInstance) -> dg.ExecuteInProc
     return job.execute_in_process(instance=instance, partition_key=f"{name}-notes")
 
 
+@pytest.mark.long
 def test_everything_runs_under_the_prefix(finance: Settings) -> None:
     outcome = run(finance)
 

@@ -124,6 +124,7 @@ def test_without_questions_there_are_no_rows(offline: Settings, instance: dg.Dag
     assert metadata["dagster/row_count"] == 0
 
 
+@pytest.mark.long
 def test_answers_are_judged_by_a_language_model_and_paid_once(
     offline: Settings, instance: dg.DagsterInstance, loopback: Loopback
 ) -> None:

@@ -33,6 +33,7 @@ def report(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict[str, 
     return {name: value.value for name, value in event.metadata.items()}, check
 
 
+@pytest.mark.long
 def test_the_report_names_what_is_pending_and_outdated(settings: Settings, instance: dg.DagsterInstance) -> None:
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD})
     metadata, check = report(settings, instance)

@@ -42,6 +42,7 @@ def test_an_outage_is_one_line_with_its_sources_while_they_wait(
     assert check(capfd, monkeypatch) == (0, [])
 
 
+@pytest.mark.long
 def test_a_snapshot_that_waits_for_release_is_a_line(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

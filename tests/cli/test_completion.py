@@ -28,6 +28,7 @@ def test_help_says_where_the_pages_are(capfd: pytest.CaptureFixture[str], monkey
     assert (Path(folder) / page).is_file()
 
 
+@pytest.mark.long
 def test_bash_completes_commands_and_choices(tmp_path: Path) -> None:
     environment = os.environ | {"HOME": str(tmp_path), "PATH": f"{COMMAND.parent}:{os.environ['PATH']}"}
 

@@ -50,7 +50,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
 
 
-@pytest.mark.parametrize("said", [("--json",), ()], ids=["json", "text"])
+@pytest.mark.parametrize("said", [pytest.param(("--json",), marks=pytest.mark.long), ()], ids=["json", "text"])
 def test_the_best_mode_becomes_the_default_one(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, said: tuple[str, ...]
 ) -> None:
@@ -139,6 +139,7 @@ def test_sentences_of_the_documents_make_questions_without_a_model(
     assert (code, "--make-questions" in error) == (2, True)
 
 
+@pytest.mark.long
 def test_a_model_drafts_questions_into_a_new_file(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loopback: Loopback
 ) -> None:

@@ -95,6 +95,7 @@ def test_without_a_home_none_is_made(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.long
 def test_a_report_into_the_home_where_status_names_it(
     years: Years, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ def test_a_mistake_in_a_gold_file_is_one_line(run: Command, gold_home: Path) -> 
         assert (code, "error: bad.csv:2: the kind is 'thing'" in errors) == (2, True), words
 
 
+@pytest.mark.long
 def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopback: Loopback) -> None:
     code, output, _ = run("plan", "--backfill", LLM__MODEL="bad")
     assert code == 0
@@ -148,6 +149,7 @@ def test_the_gate_costs_what_the_plan_says(run: Command, gold_home: Path, loopba
     assert "gold.folder has fewer than 20 right rows in passages that are done" in output
 
 
+@pytest.mark.long
 def test_a_backfill_with_a_worse_recipe_ends_with_3(run: Command, gold_home: Path, loopback: Loopback) -> None:
     before = snapshot_contents(settings_in(gold_home))
     code, output, errors = run("backfill", "--all", "--better-than-stored", LLM__MODEL="bad")

@@ -28,6 +28,7 @@ def bring(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     return lambda *arguments: command(capfd, monkeypatch, "import", "lightrag", str(folder), *arguments)
 
 
+@pytest.mark.long
 def test_the_lines_say_all_that_comes_along_and_all_that_does_not(bring: Import, folder: Path) -> None:
     write_json(folder, rows_of(TEXTS | {"big.txt": "x" * 21_000_000}, ANSWERS | {"Gone.": ["An answer."]}))
     code, said, errors = bring("--source", "wiki", "--names", "names.csv")

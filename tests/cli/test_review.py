@@ -54,6 +54,7 @@ def decide(file: Path, **actions: str) -> None:
             writer.writerow(row | {"action": found[0] if found else ""})
 
 
+@pytest.mark.long
 def test_a_review_goes_out_and_comes_back(twice: Ask, tmp_path: Path) -> None:
     file = tmp_path / "names.csv"
     said = twice("curate", "review", str(file))

@@ -36,6 +36,7 @@ def test_a_withheld_source_is_never_silent(
     assert (code, "Published gen-" in output) == (0, True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_what_answers_lack_is_said(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, loopback: Loopback

@@ -237,6 +237,7 @@ def test_a_damaged_database_ends_it_after_all_else(
     assert command(capfd, monkeypatch, "status", "--check") == (2, "", errors)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(_WITHOUT_RIGHTS) and not shutil.which("setpriv"), reason="root may write anywhere")
 def test_it_needs_no_right_to_write(published_home: Path, tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)

@@ -86,6 +86,7 @@ def refuses(settings: Settings) -> None:
         pytest.fail("nothing may be built")
 
 
+@pytest.mark.long
 def test_a_run_takes_it_over_asks_nothing_and_publishes_the_same(
     scene: Scene, settings: Settings, loopback: Loopback
 ) -> None:
