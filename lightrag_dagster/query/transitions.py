@@ -15,8 +15,10 @@ TITLE_STEPS = 3
 """Links from an entity to a chunk whose title names it, in addition to the one to every chunk that mentions it."""
 
 _LINKS = 3_000_000
+"""Most links of a graph through which every node steps."""
+
 _LEAST = 1e-5
-"""Mass that a step takes along from a node, in a graph of more links than these."""
+"""Least mass of a node that steps through a larger one."""
 
 
 class Steps(NamedTuple):

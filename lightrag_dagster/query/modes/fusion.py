@@ -49,7 +49,8 @@ class Fusion:
     not. A model's vectors count less where they agree with words in less than a part 1 / `agreeing` of the nearest
     chunks, but `least_dense` of their weight: words of another language agree with nothing. The chunks of named
     entities keep their places as a group; which of them has which goes by `among_named` times h² of similarity, and by
-    the walk.
+    the walk. At most `beside_relations` relations are compared with the question, those of the `beside_chunks` nearest
+    chunks first, and the nearest `compared_relations` count.
     """
 
     names: float = 1.0
