@@ -35,7 +35,7 @@ from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
 from lightrag_dagster.storage.snapshots.gc import remove_unused
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
-from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
@@ -181,15 +181,16 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
         fill(settings, situation.home, _sources(situation))
         below = Situation.looking(settings)
         again = _summaries_again(situation, below)
-        if next_publication(below, backfill=again) is None:
-            return ScopeState(name, below.newest)
-        # The gates are those of the home; and an older snapshot may show what is hidden by now.
-        alone = {"automatic": True, "snapshots": 1, "grace_days": 0}
-        ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=alone))
-        snapshot, used = publish_merged(ungated, account, backfill=again)
-        if settings.builds_graph:
+        snapshot, cost = below.newest, 0.0
+        if next_publication(below, backfill=again) is not None:
+            # The gates are those of the home; and an older snapshot may show what is hidden by now.
+            alone = {"automatic": True, "snapshots": 1, "grace_days": 0}
+            ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=alone))
+            snapshot, used = publish_merged(ungated, account, backfill=again)
+            cost = used.cost_usd
+        if settings.builds_graph and without_graph(home):
             build_published_graph(home)
-    return ScopeState(name, snapshot, used.cost_usd)
+    return ScopeState(name, snapshot, cost)
 
 
 def publish_merged(
@@ -228,7 +229,8 @@ def _is_due(situation: Situation, name: str) -> bool:
     if any(made_from(home, source) != given for source, given in sources.items()):
         return True
     below = Situation.looking(settings)
-    return next_publication(below, backfill=_summaries_again(situation, below)) is not None
+    unmerged = next_publication(below, backfill=_summaries_again(situation, below)) is not None
+    return unmerged or (settings.builds_graph and without_graph(home) is not None)
 
 
 def _summaries_again(situation: Situation, below: Situation) -> bool:

@@ -20,7 +20,7 @@ from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, rollback
+from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, rollback, without_graph
 from tests.layouts import as_another_layout
 from tests.support import (
     FLOOD,
@@ -313,3 +313,17 @@ def test_names_that_are_none(settings: Settings) -> None:
             KnowledgeBase.open(settings.home, scope=name, settings=settings)
     with pytest.raises(NoSnapshotError):
         KnowledgeBase.open(settings.home, scope="unknown", settings=settings)
+
+
+@pytest.mark.long
+def test_the_graph_of_a_scope_is_built_by_the_next_run(settings: Settings) -> None:
+    scoped = with_scopes(settings, board=BOARD)
+    write_all(scoped, SHOWN)
+    build(scoped.changed(dagster={"without": ("published_graph",)}))
+    home, snapshot = home_of(scoped, "board"), published(scoped.within("board"))
+    assert without_graph(home)
+    assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
+    (state,) = published_scopes(Situation.looking(scoped), None)
+    assert (state.problem, without_graph(home)) == (None, None)
+    assert published(scoped.within("board")) == snapshot
+    assert pending_scopes(Situation.looking(scoped)) == {}

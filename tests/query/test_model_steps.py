@@ -134,6 +134,14 @@ def test_the_walk_starts_at_the_relations_that_the_model_keeps(opened: Open, loo
     assert len(loopback.requests) == 2
 
 
+def test_a_walk_without_relations_starts_at_the_nearest_entities(opened: Open, loopback: Loopback) -> None:
+    loopback.chat = lambda body: json.dumps({"relations": []})
+    found = opened(mode="ppr", filter_relations=True).retrieve("Jonas Feld")
+    assert notes(found, "find")["relations kept"].startswith("0 of ")
+    assert found.entities[0].name == "Jonas Feld"
+    assert (found.entities[0].score or 0.0) > 0.2
+
+
 @pytest.mark.parametrize("mode", ["fusion", "ppr"])
 @pytest.mark.parametrize("reply", ["I cannot say.", Reply.error(400)])
 def test_an_unusable_answer_keeps_all_relations(

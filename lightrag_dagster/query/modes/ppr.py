@@ -49,19 +49,17 @@ def find_by_pagerank(search: Search) -> Found:
     """
     graph, settings = search.snapshot.graph, search.settings
     near = search.begin_nearest(relations=search.query, chunks=search.query, most_chunks=WALK.start_chunks)()
-    if not near.relations:
-        near = replace(near, entities=search.nearest(entities=search.query).entities)
     filtered = filter_relations(search, near.relations)
-    start = start_mass(graph, replace(near, relations=filtered.relations), WALK)
+    entities = {} if any(filtered.relations.values()) else search.nearest(entities=search.query).entities
+    start = start_mass(graph, replace(near, relations=filtered.relations, entities=entities), WALK)
     if not start.any():
         return Found({}, near.relations, near.chunks, filtered.notes)
     mass = pagerank(search.snapshot.transitions, start, WALK.damping)
     split = len(graph.entities.ids)
-    entities = largest(mass[:split], settings.top_k)
     chunks = largest(mass[split:], settings.chunk_top_k)
     walked = Walked((1 - WALK.damping) * start, mass, WALK.damping)
     paths_to = paths_by(graph, search.snapshot.transitions, walked)
-    return Found(entities, near.relations, chunks, filtered.notes, paths_to)
+    return Found(largest(mass[:split], settings.top_k), near.relations, chunks, filtered.notes, paths_to)
 
 
 def start_mass(graph: Adjacency, near: Found, walk: Walk) -> Mass:

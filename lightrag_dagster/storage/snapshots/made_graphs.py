@@ -1,27 +1,33 @@
 """Graph databases of older snapshots, which readers make again in their cache, never in the home.
 
-<cache.folder>/<hash of the home>/graphs/<id>.kuzu   such a graph, and a lock for its making; those of scopes, too
+<cache.folder>/<hash of the home>/graphs/<id>.kuzu   such a graph, those of scopes, too
+<cache.folder>/<hash of the home>/graphs/<id>.json   its size and hash
+<cache.folder>/<hash of the home>/graphs/lock        held by the process that makes one
 """
 
 import logging
 import shutil
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock
 
 from lightrag_dagster.core.identity import digest
+from lightrag_dagster.errors import StoreError
 from lightrag_dagster.settings import CacheSettings
 from lightrag_dagster.storage.files.atomic import disk_errors
 from lightrag_dagster.storage.files.cache import note_use, remove_oldest
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import FileSum
+from lightrag_dagster.storage.records import read_record
 from lightrag_dagster.storage.snapshots.generations import Generation
 
 _log = logging.getLogger(__name__)
 
 
 def made_graph(generation: Generation, cache: CacheSettings, make: Callable[[Path], object]) -> Path:
-    """Return a graph in the cache, made there by one process while others wait, unless it was made before.
+    """Return a graph in the cache, made there by one process while others wait, unless it is there as it was made.
 
     Args:
         generation: its generation.
@@ -34,16 +40,37 @@ def made_graph(generation: Generation, cache: CacheSettings, make: Callable[[Pat
     folder = _folder(generation.home, cache)
     path = folder / f"{generation.id}.kuzu"
     with disk_errors(f"the cache {folder}", "change cache.folder"):
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
-            if not path.exists():
-                for leftover in folder.glob(f".{path.name}.*"):  # of a process that was killed
-                    shutil.rmtree(leftover)
-                _log.warning("the graph of %s is made again in %s", generation.id, folder)
-                make(path)
-                remove_oldest(folder.glob("*.kuzu"), cache.max_gb * 1e9)
-            note_use(path)
+        if not _is_sound(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / "lock"):
+                if not _is_sound(path):
+                    for leftover in folder.glob(".*"):  # of a process that was killed
+                        shutil.rmtree(leftover)
+                    _log.warning("the graph of %s is made again in %s", generation.id, folder)
+                    make(path)
+                    _sum_file(path).write_text(FileSum.of(path).model_dump_json())
+                    for gone in remove_oldest(folder.glob("*.kuzu"), cache.max_gb * 1e9)[0]:
+                        _sum_file(gone).unlink(missing_ok=True)
+        note_use(path)
     return path
+
+
+def _is_sound(path: Path) -> bool:
+    """Say whether a graph is there as it was made; each process reads it once."""
+    try:
+        found, made = path.stat(), read_record(_sum_file(path), FileSum)
+    except (FileNotFoundError, StoreError):
+        return False
+    return made is not None and made.size == found.st_size and made == _sum(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache
+def _sum(path: Path, _changed: int, _size: int) -> FileSum:
+    return FileSum.of(path)
+
+
+def _sum_file(path: Path) -> Path:
+    return path.with_suffix(".json")
 
 
 def forget_made_graphs(home: Home, cache: CacheSettings) -> None:

@@ -112,7 +112,7 @@ def test_the_least_recently_used_ones_go(settings: Settings) -> None:
     chunks_of(settings, first)
     (graph,) = made(settings)
     old, recent = graph.with_name("gen-old.kuzu"), graph.with_name("gen-recent.kuzu")
-    half_made = graph.with_name(f".{graph.name}.killed")
+    half_made = graph.with_name(".graph.kuzu.killed")
     half_made.mkdir()
     (half_made / "Entity.parquet").write_bytes(b"half")
     graph.rename(old)
@@ -127,6 +127,17 @@ def test_the_least_recently_used_ones_go(settings: Settings) -> None:
 
 def graph_gb(graph: Path) -> float:
     return graph.stat().st_size / 1e9
+
+
+@pytest.mark.parametrize("left", [0, 8192, None], ids=["nothing", "a part", "other bytes"])
+def test_a_damaged_one_is_made_again(settings: Settings, left: int | None) -> None:
+    first = list_snapshots(Home(settings.home))[0].snapshot_id
+    chunks_of(settings, first)
+    (graph,) = made(settings)
+    whole = graph.read_bytes()
+    graph.write_bytes(whole[::-1] if left is None else whole[:left])
+    assert chunks_of(settings, first) == 1
+    assert graph.stat().st_size >= len(whole)
 
 
 def test_a_cache_that_cannot_be_written_is_named(settings: Settings) -> None:
