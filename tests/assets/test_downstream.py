@@ -42,6 +42,7 @@ def test_the_counts_of_pairs_are_shown_and_the_rows_stored(tmp_path: Path, insta
     assert {"cut", "outdone", "dropped_unlikely"} <= set(metadata)
 
 
+@pytest.mark.long
 def test_rows_bytes_and_notes_of_each_format(years: Years, instance: dg.DagsterInstance) -> None:
     settings, (snapshot,) = years(1)
     settings = settings.changed(exports=("graphml", "neo4j"))

@@ -33,6 +33,7 @@ def materialised(settings: Settings, instance: dg.DagsterInstance) -> tuple[dict
     return {name: value.value for name, value in event.metadata.items()}, check
 
 
+@pytest.mark.long
 def test_scores_are_stored_and_drawn_over_time(gold_home: Path, instance: dg.DagsterInstance) -> None:
     settings = settings_in(gold_home)
     assert evaluations_pending(Situation.looking(settings)) == [("evaluate", "extraction_evaluation")]
@@ -83,6 +84,7 @@ def test_a_home_without_gold_has_no_scores_and_none_wait(gold_home: Path, instan
     assert (check.passed, metadata["passages"]) == (True, 0)
 
 
+@pytest.mark.long
 def test_a_backfill_of_a_partition_is_stopped_by_the_gate(
     gold_home: Path, loopback: Loopback, instance: dg.DagsterInstance
 ) -> None:

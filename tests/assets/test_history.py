@@ -59,6 +59,7 @@ def job() -> dg.JobDefinition:
         return dg.Definitions([raw_documents], asset_checks=[accepted], jobs=[chosen]).resolve_job_def("ingest")
 
 
+@pytest.mark.long
 def test_old_runs_go_except_the_last_of_each_partition(job: dg.JobDefinition, tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.own_dagster.mkdir(parents=True)

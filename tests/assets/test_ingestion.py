@@ -110,6 +110,7 @@ def test_too_many_failures_are_not_accepted(settings: Settings, instance: dg.Dag
     assert accepted(Home(settings.home), "notes") is not None
 
 
+@pytest.mark.long
 def test_rows_that_cannot_be_used_are_metadata_and_a_check(
     settings: Settings, instance: dg.DagsterInstance, loopback: Loopback
 ) -> None:

@@ -31,6 +31,7 @@ def values(result: dg.AssetCheckResult) -> dict[str, Any]:
     return {name: value.value for name, value in result.metadata.items()}
 
 
+@pytest.mark.long
 def test_rows_of_another_prompt_are_counted_with_what_they_cost(settings: Settings, loopback: Loopback) -> None:
     usual = asking(settings)
     write_source(usual, "notes", {"river.md": RIVER, "flood.md": FLOOD})

@@ -59,6 +59,7 @@ def test_all_listeners_hear() -> None:
     assert heard == [("outer", "chunks", 1, 2), ("inner", "chunks", 1, 2), "waiting"]
 
 
+@pytest.mark.long
 def test_the_run_has_the_lines(
     settings: Settings, instance: dg.DagsterInstance, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *a
 DOWN = "127.0.0.1:8790 cannot be reached (model {}); check OPENAI_BASE_URL"
 
 
+@pytest.mark.long
 def test_an_outage_is_one_line_with_its_sources_while_they_wait(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

@@ -167,6 +167,7 @@ def test_names_are_given_one_after_the_other_also_between_runs(ask: Ask) -> None
     assert ask("curate", "undo").startswith("Decision 2 is undone, that “Weir B” is called “Weir C”. The next ")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_published")
 def test_an_entity_of_several_names_is_not_removed_unseen(ask: Ask) -> None:
     ask("curate", "remove", "Bergen")

@@ -66,6 +66,7 @@ def test_the_best_mode_becomes_the_default_one(
     assert f"query.mode stays {better}." in (errors if said else output)
 
 
+@pytest.mark.long
 def test_no_source_is_needed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, published_home: Path, tmp_path: Path
 ) -> None:

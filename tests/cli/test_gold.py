@@ -106,6 +106,7 @@ def test_scores_are_listed_with_the_rows_that_are_not_right(run: Command, loopba
     assert loopback.requests == []
 
 
+@pytest.mark.long
 def test_scores_below_the_bound_end_with_1(run: Command, gold_home: Path) -> None:
     code, output, _ = run("gold", "score", GOLD__LEAST_F1=0.99)
     assert code == 1

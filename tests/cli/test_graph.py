@@ -18,6 +18,7 @@ def run(published_home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: py
     return lambda *arguments: command(capfd, monkeypatch, *arguments)
 
 
+@pytest.mark.long
 def test_json_is_what_python_returns(run: Run, published_home: Path) -> None:
     office = Filters(sources="office")
     with KnowledgeBase.open(published_home) as knowledge:

@@ -55,6 +55,7 @@ def check(facts: Mapping[str, Any], described: Mapping[str, str]) -> None:
         assert all(isinstance(part, PARTS[kind]) for part in parts if kind in PARTS), (name, value)
 
 
+@pytest.mark.long
 def test_commands_that_find_nothing_to_do_tell_it(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

@@ -151,6 +151,7 @@ def test_the_next_pairs_are_asked_about_not_the_same_again(
         assert len(loopback.requests) == stored
 
 
+@pytest.mark.long
 def test_a_model_that_cannot_be_used_leaves_the_file(
     twice: Ask, tmp_path: Path, loopback: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:

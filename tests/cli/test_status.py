@@ -23,6 +23,7 @@ _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_overr
 """Before a command: root may write what it may not only while it has this right."""
 
 
+@pytest.mark.long
 def test_it_counts_what_is_listed_and_what_was_lost(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_line_is_as_long_as_it_is_where_no_terminal_breaks_it(
     assert re.fullmatch(r"\d+ documents listed, .* relations", counted)
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_after_it_took_over_another_layout_is_named(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
