@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2450,
-    "cli": 3848,  # gold
+    "cli": 3850,  # gold
     "core": 1584,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_852,  # relations beside what was found, large walks, made graphs
+    "lines of code outside the rooms behind doors": 37_854,  # relations beside what was found, large walks, made graphs
     "files": 673,  # made graphs
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -119,6 +119,8 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
         )
         if states.graph:
             console.print("graph: not built yet; `cypher` is unavailable until `lightrag-dagster run` builds it")
+        elif states.graph_left_out:
+            console.print("graph: left out, as the setting dagster.without says; `cypher` is unavailable")
     if not home.scope:
         _print_cost(console, home)
         _print_batches(console, home)

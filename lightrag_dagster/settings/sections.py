@@ -334,5 +334,5 @@ class DagsterSettings(Section):
     without: tuple[DagsterPart, ...] = Field(
         default=(),
         description="Assets, sensors and schedules that are left out, for a project that wants few of them. With "
-        "`published_graph`, no graph database is built, and `cypher` answers nothing.",
+        "`published_graph`, no graph database is built, so that `cypher` soon has none to ask.",
     )

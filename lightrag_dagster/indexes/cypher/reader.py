@@ -111,8 +111,8 @@ def require_graph(generation: Generation, settings: Settings) -> Path:
         what = "damaged" if path.exists() else "missing"
         raise StoreError(f"the graph {path} is {what}; `lightrag-dagster run --verify` builds it again")
     if not settings.builds_graph:
-        left_out = "is left out: the setting dagster.without names published_graph; take it out, and"
-        raise StoreError(f"the graph of {generation.id} {left_out} {_BUILDS}")
+        left_out = "is left out: the setting dagster.without names published_graph; take that out"
+        raise StoreError(f"the graph of {generation.id} {left_out}" + (f", and {_BUILDS}" if is_published else ""))
     if is_published:
         raise StoreError(f"the graph of {generation.id} is not built yet; {_BUILDS}")
     from lightrag_dagster.indexes.cypher.graph import write_graph  # with DuckDB and Kùzu, which no question needs

@@ -175,7 +175,8 @@ def test_without_a_graph_all_but_cypher_answers(settings: Settings) -> None:
     with KnowledgeBase.open(settings=without) as knowledge:
         assert knowledge.path("Halden Weir", "Bergen")
         with pytest.raises(
-            StoreError, match=rf"graph of {last} is left out: .* dagster\.without names published_graph; take it out"
+            StoreError,
+            match=rf"graph of {last} is left out: .* dagster\.without names published_graph; take that out, and",
         ):
             knowledge.cypher(CYPHER)
     with pytest.raises(StoreError, match=rf"graph of {first} is left out"):
