@@ -319,7 +319,7 @@ _WHOLE_CHECKS: list[tuple[str, Compute, str]] = [
         "No gate stops the newest snapshot: the settings publish and checks, or a rollback. One that is stopped is "
         "built, and waits for `lightrag-dagster release`.",
     ),
-    ("knowledge_base", complete, "The snapshot has entities, and a summary wherever one is due."),
+    ("knowledge_base", complete, "The snapshot has entities, and each summary that is due."),
     (
         "knowledge_base",
         texts_read,

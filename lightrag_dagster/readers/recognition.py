@@ -22,7 +22,7 @@ _BY_CUSTOM = re.compile(
     r"|notice|readme|thanks|todo)\b(?!.*~$)",
     re.IGNORECASE,
 )
-"""A name by which a text is known, whatever its suffix, as in `changelog.Debian` and `LICENSE.MIT`."""
+"""A name by which a text is known with any suffix, as in `changelog.Debian` and `LICENSE.MIT`."""
 
 _MAILDIR = re.compile(MAILDIR, re.ASCII)
 

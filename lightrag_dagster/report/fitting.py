@@ -11,7 +11,7 @@ _ESCAPES = str.maketrans(
 
 
 def as_json(value: Any) -> str:
-    """Return JSON that neither ends a script nor begins a comment, wherever in HTML it stands."""
+    """Return JSON that neither ends a script nor begins a comment in any place of HTML."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 

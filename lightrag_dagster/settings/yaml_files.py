@@ -85,7 +85,7 @@ def with_value(text: str, section: str, name: str, value: str) -> str:
     else:
         changed = f"{text.rstrip()}\n\n{section}:\n  {name}: {value}\n".lstrip()
     below = (before.get(section) or {}) if isinstance(before, dict) else None
-    with suppress(yaml.YAMLError):  # it is refused, as a result of other values is
+    with suppress(yaml.YAMLError):  # the error below tells of it, as of a result of other values
         if isinstance(below, dict) and load_yaml(changed) == before | {section: below | {name: value}}:
             return changed
     raise SettingsError(f"the file has a form that is not changed here; set {section}.{name}: {value} by hand")

@@ -80,7 +80,7 @@ class PageLine:
 
     @property
     def is_sentence(self) -> bool:
-        """True if it is a sentence or more, wherever it stands."""
+        """True if it is a sentence or more, in any place."""
         return (
             self.tag not in _HEADINGS
             and len(self.letters) >= (_LEAST if self.text.isascii() else _LEAST // 2)

@@ -27,7 +27,7 @@ _UNMARKED = ((re.compile(rb"(?:[\r\n]\x00)*(?:[!-~]\x00){4}"), "utf-16-le"),
 def decode_text(data: bytes, charset: str | None) -> Decoded:
     """Decode a text by the charset that it names, unless the bytes are not of it; with a note in doubt.
 
-    Bytes beyond ASCII that are UTF-8 are UTF-8, whatever they are said to be: letters of others hardly ever make it.
+    Bytes beyond ASCII that are valid UTF-8 are read as that, against what is declared: others hardly ever give it.
     """
     if charset is None and (declared := _META.search(data, 0, _META_WITHIN)):
         charset = declared[1].decode("ascii")

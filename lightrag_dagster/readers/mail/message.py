@@ -27,7 +27,7 @@ _MAX_NOTED = 3  # doubts
 def read(data: bytes, figures: Figures | None = None, *, attachments: bool = True) -> Content:
     """Read a mail: its header, its author's text, and its attachments by the readers of their formats.
 
-    If a text has both forms, the plain one is read, unless it is empty or only stands for the other; mails that are
+    If a text has both forms, the plain one is read, unless it is empty or only points to the other; mails that are
     forwarded whole are read too. Images are put into `figures`. Without `attachments`, only their names are in the
     text.
     """

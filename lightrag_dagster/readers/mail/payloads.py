@@ -52,7 +52,7 @@ def _is_text(line: str) -> bool:
 
 
 def decode_base64(written: str) -> bytes:
-    """Decode one piece of base64, whatever is missing of it; a wrong character costs the four that it is among."""
+    """Decode one piece of base64, also a cut one; a wrong character costs the four that it is among."""
     if not len(written) % 4:
         fours = (written[start : start + 4] for start in range(0, len(written), 4))
         written = "".join(four for four in fours if not _NO_BASE64.search(four.rstrip("=")))

@@ -32,7 +32,7 @@ class Styles:
     """The styles of a document, by family and name."""
 
     def __init__(self, parts: Iterable[etree._Element]) -> None:
-        """Take the parts that define some; a later one stands for an earlier one of the same name."""
+        """Take the parts that define some; a later one replaces an earlier one of the same name."""
         self.lists: dict[str, etree._Element] = {}
         self.outline: etree._Element | None = None
         self._styles: dict[tuple[str, str], etree._Element] = {}

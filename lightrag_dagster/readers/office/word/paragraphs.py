@@ -137,7 +137,7 @@ def fill_rows(root: etree._Element) -> None:
 
 
 def _join(cell: etree._Element, following: etree._Element) -> None:
-    """Make a cell wider by one after it, which goes on it."""
+    """Widen a cell by the one after it, which continues it."""
     properties = find(cell, "tcPr")
     if properties is None:
         return

@@ -133,6 +133,6 @@ def shown(path: str) -> str:
 
 
 def unusable(path: str) -> str | None:
-    """Return the reason not to read a file with this path, whatever its format; None if it is read."""
+    """Return the reason not to read a file with this path, of any format; None if it is read."""
     unfit = UNFIT_CHARACTERS.search(path)
     return "path holds control characters or is not UTF-8; rename it" if unfit else None
