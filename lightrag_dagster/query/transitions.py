@@ -43,7 +43,8 @@ class Steps(NamedTuple):
         not of the whole graph (Andersen, Chung and Lang, "Local graph partitioning using PageRank vectors", 2006).
         """
         if self.out is None:
-            return self.into @ mass  # type: ignore[no-any-return]
+            whole: Scores = self.into @ mass
+            return whole
         near = np.flatnonzero(mass >= _LEAST)
         row = csr_array((mass[near], near.astype(np.int32), np.array([0, len(near)], np.int32)), shape=(1, len(mass)))
         reached, stepped = row @ self.out, np.zeros_like(mass)

@@ -21,7 +21,7 @@ from lightrag_dagster.storage.files.cache import note_use, remove_oldest
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import FileSum
 from lightrag_dagster.storage.records import read_record
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import GRAPH, Generation
 
 _log = logging.getLogger(__name__)
 
@@ -44,24 +44,29 @@ def made_graph(generation: Generation, cache: CacheSettings, make: Callable[[Pat
             folder.mkdir(parents=True, exist_ok=True)
             with FileLock(folder / "lock"):
                 if not _is_sound(path):
-                    for leftover in folder.glob(".*"):  # of a process that was killed
-                        shutil.rmtree(leftover)
-                    _log.warning("the graph of %s is made again in %s", generation.id, folder)
-                    make(path)
-                    _sum_file(path).write_text(FileSum.of(path).model_dump_json())
-                    for gone in remove_oldest(folder.glob("*.kuzu"), cache.max_gb * 1e9)[0]:
-                        _sum_file(gone).unlink(missing_ok=True)
+                    _make(path, cache, make)
         note_use(path)
     return path
+
+
+def _make(path: Path, cache: CacheSettings, make: Callable[[Path], object]) -> None:
+    """Make a graph and note its size and hash, and remove what killed processes left and what the cache cannot hold."""
+    for leftover in path.parent.glob(f".{GRAPH}.*"):
+        shutil.rmtree(leftover)
+    _log.warning("the graph of %s is made again in %s", path.stem, path.parent)
+    make(path)
+    _sum_file(path).write_text(FileSum.of(path).model_dump_json())
+    for gone in remove_oldest(path.parent.glob("*.kuzu"), cache.max_gb * 1e9)[0]:
+        _sum_file(gone).unlink(missing_ok=True)
 
 
 def _is_sound(path: Path) -> bool:
     """Say whether a graph is there as it was made; each process reads it once."""
     try:
         found, made = path.stat(), read_record(_sum_file(path), FileSum)
+        return made is not None and made == _sum(path, found.st_mtime_ns, found.st_size)
     except (FileNotFoundError, StoreError):
         return False
-    return made is not None and made.size == found.st_size and made == _sum(path, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache
