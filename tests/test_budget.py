@@ -36,7 +36,7 @@ CODE = {
     "pipeline": 3223,  # scopes
     "plan": 814,
     "purge": 435,  # scopes
-    "query": 4241,  # time limits, follow, warm, SQL in processes
+    "query": 4242,  # time limits, follow, warm, SQL in processes
     "readers": 8036,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1129,  # scopes, access
     "spending": 474,
     "stages": 5647,
-    "storage": 4070,  # scopes, checks of files
+    "storage": 4072,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
 }
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_854,  # relations beside what was found, large walks, made graphs
+    "lines of code outside the rooms behind doors": 37_857,  # relations beside what was found, large walks, made graphs
     "files": 673,  # made graphs
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -3,13 +3,15 @@ from pathlib import Path
 
 import pytest
 import snowballstemmer
+from hypothesis import given
+from hypothesis import strategies as st
 from snowballstemmer.arabic_stemmer import ArabicStemmer
 from snowballstemmer.english_stemmer import EnglishStemmer
 from snowballstemmer.greek_stemmer import GreekStemmer
 from snowballstemmer.hindi_stemmer import HindiStemmer
 from snowballstemmer.russian_stemmer import RussianStemmer
 
-from lightrag_dagster.core.text.terms import terms
+from lightrag_dagster.core.text.terms import terms, text_terms
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,14 @@ from lightrag_dagster.core.text.terms import terms
 )
 def test_terms(text: str, expected: list[str]) -> None:
     assert [term.text for term in terms(text)] == expected
+
+
+@given(
+    st.text()
+    | st.lists(st.sampled_from(["B2b", "DN300", "東京", "bridges", "getUserName", " ", "_", "7"])).map("".join)
+)
+def test_terms_kept_by_word_are_those_of_the_text(text: str) -> None:
+    assert text_terms(text) == [term.text for term in terms(text, figures=True)]
 
 
 @pytest.mark.parametrize(

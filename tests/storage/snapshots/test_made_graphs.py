@@ -162,7 +162,9 @@ def test_commands_ask_older_snapshots_and_go_back_to_them(
     assert made(settings) == []
 
 
-def test_without_a_graph_all_but_cypher_answers(settings: Settings) -> None:
+def test_without_a_graph_all_but_cypher_answers(
+    settings: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     home, without = Home(settings.home), settings.changed(dagster={"without": ("published_graph",)})
     write_source(settings, "office", {"office.txt": OFFICE, "flood.txt": FLOOD})
     build(without)
@@ -182,6 +184,10 @@ def test_without_a_graph_all_but_cypher_answers(settings: Settings) -> None:
     with pytest.raises(StoreError, match=rf"graph of {first} is left out"):
         chunks_of(without, first)
     assert made(settings) == []
+    for name, value in {"HOME": settings.home, "SOURCES": settings.sources}.items():
+        monkeypatch.setenv(f"LIGHTRAG_{name}", str(value))
+    monkeypatch.setenv("LIGHTRAG_DAGSTER__WITHOUT", '["published_graph"]')
+    assert "graph: left out" in command(capfd, monkeypatch, "status")[1]
 
 
 @pytest.mark.long
