@@ -6,7 +6,7 @@ snapshot, and summaries whose descriptions have not changed. If nothing changed,
 
 import logging
 from collections import Counter
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from shlex import quote
@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
-from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
+from lightrag_dagster.stages.merging.inputs import Evidence, MergeInput, Paths, Previous, Rules
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
@@ -264,6 +264,8 @@ def merge_after(
 
         try:
             previous = find_previous(last, recipes.summaries if backfill else None) if last else None
+            if last and previous and not backfill and work.size.keeps_rows:
+                previous = previous._replace(evidence=_find_evidence(last, inputs, files))
             made = run_sync(merge(previous))
         except StoreError as error:
             if last is None:
@@ -344,6 +346,24 @@ def find_previous(generation: Generation, recipe: str | None) -> Previous:
     for path in (entities, relations):
         count_rows(path)
     return Previous(entities, relations, recipe)
+
+
+def _find_evidence(generation: Generation, inputs: GenerationInputs, files: Sequence[MergeInput]) -> Evidence | None:
+    """Return the evidence of the last merge if nothing but sources differs now, and what it read is still there."""
+    record, home = generation.record(), generation.home
+    same = {"sources": record.inputs.sources, "left_out": record.inputs.left_out}
+    if record.failed_summaries or inputs.model_copy(update=same) != record.inputs:
+        return None
+    try:
+        before = {path for one in merge_inputs(home, record.inputs) for path in one.chunks}
+        now = {path for one in files for path in one.chunks}
+        entities, relations = (generation.path(f"{table}_evidence.parquet") for table in ("entity", "relation"))
+        gone = home.files.open(sorted(before - now))
+        home.files.count_rows([entities, relations, *gone])
+    except StoreError as error:
+        _log.info("all rows are merged again: %s", error)
+        return None
+    return Evidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
 
 
 def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:

@@ -26,11 +26,24 @@ class MergeInput(NamedTuple):
 
 
 class Previous(NamedTuple):
-    """Merged rows, whose summaries are kept where the descriptions are the same: all, or those of one recipe."""
+    """Merged rows, whose summaries are kept where the descriptions are the same: all, or those of one recipe.
+
+    With `evidence`, all but sources is as it was then, so rows of the same evidence are kept whole.
+    """
 
     entities: Path
     relations: Path
     recipe: str | None = None
+    evidence: "Evidence | None" = None
+
+
+class Evidence(NamedTuple):
+    """Evidence of an earlier merge, and the files of chunks that only it read (`gone`) or only this one (`come`)."""
+
+    entities: Path
+    relations: Path
+    gone: Paths
+    come: Paths
 
 
 class Rules(NamedTuple):

@@ -26,9 +26,10 @@ from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
 from lightrag_dagster.schemas import ENTITIES, MERGED_TABLES, RELATIONS
 from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.stages.merging import database, parts
+from lightrag_dagster.stages.merging.changes import find_changed, find_relations, keep_others
 from lightrag_dagster.stages.merging.facts import merge_facts, read_facts, write_evidence
 from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous, Rules
-from lightrag_dagster.stages.merging.parts import Added, Size, Workspace
+from lightrag_dagster.stages.merging.parts import Added, Dealt, Size, Workspace
 from lightrag_dagster.stages.merging.summaries import CountTokens, Group, needs_summary
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
@@ -120,6 +121,8 @@ class Merge:
         with space.scratch.step([]):
             pq.write_table(pa.concat_tables([self._kept, pa.table(columns, _SUMMARIES)]), space.path("summary"))
         self._engine.map(partial(parts.finish, space), product(("entities", "relations"), space.parts))
+        if space.kept is not None:
+            keep_others(space)
         merged = Merged(*(space.paths(table) for table in MERGED_TABLES))
         if space.facts:
             self._engine.map(partial(merge_facts, space), space.parts)
@@ -145,7 +148,8 @@ def open_merge(
         scratch: For results, and for data that does not fit into memory.
         inputs: Accepted files, in any order.
         rules: Thresholds and limits, the embedder, and the phrases that become entities.
-        previous: An earlier merge. Apart from the summaries that are kept, the result is the same without it.
+        previous: An earlier merge, whose rows are kept where nothing that they are made from changed. Apart from the
+            summaries that are kept, the result is the same without it.
         engine: The engine of the work; its workers reach the scratch.
         size: The number of parts. The result is the same.
         curation: Decisions of people.
@@ -153,28 +157,61 @@ def open_merge(
     Raises:
         StoreError: a file is missing or damaged, also one of `previous`, or the disk is full.
     """
-    variables = database.rule_variables(rules.settings, rules.embedder) | {"bits": size.bits}
+    variables = database.rule_variables(rules.settings, rules.embedder)
     if previous is not None and previous.recipe is not None:
         variables["recipe"] = previous.recipe
     with database.readable(_files(scratch, inputs, previous)):
-        alone = Workspace(scratch, size, variables, curation, facts=any(one.readings for one in inputs))
-        added, undecided = _choose(alone, inputs, rules)
-        space = replace(alone, workers=engine.workers)
-        shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
-        dealt = list(engine.map(partial(parts.deal, space), shares))
-        space = replace(space, dealt=frozenset(one.call for one in dealt))
-        engine.map(partial(parts.group_entities, space), space.parts)
-        if len(space.parts) > 1:
-            taken = [space.parts[worker :: engine.workers] for worker in range(engine.workers)]
-            calls = engine.map(partial(parts.deal_degrees, space), filter(None, taken))
-            space = replace(space, dealt=space.dealt.union(calls))
-        engine.map(partial(parts.group_relations, space), space.parts)
-        named = frozenset[str]().union(*(one.named for one in dealt))
-        relations = frozenset[str]().union(*(one.removed for one in dealt))
+        space = Workspace(scratch, size, variables, curation, facts=any(one.readings for one in inputs))
+        made = None
+        if previous is not None and previous.evidence is not None:
+            made = _group_changed(space, inputs, rules, previous)
+        if made is None:
+            made = _group_all(space, inputs, rules, engine)
+        named = frozenset[str]().union(*(one.named for one in made.dealt))
+        relations = frozenset[str]().union(*(one.removed for one in made.dealt))
         removed = sorted(one for one in named if curation.entity_of(one) is None)
-        yield Merge(
-            space, rules.settings, engine, previous, Decided(curation.unmatched(named), removed, relations, undecided)
-        )
+        decided = Decided(curation.unmatched(named), removed, relations, made.undecided)
+        yield Merge(made.space, rules.settings, made.engine, previous, decided)
+
+
+class _Grouped(NamedTuple):
+    """The space of grouped mentions and the engine that finishes them; what was dealt, and the undecided mentions."""
+
+    space: Workspace
+    engine: Engine
+    dealt: Sequence[Dealt]
+    undecided: int
+
+
+def _group_all(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, engine: Engine) -> _Grouped:
+    """Group all mentions, in parts."""
+    added, undecided = _choose(space, inputs, rules)
+    space = replace(space, workers=engine.workers)
+    shares = _shared_out(inputs, added, max(len(space.parts), engine.workers))
+    dealt = list(engine.map(partial(parts.deal, space), shares))
+    space = replace(space, dealt=frozenset(one.call for one in dealt))
+    engine.map(partial(parts.group_entities, space), space.parts)
+    if len(space.parts) > 1:
+        taken = [space.parts[worker :: engine.workers] for worker in range(engine.workers)]
+        calls = engine.map(partial(parts.deal_degrees, space), filter(None, taken))
+        space = replace(space, dealt=space.dealt.union(calls))
+    engine.map(partial(parts.group_relations, space), space.parts)
+    return _Grouped(space, engine, dealt, undecided)
+
+
+def _group_changed(space: Workspace, inputs: Sequence[MergeInput], rules: Rules, previous: Previous) -> _Grouped | None:
+    """Group the mentions of what changed since an earlier merge, in one part; None if that is too much."""
+    space = replace(space, size=space.size._replace(bits=0))
+    added, undecided = _choose(space, inputs, rules)
+    (share,) = _shared_out(inputs, added, 1)
+    dealt = parts.deal(space, share)
+    found = find_changed(replace(space, dealt=frozenset([dealt.call])), previous)
+    if found is None:
+        return None
+    parts.group_entities(found, 0)
+    find_relations(found, dealt.call)
+    parts.group_relations(found, 0)
+    return _Grouped(found, LOCAL, [dealt], undecided)
 
 
 def _choose(alone: Workspace, inputs: Sequence[MergeInput], rules: Rules) -> tuple[Added, int]:
@@ -195,7 +232,7 @@ def _files(scratch: Scratch, inputs: Sequence[MergeInput], previous: Previous | 
     for one in inputs:
         yield from scratch.inputs(one.paths)
     if previous is not None:
-        yield from (previous.entities, previous.relations)
+        yield from (previous.entities, previous.relations, *(previous.evidence or ())[:2])
 
 
 def _shared_out(inputs: Sequence[MergeInput], added: Added, number: int) -> list[tuple[Paths, Paths, Added]]:

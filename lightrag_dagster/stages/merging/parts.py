@@ -42,7 +42,7 @@ from lightrag_dagster.schemas import (
     SORT_KEYS,
 )
 from lightrag_dagster.stages.merging import database
-from lightrag_dagster.stages.merging.inputs import MergeInput, Paths
+from lightrag_dagster.stages.merging.inputs import MergeInput, Paths, Previous
 from lightrag_dagster.stages.merging.names import name_entities, register_removed, register_written, split_mentions
 from lightrag_dagster.storage.duckdb import quoted, view_files
 from lightrag_dagster.storage.snapshots.scratch import Scratch
@@ -51,8 +51,9 @@ ROWS_PER_PART = 500_000
 """Mentions of a part that can be grouped within DuckDB's memory limit."""
 
 _MOST_BITS = 12
+_BITS_DEALT_AT_ONCE = 3
 _INDEX = pa.field("chunk_index", pa.int32())
-_DEALT = {
+DEALT = {
     "entity_evidence": ENTITY_EVIDENCE.append(_INDEX),
     "relation_evidence": RELATION_EVIDENCE.append(_INDEX),
     "endpoint": pa.schema(
@@ -102,13 +103,18 @@ class Size(NamedTuple):
         parts = min(max(mentions - 1, 0) // ROWS_PER_PART, (1 << _MOST_BITS) - 1)
         return cls(parts.bit_length(), mentions <= _SMALL_ROWS)
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether to look for rows that stay, for which all evidence is dealt to one part."""
+        return not self.small and self.bits <= _BITS_DEALT_AT_ONCE
+
 
 @dataclass(frozen=True)
 class Workspace:
     """The files and rules of one merge, shared by its steps; `workers` is the number of steps at a time.
 
     `dealt` names the valid calls of `deal` and `deal_degrees`, without those of killed workers. `facts` says whether
-    passes have facts.
+    passes have facts. Of the rows in `kept` only those are made again that `changes` has found.
     """
 
     scratch: Scratch
@@ -118,6 +124,7 @@ class Workspace:
     workers: int = 1
     dealt: frozenset[str] = frozenset()
     facts: bool = False
+    kept: Previous | None = None
 
     @property
     def parts(self) -> range:
@@ -147,10 +154,11 @@ class Workspace:
             StoreError: the disk or the bucket refuses.
         """
         with self.scratch.step(reads):
+            variables = self.variables | {"bits": self.size.bits}
             opened = (
-                database.open_small_database(self.variables)
+                database.open_small_database(variables)
                 if self.size.small
-                else database.open_database(self.scratch.folder, self.variables, self.workers)
+                else database.open_database(self.scratch.folder, variables, self.workers)
             )
             with opened as connection:
                 yield connection
@@ -250,24 +258,25 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
             database.run(connection, step)
         keys = {"entity_evidence": "entity_id", "relation_evidence": "relation_id"}
         for table, key in (keys | {"endpoint": "entity_id"} if several else keys).items():
-            _deal_out(connection, space, f"SELECT *, part_of({key}) AS part FROM {table}", table, call)
+            deal_out(connection, space, f"SELECT *, part_of({key}) AS part FROM {table}", table, call)
         for table in ("entity_citation", "relation_citation") if several else ():
-            _deal_out(connection, space, f"FROM {table}", table, call)
+            deal_out(connection, space, f"FROM {table}", table, call)
         removed = {str(one) for (one,) in connection.execute("FROM removed_relation").fetchall()}
     return Dealt(call, named, frozenset(removed))
 
 
 def group_entities(space: Workspace, part: int) -> None:
     """Write the groups of a part's entities, and their evidence."""
-    several = len(space.parts) > 1  # else both ends of all relations are in their evidence
-    ends = "endpoint" if several else "relation_evidence"
+    several = len(space.parts) > 1
+    apart = several or space.kept is not None  # else both ends of all relations are in their evidence
+    ends = "endpoint" if apart else "relation_evidence"
     dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", ends)}
     dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
     with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
-            view_files(connection, table, paths, _DEALT[table])
+            view_files(connection, table, paths, DEALT[table])
         register_written(connection, space.curation.written)
-        for step in ("group_entities",) if several else ("endpoint", "group_entities"):
+        for step in ("group_entities",) if apart else ("endpoint", "group_entities"):
             database.run(connection, step)
         space.write(connection, _with_provenance(connection, "entity"), "entity_group", part)
         whole = "SELECT entity_id, name, degree FROM entity_group"
@@ -281,7 +290,7 @@ def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
     call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
     with space.open(*degrees) as connection:
         view_files(connection, "entity_degree", degrees)
-        _deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
+        deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
     return call
 
 
@@ -294,7 +303,7 @@ def group_relations(space: Workspace, part: int) -> None:
     }
     with space.open(*chain(*dealt.values())) as connection:
         for table, paths in dealt.items():
-            view_files(connection, table, paths, _DEALT[table])
+            view_files(connection, table, paths, DEALT[table])
         connection.execute(
             "CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM relation_degree"
         )
@@ -317,7 +326,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
         pq.write_table(rows, space.path(table, part), compression="lz4")
 
 
-def _deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
+def deal_out(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str, call: str) -> None:
     """Write the rows of a query into a folder for each `part`, in files whose names begin with the call."""
     folder, how = space.scratch.folder / table, "FORMAT parquet, COMPRESSION lz4"
     if len(space.parts) == 1:  # to look at the part of each row would take as long as to write it
