@@ -435,6 +435,7 @@ STEPS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("backfill_everything", ()),
     ("write", ("notes", "b.md", f"{SENTENCES[2]} {SENTENCES[1]}")),
     ("change_passes", (PASSES[3],)),
+    ("change_chunk_size", (1200,)),
     ("fail_on", (SENTENCES[1],)),
     ("recover", ()),
 )
