@@ -33,7 +33,7 @@ CODE = {
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 979,  # scopes
-    "pipeline": 3223,  # scopes
+    "pipeline": 3240,  # scopes, kept rows
     "plan": 814,
     "purge": 435,  # scopes
     "query": 4242,  # time limits, follow, warm, SQL in processes
@@ -43,7 +43,7 @@ CODE = {
     "serving": 888,
     "settings": 1129,  # scopes, access
     "spending": 474,
-    "stages": 5647,
+    "stages": 5749,  # kept rows of the merge
     "storage": 4072,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_857,  # relations beside what was found, large walks, made graphs
+    "lines of code outside the rooms behind doors": 37_976,  # relations beside what was found, large walks, kept rows
     "files": 673,  # made graphs
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -23,10 +23,12 @@ _COUNTED = {
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     """Print the costs, summed by some columns, and their total; raises StoreError, also if there is no home."""
     home = Home.existing(load_settings())
-    costs = Ledger(home.ledger).costs(by)
+    ledger = Ledger(home.ledger)
+    costs = ledger.costs(by)
     total = sum(row["cost_usd"] for row in costs)
+    unpriced = [row["model"] for row in ledger.costs(["model"]) if row["calls"] and not row["cost_usd"]]
     if as_json:
-        print_json({"cost_usd": total, "costs": costs})
+        print_json({"cost_usd": total, "unpriced": unpriced, "costs": costs})
         return
     if not costs:
         console.print(f"Nothing was bought in {home.name} yet.")
@@ -40,3 +42,6 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     rows.append(["total", *([""] * (len(by) - 1)), *sums, f"${total:,.4f}"])
     headings = [*by, *map(_COUNTED.__getitem__, counted), "cost"]
     print_table(console, headings, rows, wrap={"source", "model"}, bold_last=True, keys=len(by))
+    if unpriced:
+        named = ", ".join(unpriced)
+        console.print(f"No price is known of {named}, so it counts as $0; set llm.prices or embedding.prices")

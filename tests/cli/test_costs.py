@@ -30,7 +30,7 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     assert [cell.strip() for cell in line.split("│")[1:-1]] == ["notes", "5", "1", "1,500", "20", "$1.7500"]
     assert "$1.7500" in total
     found = json.loads(command(capfd, monkeypatch, "costs", "--json")[1])
-    assert found["cost_usd"] == 1.75
+    assert (found["cost_usd"], found["unpriced"]) == (1.75, [])
     assert [(one["purpose"], one["model"], one["cost_usd"]) for one in found["costs"]] == [
         ("embed", "small", 0.5),
         ("extract", "gpt", 1.25),
@@ -39,3 +39,9 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
     (total,) = [line for line in output.splitlines() if "total" in line]
     assert [cell.strip() for cell in total.split("│")[2:-2]] == ["6", "1", "2,400", "600", "250", "40"]
+    ledger.add(Entry("run", "extract", "more", "own", 2, 0, 300, 0, 5, 0.0))
+    code, output, _ = command(capfd, monkeypatch, "costs")
+    assert output.splitlines()[-1] == (
+        "No price is known of own, so it counts as $0; set llm.prices or embedding.prices"
+    )
+    assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == ["own"]
