@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2450,
-    "cli": 3850,  # gold
+    "cli": 3855,  # gold, models without a price
     "core": 1584,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -54,8 +54,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_976,  # relations beside what was found, large walks, kept rows
-    "files": 673,  # made graphs
+    "lines of code outside the rooms behind doors": 37_981,  # relations beside what was found, large walks, kept rows
+    "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,

@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
-from lightrag_dagster.stages.merging.inputs import Evidence, MergeInput, Paths, Previous, Rules
+from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Paths, Previous, Rules
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, read_parquet
 from lightrag_dagster.storage.home import Home
@@ -348,8 +348,10 @@ def find_previous(generation: Generation, recipe: str | None) -> Previous:
     return Previous(entities, relations, recipe)
 
 
-def _find_evidence(generation: Generation, inputs: GenerationInputs, files: Sequence[MergeInput]) -> Evidence | None:
-    """Return the evidence of the last merge if nothing but sources differs now, and what it read is still there."""
+def _find_evidence(
+    generation: Generation, inputs: GenerationInputs, files: Sequence[MergeInput]
+) -> KeptEvidence | None:
+    """Return the evidence of the last merge if only sources differ now, and what it read is still there."""
     record, home = generation.record(), generation.home
     same = {"sources": record.inputs.sources, "left_out": record.inputs.left_out}
     if record.failed_summaries or inputs.model_copy(update=same) != record.inputs:
@@ -363,7 +365,7 @@ def _find_evidence(generation: Generation, inputs: GenerationInputs, files: Sequ
     except StoreError as error:
         _log.info("all rows are merged again: %s", error)
         return None
-    return Evidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
+    return KeptEvidence(entities, relations, tuple(gone), tuple(sorted(now - before)))
 
 
 def has_outdated_summaries(generation: Generation, recipes: Recipes) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of the last merge that stay as they are, where nothing but sources differs.
+"""The rows of the last merge that stay as they are, where only sources differ.
 
 A merged row follows from its evidence, from where the chunks of that stand, and from the names and degrees of its ends.
 So only rows where one of these differs are grouped and finished again; the others are those of the last merge.
@@ -33,7 +33,7 @@ def find_changed(space: Workspace, previous: Previous) -> Workspace | None:
         previous: The merge whose rows are kept, with its evidence.
 
     Returns:
-        None if so many changed that a part cannot hold them.
+        None if a part cannot hold the evidence of those that changed.
     """
     evidence = previous.evidence
     assert evidence is not None

@@ -34,11 +34,11 @@ class Previous(NamedTuple):
     entities: Path
     relations: Path
     recipe: str | None = None
-    evidence: "Evidence | None" = None
+    evidence: "KeptEvidence | None" = None
 
 
-class Evidence(NamedTuple):
-    """Evidence of an earlier merge, and the files of chunks that only it read (`gone`) or only this one (`come`)."""
+class KeptEvidence(NamedTuple):
+    """KeptEvidence of an earlier merge, and the files of chunks that only it read (`gone`) or only this one (`come`)."""
 
     entities: Path
     relations: Path

@@ -105,7 +105,7 @@ class Size(NamedTuple):
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether to look for rows that stay, for which all evidence is dealt to one part."""
+        """True if rows that stay are looked for; all evidence is dealt to one part then."""
         return not self.small and self.bits <= _BITS_DEALT_AT_ONCE
 
 
@@ -114,7 +114,7 @@ class Workspace:
     """The files and rules of one merge, shared by its steps; `workers` is the number of steps at a time.
 
     `dealt` names the valid calls of `deal` and `deal_degrees`, without those of killed workers. `facts` says whether
-    passes have facts. Of the rows in `kept` only those are made again that `changes` has found.
+    passes have facts. Only those rows of `kept` are made again that `changes` has found.
     """
 
     scratch: Scratch

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.stages.merging import changes
-from lightrag_dagster.stages.merging.inputs import Evidence, MergeInput, Previous
+from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Previous
 from lightrag_dagster.storage.files import atomic
 from tests.stages.merging.tables import Exact, Row, Tables, chunk, entity, merged_from, relation, write
 from tests.stages.merging.test_parts import State, inputs_of, mentions, pairs, positions
@@ -49,7 +49,7 @@ def kept(folder: Path, merged: Tables, before: Sequence[MergeInput], now: Sequen
         atomic.write_parquet(path, getattr(merged, table))
     old, new = ({path for one in inputs for path in one.chunks} for inputs in (before, now))
     gone, come = tuple(sorted(old - new)), tuple(sorted(new - old))
-    evidence = Evidence(files["entity_evidence"], files["relation_evidence"], gone, come)
+    evidence = KeptEvidence(files["entity_evidence"], files["relation_evidence"], gone, come)
     return Previous(files["entities"], files["relations"], evidence=evidence)
 
 
