@@ -33,7 +33,7 @@ CODE = {
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 979,  # scopes
-    "pipeline": 3240,  # scopes, kept rows
+    "pipeline": 3242,  # scopes, kept rows
     "plan": 814,
     "purge": 435,  # scopes
     "query": 4242,  # time limits, follow, warm, SQL in processes
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_981,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 37_983,  # relations beside what was found, large walks, kept rows
     "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,
