@@ -38,7 +38,7 @@ class Previous(NamedTuple):
 
 
 class KeptEvidence(NamedTuple):
-    """The evidence of an earlier merge, and the files of chunks that only it read (`gone`) or only this one (`come`)."""
+    """The evidence of an earlier merge; files of chunks that only it read (`gone`), or only this one (`come`)."""
 
     entities: Path
     relations: Path
