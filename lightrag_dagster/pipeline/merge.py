@@ -22,6 +22,7 @@ from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
 from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Paths, Previous, Rules
@@ -32,6 +33,7 @@ from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, GenerationInputs
 from lightrag_dagster.storage.snapshots import generations
+from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
 from lightrag_dagster.storage.tables.acceptance import remove_gone_passes, remove_gone_sources
@@ -351,17 +353,18 @@ def find_previous(generation: Generation, recipe: str | None) -> Previous:
 def _find_evidence(
     generation: Generation, inputs: GenerationInputs, files: Sequence[MergeInput]
 ) -> KeptEvidence | None:
-    """Return the evidence of the last merge if only sources differ now, and what it read is still there."""
+    """Return the evidence of the last merge, if it was published, only sources differ now, and no file is damaged."""
     record, home = generation.record(), generation.home
     same = {"sources": record.inputs.sources, "left_out": record.inputs.left_out}
     if record.failed_summaries or inputs.model_copy(update=same) != record.inputs:
         return None
     try:
+        checked = CheckedGeneration.of(home, generation.id)  # what is damaged would go on from merge to merge
+        _, _, entities, relations = (path for table in MERGED_TABLES for path in checked.table_files(table))
         before = {path for one in merge_inputs(home, record.inputs) for path in one.chunks}
         now = {path for one in files for path in one.chunks}
-        entities, relations = (generation.path(f"{table}_evidence.parquet") for table in ("entity", "relation"))
         gone = home.files.open(sorted(before - now))
-        home.files.count_rows([entities, relations, *gone])
+        checked.checks.require(gone)
     except StoreError as error:
         _log.info("all rows are merged again: %s", error)
         return None

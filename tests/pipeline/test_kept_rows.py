@@ -1,8 +1,10 @@
 """A merge after an edit takes the rows that did not change from the last one, and only while nothing else differs."""
 
+import shutil
 from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.curation.desk.taking import take
@@ -12,15 +14,19 @@ from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
-from lightrag_dagster.stages.merging import changes, parts
+from lightrag_dagster.stages.merging import parts
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation, newest_generation
+from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest
+from tests.query.published import publish_sources
 from tests.support import FLOOD, OFFICE, write_source
 
 MARK = "marked by hand"
+SOURCES = {"notes": {"flood.txt": FLOOD}, "office": {"office.txt": OFFICE}}
+MORE = SOURCES["notes"] | {"more.txt": "Jonas Feld met Ulla Berg."}
 
 
 @pytest.fixture(autouse=True)
@@ -28,17 +34,32 @@ def _no_merge_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "_SMALL_ROWS", -1)
 
 
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a home whose two sources are published; the row of *Bergen* in it is marked."""
+    folder = tmp_path_factory.mktemp("marked")
+    home, manifest = Home.of(settings_in(folder)), publish_sources(settings_in(folder), SOURCES)
+    mark(home, manifest.snapshot_id)
+    record_files(home, manifest, None)
+    return folder
+
+
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Return settings of a home whose two sources are merged; the row of *Bergen* in it is marked."""
-    made = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", llm={"provider": "offline"})
-    write_source(made, "notes", {"flood.txt": FLOOD})
-    write_source(made, "office", {"office.txt": OFFICE})
-    path = merge(made).path("entities.parquet")
+def settings(marked: Path, tmp_path: Path) -> Settings:
+    shutil.copytree(marked, tmp_path, dirs_exist_ok=True)
+    return settings_in(tmp_path)
+
+
+def settings_in(folder: Path) -> Settings:
+    return load_settings(home=folder / "home", sources=folder / "sources", llm={"provider": "offline"})
+
+
+def mark(home: Home, snapshot_id: str) -> None:
+    """Give *Bergen* another description."""
+    path = Generation(home, snapshot_id).path("entities.parquet")
     rows = atomic.read_parquet(path)
-    marked = [row | {"description": MARK} if row["name"] == "Bergen" else row for row in rows.to_pylist()]
-    atomic.write_parquet(path, rows.from_pylist(marked, rows.schema))
-    return made
+    changed = [row | {"description": MARK} if row["name"] == "Bergen" else row for row in rows.to_pylist()]
+    atomic.write_parquet(path, rows.from_pylist(changed, rows.schema))
 
 
 def merge(settings: Settings) -> Generation:
@@ -58,28 +79,31 @@ def descriptions(generation: Generation) -> dict[str, str]:
 
 
 def test_a_row_whose_evidence_stays_is_that_of_the_last_merge(settings: Settings) -> None:
-    write_source(settings, "notes", {"flood.txt": FLOOD, "more.txt": "Jonas Feld met Ulla Berg."})
+    write_source(settings, "notes", MORE)
     found = descriptions(merge(settings))
     assert found.pop("Bergen") == MARK
     assert "Ulla Berg" in found
     assert MARK not in found.values()
 
 
+@pytest.mark.long
 def test_other_rules_make_every_row_again(settings: Settings) -> None:
     other = settings.changed(merging=settings.merging.model_copy(update={"max_chunks": 7}))
     assert MARK not in descriptions(merge(other)).values()
 
 
+@pytest.mark.long
 def test_a_decision_makes_every_row_again(settings: Settings) -> None:
     take(settings, [Decision(action="merge", names=("Priya Nair", "Jonas Feld"))])
     assert MARK not in descriptions(merge(settings)).values()
 
 
+@pytest.mark.long
 def test_without_a_file_of_the_last_merge_every_row_is_made_again(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (before,) = newest_generation(Home.of(settings)).table_files("chunks")[:1]
-    write_source(settings, "notes", {"flood.txt": FLOOD, "more.txt": "Jonas Feld met Ulla Berg."})
+    before = newest_generation(Home.of(settings)).table_files("chunks")[0]
+    write_source(settings, "notes", MORE)
     before.unlink()
     with caplog.at_level("INFO"):
         found = descriptions(merge(settings))
@@ -88,9 +112,12 @@ def test_without_a_file_of_the_last_merge_every_row_is_made_again(
     assert "all rows are merged again" in caplog.text
 
 
-def test_more_than_a_part_holds_is_merged_whole(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "ROWS_PER_PART", 1)
-    write_source(settings, "notes", {"flood.txt": FLOOD, "more.txt": "Jonas Feld met Ulla Berg."})
+@pytest.mark.long
+def test_a_damaged_file_of_the_last_merge_passes_nothing_on(settings: Settings) -> None:
+    home = Home.of(settings)
+    (path,) = newest_generation(home).table_files("relation_evidence")
+    pq.write_table(atomic.read_parquet(path), path, compression="none")
+    write_source(settings, "notes", MORE)
     found = descriptions(merge(settings))
     assert "Ulla Berg" in found
     assert MARK not in found.values()
