@@ -266,7 +266,7 @@ def merge_after(
 
         try:
             previous = find_previous(last, recipes.summaries if backfill else None) if last else None
-            if last and previous and not backfill and work.size.keeps_rows:
+            if last and previous and not backfill and work.size.keeps_rows and shares_disk(work.engine):
                 previous = previous._replace(evidence=_find_evidence(last, inputs, files))
             made = run_sync(merge(previous))
         except StoreError as error:
