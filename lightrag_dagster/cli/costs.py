@@ -18,6 +18,8 @@ _COUNTED = {
     "cache_write_tokens": "to cache",
     "output_tokens": "output tokens",
 }
+_FREE = "offline/", "local/"
+"""Beginnings of the names of models that nothing is paid for."""
 
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
@@ -26,7 +28,8 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     ledger = Ledger(home.ledger)
     costs = ledger.costs(by)
     total = sum(row["cost_usd"] for row in costs)
-    unpriced = [row["model"] for row in ledger.costs(["model"]) if row["calls"] and not row["cost_usd"]]
+    bought = [row for row in ledger.costs(["model"]) if row["calls"] and not row["model"].startswith(_FREE)]
+    unpriced = [row["model"] for row in bought if not row["cost_usd"]]
     if as_json:
         print_json({"cost_usd": total, "unpriced": unpriced, "costs": costs})
         return
