@@ -4,7 +4,7 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 import pytest
 
 from lightrag_dagster.curation.desk.taking import take
@@ -12,12 +12,14 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.models.providers import open_chat_model
 from lightrag_dagster.pipeline.merge import merge_sources
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.stages.documents.sources import find_sources
 from lightrag_dagster.stages.merging import parts
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.snapshots.generations import Generation, newest_generation
+from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.generations import MANIFEST, RECORD, Generation, newest_generation
 from lightrag_dagster.storage.snapshots.verify import record_files
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest
@@ -36,11 +38,13 @@ def _no_merge_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a home whose two sources are published; the row of *Bergen* in it is marked."""
+    """The folder of a home whose two sources are published; the merged row of *Bergen* is marked."""
     folder = tmp_path_factory.mktemp("marked")
-    home, manifest = Home.of(settings_in(folder)), publish_sources(settings_in(folder), SOURCES)
-    mark(home, manifest.snapshot_id)
-    record_files(home, manifest, None)
+    generation = Generation(Home.of(settings_in(folder)), publish_sources(settings_in(folder), SOURCES).snapshot_id)
+    mark(generation)
+    record = generation.record()
+    made = atomic.hash_rows(generation.path("entities.parquet"), MERGED_TABLES["entities"])
+    generation.write_record(RECORD, record.model_copy(update={"tables": record.tables | {"entities": made}}))
     return folder
 
 
@@ -54,9 +58,9 @@ def settings_in(folder: Path) -> Settings:
     return load_settings(home=folder / "home", sources=folder / "sources", llm={"provider": "offline"})
 
 
-def mark(home: Home, snapshot_id: str) -> None:
+def mark(generation: Generation) -> None:
     """Give *Bergen* another description."""
-    path = Generation(home, snapshot_id).path("entities.parquet")
+    path = generation.path("entities.parquet")
     rows = atomic.read_parquet(path)
     changed = [row | {"description": MARK} if row["name"] == "Bergen" else row for row in rows.to_pylist()]
     atomic.write_parquet(path, rows.from_pylist(changed, rows.schema))
@@ -113,11 +117,18 @@ def test_without_a_file_of_the_last_merge_every_row_is_made_again(
 
 
 @pytest.mark.long
-def test_a_damaged_file_of_the_last_merge_passes_nothing_on(settings: Settings) -> None:
+def test_a_damaged_row_of_the_last_merge_is_not_kept(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    """Its hashes in `files.json` may be those of the damaged file: a purge writes them again."""
     home = Home.of(settings)
-    (path,) = newest_generation(home).table_files("relation_evidence")
-    pq.write_table(atomic.read_parquet(path), path, compression="none")
+    last = newest_generation(home)
+    path = last.path("relations.parquet")
+    rows = atomic.read_parquet(path)
+    at = rows.column_names.index("weight")
+    atomic.write_parquet(path, rows.set_column(at, rows.schema.field(at), pc.add(rows["weight"], 1.0)))
+    record_files(home, last.read_record(MANIFEST, Manifest), None)
     write_source(settings, "notes", MORE)
-    found = descriptions(merge(settings))
-    assert "Ulla Berg" in found
-    assert MARK not in found.values()
+    merged = merge(settings)
+    assert MARK not in descriptions(merged).values()
+    assert "relations.parquet is not as it was merged" in caplog.text
+    clean = settings.changed(home=settings.home.parent / "clean")
+    assert merged.read_table("relations") == merge(clean).read_table("relations")

@@ -89,6 +89,14 @@ def join_parquet(path: Path, schema: pa.Schema, parts: Sequence[Path]) -> str:
     return version.digest
 
 
+def hash_rows(path: Path, schema: pa.Schema) -> str:
+    """Return the version of the rows of a file, as `join_parquet` does; raises StoreError as that."""
+    with TableHash(schema) as version:
+        for rows in _batches(schema, [path]):
+            version.add(rows)
+    return version.digest
+
+
 def _batches(schema: pa.Schema, parts: Sequence[Path]) -> Iterator[pa.Table]:
     """Yield the rows of several files, ROWS_PER_BATCH at a time."""
     held, rows = [schema.empty_table()], 0
