@@ -13,6 +13,7 @@ views.duckdb, views.json              views over the tables above and the accept
 manifest.json                         written when it is published
 """
 
+import filecmp
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -134,7 +135,7 @@ def store(
 ) -> Generation:
     """Store merged tables as a generation; the same inputs and rows are the same one.
 
-    A generation that exists already only gets back the files that it has lost.
+    A generation that exists already only gets back the files that it has lost, or whose rows are damaged.
 
     Args:
         home: The home to write to, while holding the builder's lock.
@@ -195,9 +196,21 @@ def _put_in_place(folder: Path, target: Path) -> None:
             folder.rename(target)
         else:
             for path in folder.iterdir():
-                if not (target / path.name).exists():
-                    path.replace(target / path.name)
+                kept = target / path.name
+                if not kept.exists() or (path.suffix == ".parquet" and not _has_rows_of(kept, path)):
+                    path.replace(kept)
         atomic.sync(target.parent)
+
+
+def _has_rows_of(kept: Path, made: Path) -> bool:
+    """Return whether a file that is there has the rows of one that was made again: it may be damaged."""
+    if filecmp.cmp(kept, made, shallow=False):
+        return True
+    schema = _MERGED[made.stem]
+    try:
+        return atomic.hash_rows(kept, schema) == atomic.hash_rows(made, schema)
+    except StoreError:
+        return False
 
 
 def set_newest(home: Home, generation: Generation) -> None:

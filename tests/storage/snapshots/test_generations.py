@@ -62,6 +62,18 @@ def test_storing_again_changes_nothing_and_restores_lost_files(tmp_path: Path) -
     assert lost.read_bytes() == content
 
 
+def test_storing_again_mends_damaged_rows_and_leaves_equal_ones(tmp_path: Path) -> None:
+    generation = stored(tmp_path, entities=[{"entity_id": "a"}])
+    damaged, equal = generation.path("entities.parquet"), generation.path("relations.parquet")
+    content, rows = damaged.read_bytes(), pq.read_table(equal)
+    damaged.write_bytes(content[::-1])
+    pq.write_table(rows, equal, compression="none")
+    other = equal.read_bytes()
+    assert stored(tmp_path, entities=[{"entity_id": "a"}]) == generation
+    assert damaged.read_bytes() == content
+    assert equal.read_bytes() == other
+
+
 def test_leftovers_of_killed_builders_are_removed(tmp_path: Path) -> None:
     generation = stored(tmp_path)
     generation.path(".graph.kuzu.x2").mkdir()
