@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2450,
-    "cli": 3855,  # gold, models without a price
+    "cli": 3858,  # gold, models without a price
     "core": 1584,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -33,7 +33,7 @@ CODE = {
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 979,  # scopes
-    "pipeline": 3242,  # scopes, kept rows
+    "pipeline": 3247,  # scopes, kept rows
     "plan": 814,
     "purge": 435,  # scopes
     "query": 4242,  # time limits, follow, warm, SQL in processes
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1129,  # scopes, access
     "spending": 474,
     "stages": 5749,  # kept rows of the merge
-    "storage": 4072,  # scopes, checks of files
+    "storage": 4087,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
 }
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_983,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 38_006,  # relations beside what was found, large walks, kept rows
     "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,
