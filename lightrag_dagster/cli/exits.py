@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
@@ -48,6 +48,9 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
             except BaseException as error:
                 if isinstance(error, SystemExit) or _is_of_typer(error):
+                    name = getattr(error, "option_name", None)
+                    if any(name in one.opts for one in self.params):
+                        cast(Any, error).message += f"; it stands before the command: {ctx.info_name} {name} …"
                     raise
                 if isinstance(error, BrokenPipeError):  # the reader of the rows has ended, as in `sql … | head`
                     raise typer.Exit(128 + signal.SIGPIPE) from error

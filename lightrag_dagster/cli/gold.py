@@ -36,7 +36,7 @@ def draft_gold(console: Console, file: Path, chunks: int, kinds: Sequence[str]) 
         SettingsError: the file cannot be written, or another one not read.
         StoreError: nothing was ingested yet, or a table is damaged.
     """
-    require_new_csv(file, "perhaps with labels", SettingsError)
+    require_new_csv(file, "perhaps with labels; score it with `gold score`", SettingsError)
     if unknown := [one for one in kinds if one not in ("entity", "relation", "fact")]:
         raise SettingsError(f"there is no kind {unknown[0]!r}; choose entity, relation or fact")
     settings = load_settings()

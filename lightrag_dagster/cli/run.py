@@ -125,14 +125,16 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"Built the graph of {outcome.manifest.snapshot_id}.")
     elif outcome.manifest is not None:
         withheld = outcome.failed or outcome.rejected or outcome.waiting
-        what = "Withheld sources are not published" if withheld else "Nothing changed"
+        unchanged = "Nothing else changed" if outcome.notes.get("scopes") else "Nothing changed"
+        what = "Withheld sources are not published" if withheld else unchanged
         console.print(f"{what}; {outcome.manifest.snapshot_id} stays published.")
     elif not outcome.waiting:
         console.print("Nothing is published: no source has an accepted version yet.")
     for line in outcome.tidied:
         console.print(f"{line}.")
     if outcome.unreleased and outcome.manifest is not None:
-        console.print(f"{outcome.manifest.snapshot_id} is held: readers open it until `lightrag-dagster release`.")
+        waits = f"until `lightrag-dagster release` publishes {outcome.unreleased}"
+        console.print(f"{outcome.manifest.snapshot_id} is held: readers open it {waits}.")
     for fault in outcome.stopped:
         console.print(f"{outcome.unreleased} is withheld: {fault}")
     if outcome.outdated or outcome.outdated_parts:

@@ -30,6 +30,7 @@ from lightrag_dagster.storage.snapshots.snapshots import (
     published_snapshot,
     refresh_snapshot,
     require_published,
+    required,
     snapshot_named,
 )
 
@@ -109,8 +110,8 @@ def _tables(home: Home, snapshot: str | None) -> TableFiles:
     """Return the tables of a snapshot, by default the published one; before the first, those of the sources."""
     refresh_snapshot(home, snapshot)
     manifest = snapshot_named(home, snapshot) if snapshot else published_snapshot(home)
-    if manifest is not None:
-        return published_tables(CheckedGeneration.of(home, manifest.snapshot_id))
+    if manifest is not None or home.scope:
+        return published_tables(CheckedGeneration.of(home, required(home, manifest).snapshot_id))
     found = _newest_tables(home)
     sys.stderr.write(
         "Nothing is published yet: these are the newest tables of each source; entities and relations are empty.\n"

@@ -29,7 +29,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
-from lightrag_dagster.storage.snapshots.snapshots import held_snapshot
+from lightrag_dagster.storage.snapshots.snapshots import UNPUBLISHED_SCOPE, held_snapshot
 
 
 def show_status(console: Console, *, as_json: bool) -> None:
@@ -102,7 +102,8 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
     """Print the facts that need no sources: the published snapshot, the cost and the batches."""
     manifest = states.manifest
     if manifest is None:
-        console.print(f"Nothing is published in {home.name} yet; run `lightrag-dagster run`.")
+        said = f"Nothing is published in {home.name} yet"
+        console.print(f"{said}: {UNPUBLISHED_SCOPE}." if home.scope else f"{said}; run `lightrag-dagster run`.")
         for line in taken_over(home):
             console.print(line)
     else:
@@ -218,9 +219,8 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
     for name in () if settings.scope else settings.scopes:
         shown = published_of(settings, name) if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
-        published = (
-            f"published, {counted(rows, 'document', 'documents')}" if rows else "published; it shows no document"
-        )
+        empty = "it shows no document; correct its rule, or `access` of documents"
+        published = f"published, {counted(rows, 'document', 'documents')}" if rows else f"nothing is published: {empty}"
         found[name] = states.scopes.get(name, published)
     return found
 

@@ -46,7 +46,7 @@ def read_question_file(path: Path | None) -> list[FiledQuestion]:
     try:
         questions = TypeAdapter(list[FiledQuestion]).validate_python(_content(path) or [])
     except OSError as error:
-        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; correct the setting") from error
+        raise SettingsError(f"question file {path} cannot be read: {error.strerror}; name one that is there") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"question file {path} is not UTF-8; save it as UTF-8") from error
     except (yaml.YAMLError, json.JSONDecodeError) as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from lightrag_dagster.core.progress import Display
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import LightRAGError, StoreError
 from lightrag_dagster.evaluation.gold.rows import gold_inputs, read_gold
 from lightrag_dagster.evaluation.questions import answer_inputs, read_question_file, with_gold
@@ -275,15 +276,16 @@ class _PendingWork:
     def _publish(self, *, backfill: bool) -> None:
         now = self._now()
         is_new = next_publication(now, backfill=backfill) is not None
-        if is_new or pending_scopes(now):
+        due = pending_scopes(now)
+        if is_new or due:
             before, scopes = _collected(self._home), _scopes(now.settings)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = self._now().newest if is_new else self._outcome.published
             self._outcome.notes["scopes"] = [
-                f"Scope {name} is published: {one.rows['raw_documents']:,} documents listed."
+                f"Scope {name} is published: {counted(one.rows['raw_documents'], 'document', 'documents')}."
                 for name, one in _scopes(now.settings).items()
                 if one != scopes.get(name)
-            ]
+            ] + [f"Scope {name} is removed." for name in due if name not in now.settings.scopes]
             after = _collected(self._home)
             if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))

@@ -202,7 +202,8 @@ def pending(situation: Situation) -> Pending:
         for name, rows in removed_sources(home, situation.newest, publish).items()
     ]
     warnings += [
-        f"scope {name} does not show {counted(rows, 'document', 'documents')} without a value of `access`"
+        f"scope {name} does not show {counted(rows, 'document', 'documents')} without a value of `access`; "
+        "docs/sources.md says under “Who may see a document” how to give one"
         for name, rows in unlabelled(situation).items()
     ]
     return replace(_pending(situation, sources, publish, warnings), scopes=pending_scopes(situation))

@@ -174,6 +174,18 @@ def test_a_wrong_option_is_explained_by_typer(
     code, _, errors = command(capfd, monkeypatch, "run", "--no-such-option")
     assert code == 2
     assert "No such option" in errors
+    assert "it stands before" not in errors
+
+
+@pytest.mark.parametrize("words", ["find Sable --scope press", "run --home data", "snapshots pin a b --debug"])
+def test_an_option_that_stands_before_the_command_is_said_to(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    code, _, errors = command(capfd, monkeypatch, *words.split())
+    (option,) = [word for word in words.split() if word.startswith("--")]
+    assert (code, f"No such option: {option}; it stands before the command: " in errors) == (2, True)
+    assert f" {option} …" in errors
 
 
 @pytest.mark.parametrize(

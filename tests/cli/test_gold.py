@@ -48,7 +48,8 @@ def test_a_draft_is_marked_and_scored(run: Command, gold_home: Path) -> None:
     assert output.startswith(f"Passages in {file}: 3; rows: ")
     assert f"Then: lightrag-dagster gold score {file}" in " ".join(output.split())
     code, _, errors = run("gold", "draft", str(file))
-    assert (code, "more.csv is there already, perhaps with labels, or name another file" in errors) == (2, True)
+    said = "more.csv is there already, perhaps with labels; score it with `gold score`, or name another file"
+    assert (code, said in errors) == (2, True)
     code, _, errors = run("gold", "score", str(file))
     assert code == 2
     assert f"none of the 3 passages in {file} is done; write `done` as the verdict of those you read" in errors

@@ -113,10 +113,13 @@ def test_what_waits_for_release_is_said_to_wait(
 
     code, output, _ = command(capfd, monkeypatch, "run")
     assert (code, "Nothing changed" in output) == (0, True)
-    assert f"{first.snapshot_id} is held: readers open it until" in output
+    assert output.splitlines()[1].endswith(f"until `lightrag-dagster release` publishes {second.snapshot_id}.")
     print_outcome(console(), Outcome(published=second, manifest=first, unreleased=second.snapshot_id))
     output, _ = capfd.readouterr()
     assert output.startswith(f"Built {second.snapshot_id}, which waits for release.\n{first.snapshot_id} is held: ")
+    print_outcome(console(), Outcome(manifest=first, notes={"scopes": ["Scope press is removed."]}))
+    output, _ = capfd.readouterr()
+    assert output == f"Scope press is removed.\nNothing else changed; {first.snapshot_id} stays published.\n"
 
 
 def test_a_narrow_terminal_cuts_nothing_off(

@@ -91,6 +91,21 @@ def test_a_source_that_is_held_back_can_be_read(
     assert errors.startswith("Nothing is published yet")
 
 
+def test_a_scope_that_shows_no_document_is_told_and_refused(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = home_of(tmp_path, river=RIVER).root
+    shutil.copytree(home, tmp_path / "staff")
+    shutil.move(tmp_path / "staff", home / "scopes" / "staff")
+    monkeypatch.setenv("LIGHTRAG_HOME", str(home))
+    code, printed, errors = command(capfd, monkeypatch, "--scope", "staff", "sql", "from raw_documents")
+    said = "it shows no document, or no run has made it yet; correct its rule"
+    assert (code, printed) == (2, "")
+    assert errors.startswith(f"error: no scope staff is published in {home}: {said}")
+    code, printed, _ = command(capfd, monkeypatch, "--scope", "staff", "status")
+    assert (code, printed.startswith(f"Nothing is published in {home / 'scopes' / 'staff'} yet: {said}")) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("value", "written"),
     [

@@ -47,7 +47,7 @@ def test_no_file_is_no_question() -> None:
             "'Who.' should find twice",
         ),
         ("q.jsonl", '{"question": "Who?"', "not valid JSON lines"),
-        ("absent.yaml", None, "cannot be read"),
+        ("absent.yaml", None, "cannot be read: No such file or directory; name one that is there$"),
     ],
 )
 def test_what_cannot_be_used(tmp_path: Path, name: str, text: str | None, says: str) -> None:

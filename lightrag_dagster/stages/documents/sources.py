@@ -113,7 +113,7 @@ def _all_sources(settings: Settings) -> dict[str, Source]:
     for name, named in settings.named_sources.items():
         origin, kinds = _named_origin(settings, name, named)
         if name in found and not isinstance(found[name].origin, LinkOut):
-            reason = f"source {name!r} is both a folder in {settings.sources} and a named source; rename one"
+            reason = f"source {name!r} is both a folder in {settings.sources} and a named source; move the folder"
             origin = Unusable(origin.name, reason)
         found[name] = Source(name, origin, kinds, named.mask, {} if named.rows else named.access)
     return {name: found[name] for name in sorted(found)}

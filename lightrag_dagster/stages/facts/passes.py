@@ -118,7 +118,7 @@ def load_passes(folder: Path | None) -> dict[str, Pass]:
         files = sorted(one for one in folder.iterdir() if one.suffix in _SUFFIXES and not one.name.startswith("."))
     except OSError as error:
         raise SettingsError(
-            f"setting readings names {folder}: {error.strerror or error}; give a folder of schemas or unset it"
+            f"the folder of schemas {folder} cannot be read: {error.strerror or error}; name one that is there, or none"
         ) from error
     found = [_read(file) for file in files]
     for one in found:

@@ -123,7 +123,7 @@ def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Pat
     except OSError as error:
         reason = error.strerror or error
         raise SettingsError(
-            f"LIGHTRAG_PROMPTS names {folder}: {reason}; give a folder of prompts or unset it"
+            f"the folder of prompts {folder} cannot be read: {reason}; name one that is there, or none"
         ) from error
     found = {file.stem: file for file in files if file.suffix == ".md" and file.name != "README.md"}
     for name, file in found.items():

@@ -25,6 +25,12 @@ _log = logging.getLogger(__name__)
 NO_GATES = Gates()
 """The results where there is no gate."""
 
+UNPUBLISHED_SCOPE = (
+    "it shows no document, or no run has made it yet; correct its rule under `scopes`, or `access` of documents, then "
+    "run `lightrag-dagster run`"
+)
+"""Why nothing of a scope is published, and what to do."""
+
 _NAMED_PROBLEMS = 3
 
 
@@ -148,10 +154,7 @@ def require_published(home: Home) -> Manifest:
 def required(home: Home, snapshot: Manifest | None) -> Manifest:
     """Return the published snapshot of a home, if there is one; raises NoSnapshotError before the first publication."""
     if snapshot is None and home.parent:
-        raise NoSnapshotError(
-            f"no scope {home.scope} is published in {home.parent.name}; name it under `scopes` and run "
-            "`lightrag-dagster run`, or correct its rule if it shows no document"
-        )
+        raise NoSnapshotError(f"no scope {home.scope} is published in {home.parent.name}: {UNPUBLISHED_SCOPE}")
     if snapshot is None:
         raise NoSnapshotError(
             f"nothing has been published in {home.name} yet; run `lightrag-dagster run` first, or the jobs `ingest` "

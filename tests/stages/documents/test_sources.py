@@ -102,7 +102,7 @@ def test_a_name_used_twice_costs_that_source_alone(tmp_path: Path) -> None:
         (tmp_path / "sources" / name).mkdir(parents=True)
     found = find_sources(settings(tmp_path / "sources", a=SourceSettings(uri="elsewhere")))
     assert list(found) == ["a", "b"]
-    with pytest.raises(SourceError, match=r"^source 'a' is both a folder in .* and a named source; rename one$"):
+    with pytest.raises(SourceError, match=r"^source 'a' is both a folder in .* and a named source; move the folder$"):
         list(list_files(found["a"]))
     assert list(list_files(found["b"])) == []
 
