@@ -20,7 +20,7 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2450,
-    "cli": 3858,  # gold, models without a price
+    "cli": 3864,  # gold, models without a price
     "core": 1584,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 660,  # decisions in scopes
@@ -32,8 +32,8 @@ CODE = {
     "models": 2196,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
-    "orchestration": 979,  # scopes
-    "pipeline": 3247,  # scopes, kept rows
+    "orchestration": 981,  # scopes
+    "pipeline": 3248,  # scopes, kept rows
     "plan": 814,
     "purge": 435,  # scopes
     "query": 4242,  # time limits, follow, warm, SQL in processes
@@ -44,7 +44,7 @@ CODE = {
     "settings": 1129,  # scopes, access
     "spending": 474,
     "stages": 5749,  # kept rows of the merge
-    "storage": 4087,  # scopes, checks of files
+    "storage": 4089,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
 }
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_006,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 38_017,  # relations beside what was found, large walks, kept rows
     "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,
