@@ -94,5 +94,5 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
         load_prompts(tmp_path / "nowhere")
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(SettingsError, match=r"file: Not a directory"):
+    with pytest.raises(SettingsError, match=r"file cannot be read: Not a directory"):
         load_prompts(file)
