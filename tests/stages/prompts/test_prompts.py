@@ -90,9 +90,9 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"nowhere: No such file"):
+    with pytest.raises(SettingsError, match=r"nowhere cannot be read: No such file"):
         load_prompts(tmp_path / "nowhere")
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(SettingsError, match=r"file: Not a directory"):
+    with pytest.raises(SettingsError, match=r"file cannot be read: Not a directory"):
         load_prompts(file)
