@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 
 import dagster as dg
 import pyarrow.compute as pc
 
 from lightrag_dagster.assets.metadata import warned
+from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.situation import Situation
@@ -21,11 +23,11 @@ _PLAIN = re.compile(r"[\w.-]+")
 def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) -> dict[str, dg.AssetCheckResult]:
     """Warn of outdated rows, after a `backfill` in the tables that it made."""
     situation, tables = Situation.looking(lightrag.settings), lightrag.tables(candidate=backfill)
-    versions = {
-        name: tables.current_versions(name, situation.recipes.pass_names(name))
-        for name in {*situation.sources, *sources}
-    }
-    found = {name: outdated_rows(one, situation.recipes.of_source(name)) for name, one in sorted(versions.items())}
+    versions, found = dict[str, Mapping[str, TableVersion]](), dict[str, Mapping[str, int]]()
+    for name in sorted({*situation.sources, *sources}):
+        with nullcontext() if name in sources else suppress(LightRAGError):  # the fault of another costs it alone
+            versions[name] = tables.current_versions(name, situation.recipes.pass_names(name))
+            found[name] = outdated_rows(versions[name], situation.recipes.of_source(name))
     partitions = ", ".join(map(_as_key, filter(found.get, found)))
     return {name: _judged(tables, versions[name], found[name], partitions) for name in sources}
 

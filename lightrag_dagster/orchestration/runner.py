@@ -281,11 +281,13 @@ class _PendingWork:
             before, scopes = _collected(self._home), _scopes(now.settings)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = self._now().newest if is_new else self._outcome.published
-            self._outcome.notes["scopes"] = [
+            lines = [
                 f"Scope {name} is published: {counted(one.rows['raw_documents'], 'document', 'documents')}."
                 for name, one in _scopes(now.settings).items()
                 if one != scopes.get(name)
             ] + [f"Scope {name} is removed." for name in due if name not in now.settings.scopes]
+            if lines:
+                self._outcome.notes["scopes"] = lines
             after = _collected(self._home)
             if after is not None and after != before and str(after):
                 self._outcome.tidied.append(str(after))
