@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2450,
+    "assets": 2452,
     "cli": 3864,  # gold, models without a price
     "core": 1584,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
@@ -32,7 +32,7 @@ CODE = {
     "models": 2196,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
-    "orchestration": 981,  # scopes
+    "orchestration": 983,  # scopes
     "pipeline": 3248,  # scopes, kept rows
     "plan": 814,
     "purge": 435,  # scopes
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_017,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 38_021,  # relations beside what was found, large walks, kept rows
     "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,
