@@ -51,7 +51,9 @@ ROWS_PER_PART = 500_000
 """Mentions of a part that can be grouped within DuckDB's memory limit."""
 
 _MOST_BITS = 12
-_BITS_DEALT_AT_ONCE = 3
+_BITS_DEALT_AT_ONCE = 2
+"""Bits of the largest size that is dealt to one part to find the rows that stay: two million mentions."""
+
 _INDEX = pa.field("chunk_index", pa.int32())
 DEALT = {
     "entity_evidence": ENTITY_EVIDENCE.append(_INDEX),
