@@ -203,7 +203,7 @@ def pending(situation: Situation) -> Pending:
     ]
     warnings += [
         f"scope {name} does not show {counted(rows, 'document', 'documents')} without a value of `access`; "
-        "docs/sources.md says under “Who may see a document” how to give one"
+        "give them one by named_sources.NAME.access"
         for name, rows in unlabelled(situation).items()
     ]
     return replace(_pending(situation, sources, publish, warnings), scopes=pending_scopes(situation))
