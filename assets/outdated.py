@@ -25,7 +25,7 @@ def judged_outdated(lightrag: LightRAG, sources: Sequence[str], backfill: bool) 
     situation, tables = Situation.looking(lightrag.settings), lightrag.tables(candidate=backfill)
     versions, found = dict[str, Mapping[str, TableVersion]](), dict[str, Mapping[str, int]]()
     for name in sorted({*situation.sources, *sources}):
-        with nullcontext() if name in sources else suppress(LightRAGError):  # the fault of another costs it alone
+        with nullcontext() if name in sources else suppress(LightRAGError):  # another's fault is told by its own run
             versions[name] = tables.current_versions(name, situation.recipes.pass_names(name))
             found[name] = outdated_rows(versions[name], situation.recipes.of_source(name))
     partitions = ", ".join(map(_as_key, filter(found.get, found)))

@@ -158,7 +158,7 @@ class LLMSettings(EndpointSettings):
     def of(self, role: Role) -> "LLMSettings":
         """Return the settings of one role; at an address of its own, no key, signature and header of another place."""
         own = self.roles.get(role, RoleSettings()).model_dump(exclude_none=True)
-        if not own.get("base_url"):  # empty as good as unset, lest the key of `llm` goes elsewhere
+        if not own.get("base_url"):  # an empty one is unset, so that the key of `llm` goes nowhere else
             own.pop("base_url", None)
         elsewhere: dict[str, Any] = {"api_key_env": "", "headers": {}} if own.get("base_url") else {}
         if elsewhere and self.provider != "offline":

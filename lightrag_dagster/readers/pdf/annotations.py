@@ -30,7 +30,7 @@ _COMMENTS = {
 
 
 class Comment(NamedTuple):
-    """A comment of a reader, or text that somebody typed on the page, and its author if it names one."""
+    """A comment of a reader, or text that was typed on the page, and its author if it names one."""
 
     text: str
     author: str

@@ -10,7 +10,7 @@ from lightrag_dagster.readers.inline import check_box, raised
 from lightrag_dagster.readers.rtf.rows import RtfRow, table_of
 
 _BULLET = re.compile(r"[\W_]{1,3}|o")
-_CHECK_BOX, _NO_STATE = 1, 25  # a kind of fields, and what stands for the first state
+_CHECK_BOX, _NO_STATE = 1, 25  # a kind of fields, and the value of a state that was never set
 _NOT_HEX = re.compile(r"[^0-9a-fA-F]+")
 
 

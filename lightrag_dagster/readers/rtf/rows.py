@@ -9,7 +9,7 @@ from lightrag_dagster.readers.office.sheets.tables import joined_table
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 ON_LEFT, ABOVE = "clmrg", "clvmrg"
-"""Marks of a cell that goes on the one on its left, or the one above."""
+"""Marks of a cell that continues the one on its left, or the one above."""
 
 _MOST_COLUMNS = 200
 _NEAR = 60  # twentieths of a point; programs round the edges of a column

@@ -40,7 +40,7 @@ class PassageText:
         return None
 
     def _is_whole(self, first: int, last: int) -> bool:
-        """Say whether no word or number goes on before or after: `12` stands neither in `123` nor in `12.5`."""
+        """Say whether words and numbers end at both edges: `12` stands neither in `123` nor in `12.5`."""
         text = self._text
         before, after = text[max(0, first - 1) : first], text[last : last + 1]
         return not (
