@@ -232,7 +232,9 @@ def test_documents_without_a_value_of_access_are_hidden_and_counted(settings: Se
             {"path": "a.md", "status": "processed", "access": None},
             {"path": "e.md", "status": "duplicate", "access": None},
         ]
-    said = "scope board does not show 2 documents without a value of `access`; give them one by named_sources.NAME.access"
+    said = (
+        "scope board does not show 2 documents without a value of `access`; give them one by named_sources.NAME.access"
+    )
     assert any(line.startswith(said) for line in warnings)
 
 

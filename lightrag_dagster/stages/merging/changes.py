@@ -80,8 +80,7 @@ def find_relations(found: Workspace, call: str) -> None:
 def keep_others(found: Workspace) -> None:
     """Put the rows that did not change beside those that were made again, in every merged table."""
     kept = found.kept
-    assert kept is not None
-    assert kept.evidence is not None
+    assert kept is not None and kept.evidence is not None
     before = (kept.entities, kept.relations, kept.evidence.entities, kept.evidence.relations)
     for (table, schema), old in zip(MERGED_TABLES.items(), before, strict=True):
         again, (key, *_) = found.path(table, 0), SORT_KEYS[table]
