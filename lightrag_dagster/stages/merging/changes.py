@@ -80,7 +80,8 @@ def find_relations(found: Workspace, call: str) -> None:
 def keep_others(found: Workspace) -> None:
     """Put the rows that did not change beside those that were made again, in every merged table."""
     kept = found.kept
-    assert kept is not None and kept.evidence is not None
+    assert kept is not None
+    assert kept.evidence is not None
     before = (kept.entities, kept.relations, kept.evidence.entities, kept.evidence.relations)
     for (table, schema), old in zip(MERGED_TABLES.items(), before, strict=True):
         again, (key, *_) = found.path(table, 0), SORT_KEYS[table]
@@ -88,8 +89,8 @@ def keep_others(found: Workspace) -> None:
             for view, path in {"again": again, "before": old, "changed": found.path(_IDS[key])}.items():
                 view_files(connection, view, [path])
             rows = f"FROM again UNION ALL BY NAME FROM before ANTI JOIN changed USING ({key})"
-            ordered = f"FROM ({rows}) ORDER BY {', '.join(SORT_KEYS[table])}"
-            pq.write_table(database.fetch(connection, ordered, schema), again, compression="lz4")
+            rows += f" ORDER BY {', '.join(SORT_KEYS[table])}"
+            pq.write_table(database.fetch(connection, rows, schema), again, compression="lz4")
 
 
 def _deal(connection: duckdb.DuckDBPyConnection, space: Workspace, query: str, table: str) -> None:
