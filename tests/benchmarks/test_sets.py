@@ -33,6 +33,7 @@ def rivers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_before_and_after(rivers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     homes, results, before = tmp_path / "homes", tmp_path / "results.parquet", tmp_path / "before.parquet"
     main([str(rivers), "--homes", str(homes), "--results", str(results)])

@@ -303,6 +303,7 @@ def test_a_run_whose_output_nobody_reads_goes_on_to_its_end() -> None:
     assert published_snapshot(Home.of(load_settings())) is not None
 
 
+@pytest.mark.long
 def test_a_command_that_finds_another_builder_has_an_exit_code_of_its_own(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path, tmp_path: Path
 ) -> None:

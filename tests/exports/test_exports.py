@@ -151,7 +151,10 @@ def no_file_larger(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+_OKF_LONG = [pytest.param(one, marks=pytest.mark.long) if one == "okf" else one for one in FORMATS]
+
+
+@pytest.mark.parametrize("form", _OKF_LONG)
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path, form: ExportFormat) -> None:
     facts = [{"fact_id": f"fact-{number}", "subject_id": number, "value": "text " * 1000} for number in range(100)]
     generation = graph_of(tmp_path, ["text " * 1000] * 100, facts=facts)

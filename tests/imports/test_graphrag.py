@@ -87,6 +87,7 @@ def test_it_comes_in_without_a_call(settings: Settings, tmp_path: Path) -> None:
     assert pair == {"weight": 9.0, "recipe": "graphrag"}
 
 
+@pytest.mark.long
 def test_again_takes_what_is_new(settings: Settings, tmp_path: Path) -> None:
     made, folder = tables(), tmp_path / "output"
     import_base(settings, "notes", read_graphrag(write(folder, made), MOST), same_embedder=False)

@@ -118,6 +118,7 @@ def test_a_chunk_that_is_cut_otherwise_is_asked_about_at_a_price(
     assert "Jonas Feld" in names(paid)
 
 
+@pytest.mark.long
 def test_from_then_on_it_is_a_plain_source(paid: Settings, folder: Path, loopback: Loopback) -> None:
     imported(paid, folder)
     build(paid)
@@ -133,6 +134,7 @@ def test_from_then_on_it_is_a_plain_source(paid: Settings, folder: Path, loopbac
     assert names(paid) == {"Ulla Berg"}
 
 
+@pytest.mark.long
 def test_a_purge_leaves_no_trace_of_a_document_that_was_imported(paid: Settings, folder: Path) -> None:
     imported(paid, folder)
     build(paid)
@@ -160,6 +162,7 @@ def test_a_backfill_asks_today_s_model_about_all(paid: Settings, folder: Path, l
     assert names(paid) == before
 
 
+@pytest.mark.long
 def test_again_takes_what_is_new(paid: Settings, folder: Path, loopback: Loopback) -> None:
     imported(paid, folder)
     build(paid)

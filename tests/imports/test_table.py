@@ -109,6 +109,7 @@ def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings,
     assert [one.decision.names[0] for one in decisions_of(settings)].count("Crane") == 1
 
 
+@pytest.mark.long
 def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     file.write_text(json.dumps(GRAPH))

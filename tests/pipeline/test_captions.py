@@ -108,6 +108,7 @@ def test_images_are_described_once_and_are_elements(settings: Settings, loopback
     assert len(loopback.requests) == 3
 
 
+@pytest.mark.long
 def test_what_failed_for_now_is_asked_about_by_the_next_run(settings: Settings, loopback: Loopback) -> None:
     loopback.fault = lambda received: Reply.error(500) if "image/jpeg" in str(received.body) else None
     assert read(settings).usage.calls == 2

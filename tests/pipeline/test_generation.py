@@ -270,6 +270,7 @@ def test_an_embedder_that_is_gone_names_the_way_out(make: Make, first: Manifest,
     assert publish_accepted(other, backfill=True).vectors.model == "second"
 
 
+@pytest.mark.long
 def test_vectors_of_an_older_offline_embedder_are_made_again_by_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

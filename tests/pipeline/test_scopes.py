@@ -251,6 +251,7 @@ def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
     assert published(scoped.within("other")).sequence == 2
 
 
+@pytest.mark.long
 def test_what_is_damaged_in_a_scope_is_made_again(settings: Settings) -> None:
     scoped = with_scopes(settings, board=BOARD)
     write_all(scoped, SHOWN)

@@ -58,6 +58,7 @@ def requests(loopback: Loopback) -> list[Any]:
     return [one.body["input"] for one in loopback.requests if "input" in one.body]
 
 
+@pytest.mark.long
 def test_the_counts_are_of_the_whole_snapshot_after_any_history(
     short: Settings, tmp_path: Path, loopback: Loopback
 ) -> None:
@@ -112,6 +113,7 @@ def test_it_is_said_with_the_next_step(
     assert line in facts["warnings"]
 
 
+@pytest.mark.long
 def test_the_check_warns_of_many(short: Settings) -> None:
     def judged() -> tuple[bool, str | None]:
         result = texts_read(LightRAG(short))
@@ -129,6 +131,7 @@ def test_the_check_warns_of_many(short: Settings) -> None:
     assert "1 of 2 texts" in said
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_an_embedder_that_reads_all(settings: Settings) -> None:
     write_source(settings, "notes", {"river.md": RIVER * 50})
     assert [one for one in make_plan(settings).warnings if "tokens" in one] == []
@@ -138,6 +141,7 @@ def test_nothing_is_said_of_an_embedder_that_reads_all(settings: Settings) -> No
     assert texts_read(LightRAG(settings)).passed
 
 
+@pytest.mark.long
 def test_vectors_of_an_older_version_are_counted_once(short: Settings, loopback: Loopback) -> None:
     write_source(short, "notes", {"river.md": RIVER, "flood.md": FLOOD, "short.md": SHORT})
     build(short)
@@ -157,6 +161,7 @@ def test_vectors_of_an_older_version_are_counted_once(short: Settings, loopback:
     assert len(requests(loopback)) == asked
 
 
+@pytest.mark.long
 def test_a_scope_has_counts_of_its_own(short: Settings) -> None:
     scoped = short.changed(scopes={"board": {"sources": ("board",)}})
     write_source(scoped, "board", {"river.md": RIVER})

@@ -59,6 +59,7 @@ def test_a_recipe_that_is_as_good_goes_on(gold_home: Path, loopback: Loopback, m
     assert asked(settings_in(gold_home, model)) == {"extractions": questions}
 
 
+@pytest.mark.long
 def test_a_better_recipe_goes_on_and_is_measured(gold_home: Path) -> None:
     build(settings_in(gold_home, "bad"), backfill=True)
     found = compared(settings_in(gold_home))
