@@ -10,7 +10,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
-from lightrag_dagster.pipeline.scopes import ScopeState, pending_scopes, published_scopes
+from lightrag_dagster.pipeline.scopes import EMPTY, ScopeState, empty_scopes, pending_scopes, published_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
@@ -98,6 +98,8 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
         situation = Situation.looking(lightrag.settings)
         if why := pending_scopes(situation).get(name):
             return dg.AssetCheckResult(passed=False, description=escaped(why))
+        if name in empty_scopes(situation, ()):
+            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, description=f"It {EMPTY}.")
         below = Situation.looking(lightrag.settings.within(name))
         snapshot = below.published
         problems = check_published(below.home) if snapshot else []

@@ -219,8 +219,7 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
     for name in () if settings.scope else settings.scopes:
         shown = published_of(settings, name) if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
-        empty = "it shows no document; correct its rule, or `access` of documents"
-        published = f"published, {counted(rows, 'document', 'documents')}" if rows else f"nothing is published: {empty}"
+        published = f"published, {counted(rows, 'document', 'documents')}" if rows else "it shows no document"
         found[name] = states.scopes.get(name, published)
     return found
 

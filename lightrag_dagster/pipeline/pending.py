@@ -27,7 +27,7 @@ from lightrag_dagster.pipeline.merge import next_publication, outdated
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.passes import PassStates, pass_states, pass_warnings, passes_to_accept
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.scopes import pending_scopes, unlabelled
+from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes, pending_scopes, unlabelled
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
@@ -206,7 +206,9 @@ def pending(situation: Situation) -> Pending:
         "give them one by named_sources.NAME.access"
         for name, rows in unlabelled(situation).items()
     ]
-    return replace(_pending(situation, sources, publish, warnings), scopes=pending_scopes(situation))
+    due = pending_scopes(situation)
+    warnings += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, due)]
+    return replace(_pending(situation, sources, publish, warnings), scopes=due)
 
 
 def published_part(situation: Situation) -> Pending:

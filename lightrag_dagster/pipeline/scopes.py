@@ -6,6 +6,7 @@ again, and texts that are equal elsewhere are neither summarised nor embedded ag
 """
 
 import shutil
+from collections.abc import Container
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +42,7 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
 
 _NEXT = "the next run publishes it"
+EMPTY = "shows no document; correct its rule, or `access` of documents"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,13 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
     due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _NEXT)
     looks = Looks(situation.home.ledger).read() if due else {}
     return {name: looks.get(of_scope(name), NEVER).error or due[name] for name in sorted(due)}
+
+
+def empty_scopes(situation: Situation, due: Container[str]) -> list[str]:
+    """Return the scopes that are as the settings say and show no document, none of `due`; raises StoreError."""
+    named = [name for name in situation.settings.scopes if name not in due] if situation.published else []
+    shown = {name: published_of(situation.settings, name) for name in named}
+    return [name for name, one in shown.items() if one is None or not one.rows["raw_documents"]]
 
 
 def unlabelled(situation: Situation) -> dict[str, int]:

@@ -12,7 +12,7 @@ from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.column_lineage import LINEAGE
 from lightrag_dagster.assets.declared import Declared
 from lightrag_dagster.assets.graph import knowledge_graph
-from lightrag_dagster.assets.knowledge_base import gates, knowledge_base
+from lightrag_dagster.assets.knowledge_base import gates, knowledge_base, scope_published
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.fact_schemas import PASS_TABLES
 from lightrag_dagster.pipeline.situation import Situation
@@ -127,3 +127,19 @@ def test_the_check_of_gates_says_why_a_snapshot_waits(settings: Settings, tmp_pa
     assert newest is not None
     said = f"{newest.snapshot_id} waits for `lightrag-dagster release`: check own.sql: 1 row, as path a.md; documents"
     assert str(result.metadata["reason"].value).startswith(said)
+
+
+@pytest.mark.long  # tests/cli/test_status.py is quick
+def test_the_check_of_a_scope_says_that_it_waits_or_is_empty(settings: Settings) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    scoped = settings.changed(scopes={"all": {"sources": ("notes",)}, "board": {"sources": ("boards",)}})
+    build(scoped)
+    found = {name: scope_published(name)(LightRAG(scoped)) for name in ("all", "board")}
+    assert [(one.passed, one.severity) for one in found.values()] == [
+        (True, dg.AssetCheckSeverity.ERROR),
+        (False, dg.AssetCheckSeverity.WARN),
+    ]
+    assert found["board"].description == "It shows no document; correct its rule, or `access` of documents."
+    wider = settings.changed(scopes={"all": {"sources": ("notes", "boards")}})
+    waits = scope_published("all")(LightRAG(wider))
+    assert (waits.passed, waits.description) == (False, "the next run publishes it")

@@ -23,6 +23,23 @@ _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_overr
 """Before a command: root may write what it may not only while it has this right."""
 
 
+def test_a_scope_that_shows_no_document_is_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"board": {"sources": ["boards"]}, "all": {"sources": ["notes"]}}')
+    monkeypatch.setenv("COLUMNS", "200")
+    said = "scope board shows no document; correct its rule, or `access` of documents"
+    code, output, _ = command(capfd, monkeypatch, "run")
+    assert (code, f"warning: {said}" in output.splitlines()) == (0, True)
+    assert command(capfd, monkeypatch, "status", "--check")[:2] == (1, f"{said}\n")
+    code, output, _ = command(capfd, monkeypatch, "status")
+    assert [line for line in output.splitlines() if line.startswith("scope ")] == [
+        "scope board: it shows no document",
+        "scope all: published, 1 document",
+    ]
+    assert f"warning: {said}" in output.splitlines()
+
+
 @pytest.mark.long
 def test_it_counts_what_is_listed_and_what_was_lost(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
