@@ -34,13 +34,6 @@ def estimates(values: Values) -> list[Interval]:
     return [interval(_mean(column), means, _known(column)) for column, means in columns]
 
 
-def differences(before: Values, after: Values) -> list[Interval]:
-    """Return for each column, with its interval, the mean of `after` less that of `before`: different questions."""
-    resampled = resampled_means(after, seed=1) - resampled_means(before)
-    columns = zip(before.T, after.T, resampled.T, strict=True)
-    return [interval(_mean(new) - _mean(old), means, _known(new)) for old, new, means in columns]
-
-
 def interval(mean: float, resampled: Values, questions: int) -> Interval:
     """Return a mean with the interval of those of its resamples, of which NaN are left out."""
     known = resampled[~np.isnan(resampled)]
@@ -52,9 +45,9 @@ def _known(values: Values) -> int:
     return int(np.count_nonzero(~np.isnan(values)))
 
 
-def resampled_means(values: Values, seed: int = 0) -> Values:
+def resampled_means(values: Values) -> Values:
     """Return the column means of each resample, shape (resamples, columns)."""
-    questions, chance, known = len(values), np.random.default_rng(seed), ~np.isnan(values)
+    questions, chance, known = len(values), np.random.default_rng(0), ~np.isnan(values)
     means = [np.full((1, values.shape[1]), np.nan)]
     for _ in range(_RESAMPLES // _BLOCK if questions else 0):
         drawn = chance.multinomial(questions, np.full(questions, 1 / questions), size=_BLOCK).astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lightrag_dagster.evaluation.bootstrap import Interval, Values, differences, estimates
+from lightrag_dagster.evaluation.bootstrap import Interval, Values, estimates
 from lightrag_dagster.schemas import EVALUATED_QUESTIONS, RETRIEVAL_EVALUATION
 
 METRICS = [field.name for field in EVALUATED_QUESTIONS if pa.types.is_floating(field.type)] + ["context_tokens"]
@@ -32,14 +32,13 @@ _KEPT_SNAPSHOTS = 10
 
 
 class Change(NamedTuple):
-    """The change of a mode's metric since the previous snapshot; `paired` if the questions are the same."""
+    """The change of a mode's metric since the previous snapshot, over the same questions."""
 
     mode: str
     metric: str
     before: float
     after: float
     difference: Interval
-    paired: bool
 
     @property
     def dropped(self) -> bool:
@@ -79,8 +78,8 @@ def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
 def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
     """Compare a snapshot with the last one evaluated before it; return an empty list if there is none.
 
-    Questions that both have are paired. If fewer than half of the present ones were asked before, all of both are
-    compared as two samples.
+    Questions that both have are paired. If fewer than half of the present ones were asked before, nothing is compared:
+    other questions are no drop.
 
     Args:
         rows: EVALUATED_QUESTIONS of several snapshots.
@@ -95,13 +94,12 @@ def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
     for mode in sorted(set(_distinct(before, "mode")) & set(_distinct(after, "mode"))):
         old, new = (one.filter(pc.equal(one["mode"], mode)).sort_by("question_key") for one in (before, after))
         common = new.filter(pc.is_in(new["question_key"], old["question_key"].combine_chunks()))
-        paired = common.num_rows * 2 >= new.num_rows
-        if paired:
-            old, new = old.filter(pc.is_in(old["question_key"], common["question_key"].combine_chunks())), common
-        first, second = _values(old, COMPARED), _values(new, COMPARED)
-        compared = estimates(second - first) if paired else differences(first, second)
-        means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), compared, strict=True)
-        found += [Change(mode, metric, float(was), float(now), one, paired) for metric, was, now, one in means]
+        if common.num_rows * 2 < new.num_rows:
+            continue
+        old = old.filter(pc.is_in(old["question_key"], common["question_key"].combine_chunks()))
+        first, second = _values(old, COMPARED), _values(common, COMPARED)
+        means = zip(COMPARED, first.mean(axis=0), second.mean(axis=0), estimates(second - first), strict=True)
+        found += [Change(mode, metric, float(was), float(now), one) for metric, was, now, one in means]
     return found
 
 
