@@ -15,7 +15,16 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from lightrag_dagster.core.identity import digest, embedding_key
-from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Embedder, Usage, Vectors, rough_tokens
+from lightrag_dagster.core.protocols import (
+    SENT,
+    ChatModel,
+    ChatRequest,
+    ChatResponse,
+    Embedder,
+    Usage,
+    Vectors,
+    rough_tokens,
+)
 from lightrag_dagster.errors import LightRAGError, StoreError, TransientProviderError
 from lightrag_dagster.spending.budget import Budget
 from lightrag_dagster.spending.prices import FREE, Price
@@ -76,13 +85,19 @@ class StoredChatModel:
     async def _buy(self, key: str, request: ChatRequest) -> ChatResponse:
         limit = request.max_output_tokens or self._max_output_tokens
         tokens = rough_tokens(request)
-        async with self._budget.reserve(self._price.of(tokens, limit, cache_write_tokens=tokens)) as reservation:
+        worst = self._price.of(tokens, limit, cache_write_tokens=tokens)
+        async with self._budget.reserve(worst) as reservation:
             try:
                 response = await self._model.complete(request)
                 if not response.text.strip():
                     raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
             except LightRAGError as error:
                 _count_failure(self.usage, error)
+                raise
+            except asyncio.CancelledError as error:
+                if SENT in error.args:  # the provider may bill what was given up: the most that this can be
+                    reservation.cost = worst
+                    self.usage.add(ChatResponse("", input_tokens=tokens, cost_usd=worst), stored=False)
                 raise
             # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*response.billed)

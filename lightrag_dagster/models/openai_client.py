@@ -11,6 +11,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
 
 from lightrag_dagster.core.progress import note
+from lightrag_dagster.core.protocols import SENT
 from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
@@ -113,6 +114,8 @@ class Endpoint:
                 answer = await send(client)
             self._passed, self._forbidden = True, 0
             return answer
+        except asyncio.CancelledError:
+            raise asyncio.CancelledError(SENT) from None
         except TimeoutError:
             failed = timed_out(self.target)
         except openai.PermissionDeniedError as error:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.identity import embedding_key
-from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message, Usage, Vectors
+from lightrag_dagster.core.protocols import SENT, ChatModel, ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.errors import PermanentProviderError, StoreError, TransientProviderError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
+from lightrag_dagster.spending.prices import Price
 from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from tests.models.models import HashEmbedder, ScriptedChatModel
@@ -98,6 +99,20 @@ def test_who_waited_for_a_call_that_was_cancelled_makes_it(responses: ResponseSt
         return (await second).text
 
     assert asyncio.run(run()) == "Hello"
+
+
+@pytest.mark.parametrize(("sent", "cost"), [((SENT,), 0.5), ((), 0.0)])
+def test_a_call_given_up_costs_the_most_that_it_can_if_it_was_sent(
+    responses: ResponseStore, sent: tuple[str, ...], cost: float
+) -> None:
+    def give_up(asked: ChatRequest) -> str:
+        raise asyncio.CancelledError(*sent)
+
+    price = Price(input=0.0, cached_input=0.0, output=50_000.0)  # for a million tokens
+    stored = StoredChatModel(ScriptedChatModel(give_up), responses, Usage(), price=price, max_output_tokens=10)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(stored.complete(request()))
+    assert (stored.usage.calls, stored.usage.cost_usd) == (len(sent), pytest.approx(cost))
 
 
 def test_failures_are_counted_and_not_stored(responses: ResponseStore) -> None:

@@ -47,6 +47,21 @@ def test_a_client_that_leaves_ends_its_call(paid: Settings, silent: Silent, path
 
 
 @pytest.mark.long
+def test_a_token_pays_for_a_call_that_it_left(paid: Settings, silent: Silent) -> None:
+    body, known = json.dumps(ASKED).encode(), tokens(board={"dollars_a_day": 0.006})
+    head = f"POST /query HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {KEYS['board']}\r\nContent-Length: {len(body)}"
+    with listening(service_of(paid, tokens=known)) as client:
+        with socket.create_connection(("127.0.0.1", client.base_url.port or 0)) as leaving:
+            leaving.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n".encode() + body)
+            until(lambda: silent.taken == 1)
+        until(lambda: silent.open == 0, 5)
+        until(lambda: client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]}).status_code == 429)
+        assert silent.taken == 1
+    (entry,) = [one for one in Ledger(Home.of(paid).ledger).entries().to_pylist() if one["purpose"] == "answer"]
+    assert (entry["calls"], 0.0049 < entry["cost_usd"] < 0.006) == (1, True)
+
+
+@pytest.mark.long
 def test_a_question_that_takes_too_long_is_ended(paid: Settings, silent: Silent) -> None:
     with listening(service_of(paid, limits={"seconds": 1.0})) as client:
         until(lambda: client.get("/ready").status_code == 200)
