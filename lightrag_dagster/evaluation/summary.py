@@ -76,10 +76,9 @@ def with_history(previous: pa.Table | None, new: pa.Table) -> pa.Table:
 
 
 def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
-    the questions are others, and so is what they find.
+    """Compare a snapshot with the last one evaluated before it; return an empty list if there is none.
 
-    Questions that both have are paired. If fewer than half of the present ones were asked before, nothing is compared:
-    other questions are no drop.
+    Questions that both have are paired. If fewer than half of the present ones were asked before, nothing is compared.
 
     Args:
         rows: EVALUATED_QUESTIONS of several snapshots.
