@@ -126,6 +126,8 @@ class Models:
         try:
             return self._open(role, lambda: open_chat_model(self._llm, self._home, role, self._account))
         except StoreError as error:
+            if self._account is not None:  # whose limits are kept in the home
+                raise
             # Readers without the right to write in the home can still ask.
             _log.warning("answers are not stored: %s", error)
             return self._open(role, lambda: open_plain_chat_model(own))

@@ -19,10 +19,11 @@ import pytest
 
 from lightrag_dagster import Filters, Keywords, KnowledgeBase, Retrieval
 from lightrag_dagster.core.protocols import ChatRequest, Message
-from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError
+from lightrag_dagster.errors import ClosedError, EmbeddingError, ProviderAccessError, QueryError, StoreError
 from lightrag_dagster.query.mode import ModeName
 from lightrag_dagster.query.types import Answer
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.prompts import NO_CONTEXT
 from tests.loopback import Loopback, Reply
 from tests.query.published import SOURCES, publish_sources
@@ -474,6 +475,16 @@ def test_where_answers_cannot_be_stored_they_are_given_all_the_same(
     with caplog.at_level(logging.WARNING):
         assert "Jonas Feld" in elsewhere.query(STATION, keywords=KEYWORDS).text
     assert "answers are not stored" in caplog.text
+
+
+def test_where_money_cannot_be_counted_none_is_spent(home: Path, loopback: Loopback) -> None:
+    (home / "responses.sqlite").unlink(missing_ok=True)
+    (home / "responses.sqlite").mkdir()
+    settings = load_settings(home=home, llm={"provider": "openai", "model": "gpt-4o-mini"})
+    account = Account("serve board", max_cost_usd=1.0)
+    with KnowledgeBase.open(settings=settings, account=account) as opened, pytest.raises(StoreError):
+        opened.query(STATION, keywords=KEYWORDS)
+    assert not loopback.requests
 
 
 def test_an_answer_is_stored_under_all_that_the_model_saw(elsewhere: KnowledgeBase, loopback: Loopback) -> None:
