@@ -56,6 +56,7 @@ class FactColumns(Section):
     value: str | None = Field(default=None, description="Template of the value, where there is no object.")
     kind: Literal["number", "date", "text", "yes/no"] = Field(default="number", description="Kind of the value.")
     unit: str | None = Field(default=None, description="Unit of a number.")
+    decimal: Literal[".", ","] | None = Field(default=None, description="Decimal sign of numbers written as text.")
     valid_from: str | None = Field(default=None, description="Template of the first day, month or year.")
     valid_to: str | None = Field(default=None, description="Template of the last.")
     single: bool = Field(default=False, description="A subject has one such object or value at a time.")

@@ -9,6 +9,9 @@ from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import Pass
 
 _NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+")
+_IN_DOUBT = re.compile(r"([-+]?[1-9]\d{0,2})([.,])(\d{3})")
+"""A number whose sign may be decimal or group, as long as the column does not say which."""
+
 _OPEN = re.compile(r"9999\b|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)
 """Ends that tables write for none."""
 _LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
@@ -35,8 +38,20 @@ def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
     subject, end = said(fact.subject), said(fact.object or fact.value)
     first, last = (said(one) if not _OPEN.match(said(one)) else "" for one in (fact.valid_from, fact.valid_to))
     when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
-    unit = f" {fact.unit}" if fact.unit and fact.value and _NUMBER_ALONE.fullmatch(end) else ""
-    return f"Fact: {subject} | {fact.relation} | {end}{unit} | {when}" if subject and end else ""
+    if fact.value and fact.kind == "number" and _NUMBER_ALONE.fullmatch(end):
+        end = f"{_plain(end, fact.decimal)} {fact.unit or ''}".strip()
+    return f"Fact: {subject} | {fact.relation} | {end} | {when}" if subject and end else ""
+
+
+def _plain(number: str, decimal: str | None) -> str:
+    """Return a number alone as it can be read in one way; one that is in doubt as both numbers, so that it is none."""
+    if decimal is None:
+        return _IN_DOUBT.sub(r"\1.\g<3>0 or \1\3", number) if _IN_DOUBT.fullmatch(number) else number
+    whole, _, rest = number.partition(decimal)
+    if not re.fullmatch(r"\d*", rest):
+        return number
+    # Three decimals would be a group of thousands; with a fourth they are none.
+    return re.sub("[.,'’ ]", "", whole) + (f".{rest}{'0' if len(rest) == 3 else ''}" if rest else "")
 
 
 def answer_of(passage: str) -> str:

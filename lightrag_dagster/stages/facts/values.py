@@ -86,8 +86,8 @@ def _scale(after: str, *, is_money: bool) -> tuple[Decimal, bool, str]:
         letter = meanings("scales of letters").get(name)
         if letter and (is_money or (rest and (name == "k" or _is_currency(rest.split()[0])))):
             factor = letter
-        elif letter and rest[:1].isalpha():
-            factor = "NaN"  # 5m users are millions, 5 m high is a length
+        elif letter and (rest[:1].isalpha() or (word[1] == "k" and not rest)):
+            factor = "NaN"  # 5m users are millions, 5 m high is a length; 12k alone are thousands
         elif name in meanings("scales beside decimal commas"):
             factor, by_comma = meanings("scales beside decimal commas")[name], True
         elif name in meanings("scales"):

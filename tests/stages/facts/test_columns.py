@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightrag_dagster.settings.sources import FactColumns
-from lightrag_dagster.stages.facts.answers import FactAnswer, read_answer
+from lightrag_dagster.stages.facts.answers import NO_NUMBER, FactAnswer, read_answer
 from lightrag_dagster.stages.facts.columns import answer_of, defused, fact_lines, pass_of_columns
 
 REVENUE = FactColumns(
@@ -71,6 +71,27 @@ def test_the_unit_of_a_column_is_that_of_numbers_without_one(
     column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit)
     (fact,) = read([column], stated([column], customer="Acme", amount=amount)).facts
     assert (fact.number, fact.unit) == (number, found)
+
+
+@pytest.mark.parametrize(
+    ("amount", "decimal", "number"),
+    [
+        ("9.999", ".", 9.999), ("50.000", ".", 50), ("-1.250", ".", -1.25), ("1,234.500", ".", 1234.5), ("7", ".", 7),
+        ("1,234", ".", 1234), ("9,999", ",", 9.999), ("50.000", ",", 50000), ("1.234,5", ",", 1234.5),
+        ("1 234,50", ",", 1234.5), ("1'234.56", ".", 1234.56), ("0.999", None, 0.999), ("72.96", None, 72.96),
+        ("1.234.567", None, 1234567), ("12.5000", None, 12.5),
+        ("9.999", None, None), ("50.000", None, None), ("9,999", None, None), ("-1.250", None, None),
+        ("1,2,3", ",", None), ("12k", None, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("unit", ["EUR", "kg", None])
+def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
+    amount: str, decimal: str | None, number: float | None, unit: str | None
+) -> None:
+    column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit, decimal=decimal)
+    found = read([column], stated([column], customer="Acme", amount=amount))
+    assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
+    assert found.rejected == ((NO_NUMBER,) if number is None else ())
 
 
 @pytest.mark.parametrize("open_end", ["9999-12-31", "NaT", "None", "infinity", ""])
