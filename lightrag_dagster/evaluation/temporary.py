@@ -7,13 +7,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, cost_of, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.recipes import Recipes
@@ -87,7 +86,7 @@ class TemporaryHome:
 
     def cost_usd(self, table: str, source: str) -> float:
         """Return the cost of all stored responses of a table when they were bought. US dollars."""
-        return pc.sum(self.tables.read(table, source, columns=["cost_usd"])["cost_usd"]).as_py() or 0.0
+        return cost_of(self.tables, self.tables.require(table, source))
 
     def _extract(self, source: str, reading: Reading) -> StageReport:
         account = replace(self._account, purpose=reading.table if reading.of_pass else "")
