@@ -79,7 +79,7 @@ def changes(rows: pa.Table, snapshot_id: str) -> list[Change]:
     """Compare a snapshot with the last one evaluated before it; return an empty list if there is none.
 
     Questions that both have are paired. If fewer than half of the present ones were asked before, nothing is compared:
-    other questions are no drop.
+    over other questions a mean differs anyway.
 
     Args:
         rows: EVALUATED_QUESTIONS of several snapshots.
