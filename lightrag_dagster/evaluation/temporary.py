@@ -7,25 +7,20 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.fact_schemas import of_pass
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.chunks import chunk_source
-from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, extract_source
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, Waiting, cost_of, extract_source
 from lightrag_dagster.pipeline.facts import parse_pass
-from lightrag_dagster.pipeline.graph import build_graph
 from lightrag_dagster.pipeline.mentions import parse_and_accept
-from lightrag_dagster.pipeline.merge import merge_sources
-from lightrag_dagster.pipeline.publish import publish_newest
 from lightrag_dagster.pipeline.recipes import Recipes
+from lightrag_dagster.pipeline.scopes import publish_merged
 from lightrag_dagster.pipeline.shards import StageReport
-from lightrag_dagster.pipeline.vectors import embed
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.tables.acceptance import Bounds, accept_all, made_from
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
@@ -91,7 +86,7 @@ class TemporaryHome:
 
     def cost_usd(self, table: str, source: str) -> float:
         """Return the cost of all stored responses of a table when they were bought. US dollars."""
-        return pc.sum(self.tables.read(table, source, columns=["cost_usd"])["cost_usd"]).as_py() or 0.0
+        return cost_of(self.tables, self.tables.require(table, source))
 
     def _extract(self, source: str, reading: Reading) -> StageReport:
         account = replace(self._account, purpose=reading.table if reading.of_pass else "")
@@ -102,14 +97,8 @@ class TemporaryHome:
 
     def publish(self) -> Usage:
         """Merge, embed and publish what was ingested or accepted; return the calls. Raises as `ingest`."""
-        settings, home, account = self.settings, self._home, self._account
-        embedder = partial(open_embedder, home=home, account=account)
-        usage = merge_sources(self._recipes, partial(open_chat_model, settings.llm, home, "summarise", account)).usage
-        for table in VECTOR_TABLES:
-            usage = usage + embed(self._recipes, table, embedder).usage
-        build_graph(settings, database=False)  # no Cypher is needed
-        publish_newest(settings)
-        return usage
+        # No Cypher is needed.
+        return publish_merged(self._recipes, self._account, backfill=False, database=False, stores=self._home)[1]
 
     def _write(self, source: str, rows: Mapping[str, pa.Table]) -> None:
         versions: dict[str, str] = {}

@@ -144,9 +144,9 @@ class Adjacency:
         """
         try:
             return cls(
-                entities=_map_keyed(folder, "entities"),
-                relations=_map_keyed(folder, "relations"),
-                chunks=_map_keyed(folder, "chunks"),
+                entities=map_keyed(folder, "entities"),
+                relations=map_keyed(folder, "relations"),
+                chunks=map_keyed(folder, "chunks"),
                 citations=map_table(folder, "citations"),
                 endpoints=map_array(folder, "endpoints"),
                 priority=map_array(folder, "priority"),
@@ -245,8 +245,8 @@ def build_adjacency(
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
             arrays = Path(temporary) / "arrays"
             arrays.mkdir()
-            entity_ids = _write_keyed(arrays, "entities", entities.select(ENTITY_COLUMNS))
-            relation_ids = _write_keyed(arrays, "relations", relations.select(RELATION_COLUMNS))
+            entity_ids = write_keyed(arrays, "entities", entities.select(ENTITY_COLUMNS))
+            relation_ids = write_keyed(arrays, "relations", relations.select(RELATION_COLUMNS))
             _write_relations(arrays, relations, entity_ids)
             _write_evidence(arrays, relations, evidence, {"entity": entity_ids, "relation": relation_ids}, keeps_first)
             write_texts(arrays)
@@ -309,8 +309,8 @@ def _write_relations(arrays: Path, relations: pa.Table, entity_ids: pa.Array) ->
     write_lists(arrays, "entity_relations", degrees, by_entity // 2)
 
 
-def _write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
-    """Write a table, in one batch, and its ids; return the ids."""
+def write_keyed(arrays: Path, name: str, table: pa.Table) -> pa.Array:
+    """Write a table, in one batch, and its ids, which its first column has; return the ids."""
     _write_batches(arrays, name, table.combine_chunks().to_reader())
     ids = table.column(0).combine_chunks()
     _write_ids(arrays, name, ids)
@@ -337,5 +337,6 @@ def _rows_in(ids: pa.Array, wanted: pa.Array | pa.ChunkedArray, what: str) -> np
     return positions
 
 
-def _map_keyed(folder: Path, name: str) -> MappedTable:
+def map_keyed(folder: Path, name: str) -> MappedTable:
+    """Map a table that `write_keyed` wrote; raises OSError, ValueError or ArrowException."""
     return MappedTable(map_table(folder, name), map_array(folder, f"{name}_ids"))

@@ -19,17 +19,8 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES
-from lightrag_dagster.indexes.adjacency import MappedTable
-from lightrag_dagster.indexes.arrays import (
-    Lists,
-    Rows,
-    lists_of,
-    map_array,
-    map_lists,
-    map_table,
-    write_array,
-    write_lists,
-)
+from lightrag_dagster.indexes.adjacency import MappedTable, map_keyed, write_keyed
+from lightrag_dagster.indexes.arrays import Lists, Rows, lists_of, map_array, map_lists, write_lists
 
 if TYPE_CHECKING:
     import duckdb
@@ -100,19 +91,16 @@ def write_facts(folder: Path, files: Sequence[Sequence[Path]]) -> None:
     with spilling(folder.parent) as connection:
         for (table, schema), paths in zip(MERGED_PASS_TABLES.items(), files, strict=True):
             view_files(connection, table, paths, schema)
-        rows = fact_rows(connection).combine_chunks()
-    facts = facts_of(rows, map_array(folder, "entities_ids"))
-    with pa.OSFile(str(folder / "facts.arrow"), "wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    write_array(folder, "facts_ids", facts.table.ids)
-    write_lists(folder, "entity_facts", facts.of_entity.lengths, facts.of_entity.values)
+        rows = fact_rows(connection)
+    write_keyed(folder, "facts", rows)
+    lists = facts_of(rows, map_array(folder, "entities_ids")).of_entity
+    write_lists(folder, "entity_facts", lists.lengths, lists.values)
 
 
 def open_facts(folder: Path) -> FactIndex:
     """Map the facts of a folder of arrays; raises StoreError if a file is missing or damaged."""
     try:
-        table = MappedTable(map_table(folder, "facts"), map_array(folder, "facts_ids"))
-        return FactIndex(table, map_lists(folder, "entity_facts"))
+        return FactIndex(map_keyed(folder, "facts"), map_lists(folder, "entity_facts"))
     except (OSError, ValueError, pa.ArrowException) as error:
         raise StoreError(f"facts in {folder} cannot be read ({error}); run `lightrag-dagster run --verify`") from error
 

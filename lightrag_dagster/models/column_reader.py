@@ -1,7 +1,6 @@
 """A chat model made of rules that answers a pass from the lines that columns of a table became."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
 from lightrag_dagster.stages.facts.columns import answer_of
@@ -21,7 +20,6 @@ class ColumnReader:
         """Return the facts of the passage in the last message."""
         return ChatResponse(answer_of(last_fenced(request.messages[-1].content) or ""))
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator["ColumnReader"]:
+    def open(self) -> AbstractAsyncContextManager["ColumnReader"]:
         """Give these rules as the open model of a block."""
-        yield self
+        return nullcontext(self)

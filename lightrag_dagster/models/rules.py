@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
@@ -120,10 +120,9 @@ class NameFinder:
         found = find_names(text, co_mentions=related, recognise=self._recognise, language=request.language)
         return ChatResponse(_as_rows(found))
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator["NameFinder"]:
-        """Yield the finder itself, so that it can be opened like a model."""
-        yield self
+    def open(self) -> AbstractAsyncContextManager["NameFinder"]:
+        """Give the finder itself, so that it can be opened like a model."""
+        return nullcontext(self)
 
     @cached_property
     def _recognise(self) -> Recogniser | None:

@@ -1,7 +1,7 @@
 """The stored answers of a model in place of the model: what costs nothing can be tried, and told from the rest."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Usage
 from lightrag_dagster.errors import TransientProviderError
@@ -41,7 +41,6 @@ class StoredAnswers:
         """Return those of the keys of answers that are stored."""
         return self._store.known(keys)
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator["StoredAnswers"]:
+    def open(self) -> AbstractAsyncContextManager["StoredAnswers"]:
         """Open it, as a function that builds opens a model."""
-        yield self
+        return nullcontext(self)

@@ -6,41 +6,25 @@ import pyarrow.compute as pc
 
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.schemas import PARSED_TABLES, SOURCE_TABLES
+from lightrag_dagster.schemas import SOURCE_TABLES
+from lightrag_dagster.storage.tables.acceptance import made_from
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
 
 
 def why_again(source: str, listing: str, tables: SourceTables, recipes: Recipes) -> str | None:
     """Return the first table of a source, or of a pass, that has to be made again, and the reason."""
-    inputs, documents = {"files": listing}, ""
-    for table in SOURCE_TABLES:
-        current = tables.current(table, source)
+    versions = dict[str, str]()
+    passes = (of_pass(kind, one.name) for one in recipes.passes_to_read(source) for kind in PASS_TABLES)
+    for table in (*SOURCE_TABLES, *passes):
+        current, parent = tables.current(table, source), made_from(table)
+        inputs = {parent: versions[parent]} if parent else {"files": listing}
         if current and table == "extractions" and "raw_documents" in current.inputs:
-            inputs["raw_documents"] = documents  # whose languages its answers follow
+            inputs["raw_documents"] = versions["raw_documents"]  # whose languages its answers follow
         reason = _why_table(current, inputs, tables, recipes) if current else "never made"
         if reason or current is None:
             return f"{table}, {reason}"
-        if table == "raw_documents":
-            documents = current.version
-        if table not in PARSED_TABLES:
-            inputs = {table: current.version}
-    return _why_passes(source, tables, recipes)
-
-
-def _why_passes(source: str, tables: SourceTables, recipes: Recipes) -> str | None:
-    """Return the first table of a pass that has to be made again, and the reason."""
-    chunks = tables.require("chunks", source).version
-    for one in recipes.passes_to_read(source):
-        made_from = {"chunks": chunks}
-        for kind in PASS_TABLES:
-            table = of_pass(kind, one.name)
-            current = tables.current(table, source)
-            reason = _why_table(current, made_from, tables, recipes) if current else "never made"
-            if reason or current is None:
-                return f"{table}, {reason}"
-            if kind == "readings":
-                made_from = {table: current.version}
+        versions[table] = current.version
     return None
 
 

@@ -19,7 +19,7 @@ from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
 from lightrag_dagster.spending.ledger import open_ledger
 from lightrag_dagster.spending.tables import KEPT
 from lightrag_dagster.storage.backup_files import Contents, local
-from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.decisions import DECISIONS, DecisionStore
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
@@ -123,11 +123,6 @@ class _Store(NamedTuple):
     open: Callable[[Address], Database]
     tables: Sequence[Table]
 
-    @property
-    def exists(self) -> bool:
-        """Return True if the database is there; opening a missing SQLite file would make it."""
-        return not isinstance(self.address, Path) or self.address.exists()
-
 
 def _stores(home: Home) -> list[_Store]:
     """Return the tables of the database; batches before the responses that were collected from them."""
@@ -141,7 +136,7 @@ def _stores(home: Home) -> list[_Store]:
 
 
 def _is_empty(store: _Store) -> bool:
-    if not store.exists:
+    if not is_there(store.address):
         return True
     with store.open(store.address) as database:
         return all(is_empty(database, table) for table in store.tables)
@@ -150,7 +145,7 @@ def _is_empty(store: _Store) -> bool:
 def _save(store: _Store, target: Contents) -> dict[str, int]:
     rows = {}
     with (
-        store.open(store.address) if store.exists else nullcontext() as database,
+        store.open(store.address) if is_there(store.address) else nullcontext() as database,
         TemporaryDirectory(prefix="lightrag-copy-") as folder,
     ):
         for table in store.tables:

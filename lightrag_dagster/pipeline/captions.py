@@ -28,12 +28,11 @@ class Describer:
         self._open_model = open_model
         self._prompts = recipes.prompts
         self._model_name = recipes.settings.llm.of("describe").model
-        self._at_once = at_once
+        self._places = asyncio.Semaphore(at_once)
         self._stack = stack
         self._lock = threading.Lock()
         self._opened: tuple[BlockingPortal, ExtractionModel] | None = None
         self._stopped: Description | None = None
-        self._places: asyncio.Semaphore | None = None
 
     @property
     def usage(self) -> Usage:
@@ -53,11 +52,9 @@ class Describer:
         return portal.call(self._describe_all, model, figures)
 
     async def _describe_all(self, model: ExtractionModel, figures: Sequence[tuple[Figure, str]]) -> list[Description]:
-        self._places = self._places or asyncio.Semaphore(self._at_once)
         return list(await asyncio.gather(*(self._describe(model, *one) for one in figures)))
 
     async def _describe(self, model: ExtractionModel, figure: Figure, caption: str) -> Description:
-        assert self._places is not None
         async with self._places:
             if self._stopped:
                 return self._stopped

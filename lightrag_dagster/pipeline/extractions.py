@@ -147,7 +147,7 @@ def extract_source(
             recipe=recipes.of_tables[kind_of(reading.table)],
             reasons=first_reasons(made),
         )
-    return report(version, stored, sum(one.kept[0] for one in made), usage, _cost(tables, version))
+    return report(version, stored, sum(one.kept[0] for one in made), usage, cost_of(tables, version))
 
 
 def rules_of(recipes: Recipes, reading: Reading) -> "NameFinder | ColumnReader | None":
@@ -247,8 +247,8 @@ def todays_extractor(
     return Extractor(*given, by_rules=by_rules)
 
 
-def _cost(tables: SourceTables, version: TableVersion) -> float:
-    """Return the cost of all stored responses when they were bought. US dollars."""
+def cost_of(tables: SourceTables, version: TableVersion) -> float:
+    """Return the cost of all stored responses of a table when they were bought. US dollars."""
     costs = tables.read(version.table, version.source, version.version, ["cost_usd"])["cost_usd"]
     return pc.sum(costs).as_py() or 0.0
 

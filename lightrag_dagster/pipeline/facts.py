@@ -7,19 +7,10 @@ from functools import partial
 
 import pyarrow as pa
 
-from lightrag_dagster.engines.factory import open_engine
 from lightrag_dagster.fact_schemas import of_pass
-from lightrag_dagster.pipeline.mentions import passages_of
+from lightrag_dagster.pipeline.mentions import parse_each
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.pipeline.shards import (
-    IngestionStep,
-    Reusable,
-    ShardResult,
-    StageReport,
-    each_shard,
-    ingestion,
-    report,
-)
+from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ShardResult, StageReport, ingestion, report
 from lightrag_dagster.stages.facts.facts import parse_readings
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.storage.tables.acceptance import Acceptance, Bounds, accept_pass
@@ -38,13 +29,9 @@ def parse_pass(source: str, tables: SourceTables, recipes: Recipes, one: Pass) -
     names, recipe = [of_pass(table, one.name) for table in _TABLES], recipes.facts(one)
     with ingestion(tables, source) as scratch:
         readings = tables.require(of_pass("readings", one.name), source)
-        parts = [Shard(number, readings.shards) for number in range(readings.shards)]
         step = IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, one, readings.version)
-        passages = passages_of(step, readings, Reusable({}), scratch)
-        with open_engine(recipes.settings.engine) as engine:
-            tasks = ((shard, passages(shard)) for shard in parts)
-            made = each_shard(engine, parse, tasks, ("facts", parts, readings.rows))
+        made = parse_each(parse, step, readings, Reusable({}), scratch, "facts")
         reports = []
         for position, name in enumerate(names):
             stored = [each.files[position] for each in made]

@@ -12,7 +12,7 @@ from lightrag_dagster.schemas import NO_ROW
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import CurationRecord, Manifest
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots
+from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot
 from lightrag_dagster.storage.tables.acceptance import AnswerRows
 from lightrag_dagster.storage.versions import TableVersion
 
@@ -163,15 +163,13 @@ def completeness_warnings(recipes: Recipes, manifest: Manifest, sources: Collect
             texts = counted(len(refused), "text has", "texts have")
             warnings.append(f"{texts} no vector in {table}, since the embedder refuses them; words find them: {named}")
     home = Home.of(recipes.settings)
-    for before in [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]:
-        left = removed_sources(home, before, manifest.inputs)
-        warnings += [
-            f"{source} is no longer a source: its {counted(count, 'document is', 'documents are')} no longer in the "
-            "knowledge base"
-            for source, count in left.items()
-            if source not in sources
-        ]
-    return warnings
+    left = removed_sources(home, previous_snapshot(home, manifest.snapshot_id), manifest.inputs)
+    return warnings + [
+        f"{source} is no longer a source: its {counted(count, 'document is', 'documents are')} no longer in the "
+        "knowledge base"
+        for source, count in left.items()
+        if source not in sources
+    ]
 
 
 def _of_decisions(curation: CurationRecord) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The tables `entity_mentions`, `relation_mentions` and `parsed` of a source, and its acceptance."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -49,13 +49,9 @@ def parse_and_accept(source: str, tables: SourceTables, recipes: Recipes) -> tup
     recipe = recipes.of_tables["parsed"]
     with ingestion(tables, source) as scratch:
         extractions = tables.require("extractions", source)
-        parts = [Shard(number, extractions.shards) for number in range(extractions.shards)]
         parsed, step = _parsed_before(tables, source, recipe), IngestionStep.of(source, tables, recipes)
         parse = partial(_parse_shard, step, extractions.version, parsed, _answered_before(tables, source))
-        passages = passages_of(step, extractions, parsed, scratch)
-        with open_engine(recipes.settings.engine) as engine:
-            tasks = ((shard, passages(shard)) for shard in parts)
-            made = each_shard(engine, parse, tasks, ("mentions", parts, extractions.rows))
+        made = parse_each(parse, step, extractions, parsed, scratch, "mentions")
         reports = []
         new_sums = sum((Counter(one.new_sums) for one in made), Counter())
         for position, name in enumerate(PARSED_TABLES):
@@ -91,7 +87,23 @@ def _parse_shard(
     return ShardResult(stored, tuple(same.num_rows for same in kept), new_sums=sum_columns(counted))
 
 
-def passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
+def parse_each(
+    parse: Callable[[tuple[Shard, pa.Table]], ShardResult],
+    step: IngestionStep,
+    answers: TableVersion,
+    parsed: Reusable,
+    scratch: Path,
+    stage: str,
+) -> list[ShardResult]:
+    """Parse the answers of each shard, given the texts of its chunks; the function knows what was `parsed` before."""
+    parts = [Shard(number, answers.shards) for number in range(answers.shards)]
+    passages = _passages_of(step, answers, parsed, scratch)
+    with open_engine(step.settings.engine) as engine:
+        tasks = ((shard, passages(shard)) for shard in parts)
+        return each_shard(engine, parse, tasks, (stage, parts, answers.rows))
+
+
+def _passages_of(step: IngestionStep, answers: TableVersion, parsed: Reusable, scratch: Path) -> RowsOf:
     """Return a function that reads the texts of a shard's chunks, of several shards only where an answer is new."""
     chunks = answers.inputs["chunks"]
     if answers.shards == 1:

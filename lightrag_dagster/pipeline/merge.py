@@ -18,14 +18,13 @@ from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.curation.rules import CURATION, Curation, additions_of, store_additions
 from lightrag_dagster.engines.factory import open_engine, shares_disk
 from lightrag_dagster.errors import DecisionError, EmbeddingError, SettingsError, StoreError
-from lightrag_dagster.fact_schemas import kind_of
 from lightrag_dagster.models.providers import embedder_identity, settings_of
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.settings.sections import EngineName
 from lightrag_dagster.stages.merging.effects import effect_of
-from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Paths, Previous, Rules
+from lightrag_dagster.stages.merging.inputs import KeptEvidence, MergeInput, Previous, Rules
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files.atomic import count_rows, hash_rows, read_parquet
 from lightrag_dagster.storage.home import Home
@@ -321,15 +320,11 @@ async def _merge(
 
 def merge_inputs(home: Home, inputs: GenerationInputs) -> list[MergeInput]:
     """Return the files of every source, in order of source."""
-    tables = SourceTables(home)
-
-    def paths(source: str, kind: str) -> Paths:
-        versions = inputs.sources[source].items()
-        named = sorted((table, version) for table, version in versions if kind_of(table) == kind)
-        return tuple(path for table, version in named for path in tables.paths(table, source, version))
-
-    read = MergeInput._fields[1:]
-    return [MergeInput(source, *(paths(source, kind) for kind in read)) for source in sorted(inputs.sources)]
+    tables, kinds = SourceTables(home), MergeInput._fields[1:]
+    return [
+        MergeInput(source, *(tuple(tables.paths_of_kind(kind, source, versions)) for kind in kinds))
+        for source, versions in sorted(inputs.sources.items())
+    ]
 
 
 def find_previous(generation: Generation, recipe: str | None) -> Previous:

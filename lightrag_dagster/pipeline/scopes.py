@@ -203,18 +203,21 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
 
 
 def publish_merged(
-    recipes: Recipes, account: Account | None, *, backfill: bool, database: bool = True
+    recipes: Recipes, account: Account | None, *, backfill: bool, database: bool = True, stores: Home | None = None
 ) -> tuple[Manifest, Usage]:
     """Merge what is accepted in a home and publish it; without `database`, or if it is large, the graph is to be built.
+
+    Answers and vectors are those of the `stores` of another home, if one is given.
 
     Raises:
         LightRAGError: as `merge_sources`, `embed`, `build_graph` and `publish_newest`.
     """
     settings, home = recipes.settings, Home.of(recipes.settings)
-    open_model = partial(open_chat_model, settings.llm, home, "summarise", account)
+    paid = stores or home
+    open_model = partial(open_chat_model, settings.llm, paid, "summarise", account)
     used = merge_sources(recipes, open_model, backfill=backfill).usage
     for table in VECTOR_TABLES:
-        used += embed(recipes, table, partial(open_embedder, home=home, account=account)).usage
+        used += embed(recipes, table, partial(open_embedder, home=paid, account=account)).usage
     build_graph(settings, database=database)
     manifest = publish_newest(settings)
     collect_after_publication(home, settings.retention)

@@ -8,7 +8,7 @@ from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.core.text.composed import stored_name
 from lightrag_dagster.curation.rules import CURATION, InForce, in_force
 from lightrag_dagster.errors import LightRAGError
-from lightrag_dagster.fact_schemas import FACTS, kind_of
+from lightrag_dagster.fact_schemas import FACTS
 from lightrag_dagster.pipeline.absent import absent_sources, merged_before
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.schemas import ENTITY_MENTIONS, RELATION_MENTIONS
@@ -183,14 +183,9 @@ def _named(home: Home, records: Mapping[str, Accepted]) -> set[str]:
     tables, found = SourceTables(home), set[str]()
     with in_memory() as connection:
         for kind, (schema, columns) in _NAMING.items():
-            paths = [
-                path
-                for source, record in records.items()
-                for table, version in record.merged(record.passes).items()
-                if kind_of(table) == kind
-                for path in tables.open(table, source, version)
-            ]
-            view_files(connection, "naming", paths, schema)
+            versions = ((source, record.merged(record.passes)) for source, record in records.items())
+            paths = [path for source, used in versions for path in tables.paths_of_kind(kind, source, used)]
+            view_files(connection, "naming", home.files.open(paths), schema)
             for column in columns:
                 rows = connection.execute(f"SELECT DISTINCT {column} FROM naming WHERE {column} IS NOT NULL")
                 found.update(name for (name,) in rows.fetchall())

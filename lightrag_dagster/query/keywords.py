@@ -1,14 +1,14 @@
 """Keywords of a question, read from a language model's answer."""
 
-import json
 import re
 from collections.abc import Iterable
 
 from lightrag_dagster.query.types import Keywords
-from lightrag_dagster.stages.extraction.reasoning import without_thinking
+from lightrag_dagster.stages.extraction.reasoning import read_object, without_thinking
 
 _SHORT_QUESTION = 50
 
+_LISTS = ("high_level_keywords", "low_level_keywords")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SEPARATORS = re.compile(r"[\n,;]+")
 
@@ -19,15 +19,12 @@ def parse_keywords(text: str) -> Keywords:
     Reasoning and fences around it, lists written as one string, and JSON that was cut off or badly closed are accepted;
     a text with neither list has no keywords.
     """
-    answer = without_thinking(text)
-    start = answer.find("{")
     try:
-        found, _ = json.JSONDecoder().raw_decode(answer[start:] if start >= 0 else answer)
-    except (json.JSONDecodeError, RecursionError):
-        found = {name: _strings_after(name, answer) for name in ("high_level_keywords", "low_level_keywords")}
-    if not isinstance(found, dict):
-        return Keywords()
-    return Keywords(_words(found.get("high_level_keywords")), _words(found.get("low_level_keywords")))
+        found = read_object(text)
+    except ValueError:
+        answer = without_thinking(text)
+        found = {name: _strings_after(name, answer) for name in _LISTS}
+    return Keywords(*(_words(found.get(name)) for name in _LISTS))
 
 
 def without_blanks(keywords: Keywords) -> Keywords:

@@ -68,18 +68,17 @@ class Search:
         entities: str = "",
         relations: str = "",
         chunks: str = "",
-        most_relations: int | None = None,
         most_chunks: int | None = None,
         threshold: float | None = None,
     ) -> Callable[[], Found]:
         """Begin to search the tables for what is nearest to texts, and return a function that waits for the hits.
 
-        `most_relations` and `most_chunks` replace `top_k` and `chunk_top_k`, `threshold` the lowest similarity of a
-        hit. The texts and the question are embedded in one call; an empty text is near nothing. Raises as the embedder.
+        `most_chunks` replaces `chunk_top_k`, `threshold` the lowest similarity of a hit. The texts and the question are
+        embedded in one call; an empty text is near nothing. Raises as the embedder.
         """
         self._embed_new(entities, relations, chunks)
         settings = self.settings
-        limits = (settings.top_k, most_relations or settings.top_k, most_chunks or settings.chunk_top_k)
+        limits = (settings.top_k, settings.top_k, most_chunks or settings.chunk_top_k)
         least = settings.cosine_threshold if threshold is None else threshold
         run = self._threads.map if self._threads else map
         kinds, texts = ("entity", "relation", "chunk"), (entities, relations, chunks)

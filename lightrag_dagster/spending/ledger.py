@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, func, insert, select, update
@@ -27,7 +26,7 @@ from lightrag_dagster.spending.tables import (
     spent_of,
     under_way,
 )
-from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.engine import Database
 
 if TYPE_CHECKING:
@@ -193,7 +192,7 @@ class Ledger:
     @contextmanager
     def _reading(self) -> Iterator[Connection | None]:
         """Yield a connection, or None if nothing was ever entered, so that reading creates no file."""
-        if isinstance(self._address, Path) and not self._address.exists():
+        if not is_there(self._address):
             yield None
             return
         with self._begin() as (_, connection):

@@ -47,7 +47,7 @@ from pydantic import SecretStr
 
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.settings import CacheSettings, Settings, load_settings
-from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.files.bucket import BucketFiles
 from lightrag_dagster.storage.files.cache import claim_folder
 from lightrag_dagster.storage.files.files import Files
@@ -230,7 +230,7 @@ class Home:
     @property
     def may_have_batches(self) -> bool:
         """False of a scope, and when no batch was ever recorded, as the missing file of SQLite shows."""
-        return not self.scope and (not isinstance(self.batches, Path) or self.batches.exists())
+        return not self.scope and is_there(self.batches)
 
     @property
     def batch_files(self) -> Path:

@@ -19,7 +19,7 @@ from lightrag_dagster.pipeline import recipes as recipe_module
 from lightrag_dagster.pipeline import shards as steps
 from lightrag_dagster.pipeline.chunks import chunk_source
 from lightrag_dagster.pipeline.documents import read_source
-from lightrag_dagster.pipeline.extractions import _cost, extract_source
+from lightrag_dagster.pipeline.extractions import cost_of, extract_source
 from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.outdated import outdated_elsewhere
 from lightrag_dagster.pipeline.pending import Pending, pending, why_ingest
@@ -408,6 +408,6 @@ def test_costs_are_read_from_files_that_workers_elsewhere_have_put_into_the_buck
     shards = ([{"chunk_id": f"chunk-{first}{n}", "cost_usd": 0.25} for n in range(6)] for first in ("0", "f"))
     stored = [SourceTables(there).store("extractions", "notes", corpus.rows(EXTRACTIONS, one)) for one in shards]
     version = SourceTables(here).record("extractions", "notes", stored, inputs={}, recipe="")
-    assert _cost(SourceTables(here), version) == 3.0
+    assert cost_of(SourceTables(here), version) == 3.0
     first = report(version, stored).first
     assert first["chunk_id"].to_pylist() == [f"chunk-0{n}" for n in range(5)]

@@ -14,6 +14,7 @@ from lightrag_dagster.curation.rules.files import read_files
 from lightrag_dagster.curation.rules.resolving import NO_DECISIONS, Curation, resolve
 from lightrag_dagster.errors import DecisionError, StoreError
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.address import is_there
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
@@ -143,7 +144,7 @@ def _stored(home: Home) -> "list[StoredDecision]":
             f"{home.decisions} has no decision, and the published snapshot was built with some, to number {number}; "
             "restore the file from a backup, or build without them: `lightrag-dagster curate undo --lost`"
         )
-    if isinstance(home.decisions, Path) and not home.decisions.exists():
+    if not is_there(home.decisions):
         return []
     with _opened(home) as store:
         return store.all()

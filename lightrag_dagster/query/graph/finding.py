@@ -71,8 +71,7 @@ def resolve(seen: Snapshot, name: str, argument: str = "the name") -> tuple[int,
 
 def _called(seen: Snapshot, asked: str) -> tuple[tuple[Match, ...], int]:
     """Return the best entities that are called just so, and the number of all."""
-    (fold,) = folded(pa.array([asked], pa.string())).to_pylist()
-    return _best(seen, seen.statements.rows("same", fold=fold, most=_EXAMINED).to_pylist(), _CHOICES)
+    return _best(seen, seen.statements.rows("same", fold=_folds(asked), most=_EXAMINED).to_pylist(), _CHOICES)
 
 
 def _named(seen: Snapshot, asked: str, least: float, limit: int) -> tuple[tuple[Match, ...], int]:

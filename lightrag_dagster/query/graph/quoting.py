@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from lightrag_dagster.stages.chunking.boundaries import sentences
+from lightrag_dagster.stages.chunking.chunker import trimmed
 
 Span = tuple[int, int]
 
@@ -23,7 +24,7 @@ def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") ->
     is in the text, its first words.
     """
     if 0 < len(statement) <= MOST and (at := text.find(statement)) >= 0:
-        return _stripped(text, (at, at + len(statement)))
+        return trimmed(text, at, at + len(statement))
     found = [spans for spans in (_occurrences(text, names) for names in groups) if spans]
     anchor = _nearest(found)
     if anchor is None:
@@ -40,7 +41,7 @@ def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") ->
             named = any(first <= name < last for name, _ in found[0])
             if first == end and named and last - start <= MOST:
                 end = last
-    return _stripped(text, (start, end))
+    return trimmed(text, start, end)
 
 
 def _occurrences(text: str, names: Collection[str]) -> list[Span]:
@@ -87,10 +88,4 @@ def _around(text: str, anchor: Span) -> Span:
     words = [one.span() for one in _WORD.finditer(text, first, last)]
     begins = [at for at, _ in words if at <= start and (at == 0 or text[at - 1].isspace())]
     ends = [at for _, at in words if at >= end and (at == len(text) or text[at].isspace())]
-    return _stripped(text, (begins[0] if begins else start, ends[-1] if ends else max(end, last)))
-
-
-def _stripped(text: str, span: Span) -> Span:
-    inner = text[slice(*span)]
-    start = span[0] + len(inner) - len(inner.lstrip())
-    return start, start + len(inner.strip())
+    return trimmed(text, begins[0] if begins else start, ends[-1] if ends else max(end, last))

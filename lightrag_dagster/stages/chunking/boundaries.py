@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lightrag_dagster.stages.chunking.splitter import Boundaries
 
@@ -16,34 +16,17 @@ _WORD = re.compile(r"\s+")
 
 def after(text: str, separator: str) -> Boundaries:
     """Return the boundaries after each occurrence of a separator, and after a run of them."""
-    pattern = re.compile(f"(?:{re.escape(separator)})+")
-
-    def found(start: int, end: int) -> Sequence[int]:
-        return [match.end() for match in pattern.finditer(text, start, end) if start < match.end() < end]
-
-    return found
+    return _behind(text, re.compile(f"(?:{re.escape(separator)})+"))
 
 
 def words(text: str) -> Boundaries:
     """Return the start of each word after white space."""
-
-    def found(start: int, end: int) -> Sequence[int]:
-        return [match.end() for match in _WORD.finditer(text, start, end) if start < match.end() < end]
-
-    return found
+    return _behind(text, _WORD)
 
 
 def sentences(text: str) -> Boundaries:
     """Return the start of each sentence: after `.!?…` and white space, after `。！？`, and after a blank line."""
-
-    def found(start: int, end: int) -> Sequence[int]:
-        return [
-            at.end()
-            for at in _SENTENCE.finditer(text, start, end)
-            if start < at.end() < end and not _goes_on(text, at.start(), at.end())
-        ]
-
-    return found
+    return _behind(text, _SENTENCE, unless=_goes_on)
 
 
 def sentences_or_words(text: str) -> Boundaries:
@@ -66,6 +49,19 @@ def outside(inner: Boundaries, regions: Sequence[tuple[int, int]]) -> Boundaries
         return at < 0 or offset >= regions[at][1]
 
     return lambda start, end: [offset for offset in inner(start, end) if is_outside(offset)]
+
+
+def _behind(text: str, pattern: re.Pattern[str], unless: Callable[[str, int, int], bool] | None = None) -> Boundaries:
+    """Return the boundaries behind each match of a pattern, `unless` a function of its text, start and end is true."""
+
+    def found(start: int, end: int) -> Sequence[int]:
+        return [
+            at.end()
+            for at in pattern.finditer(text, start, end)
+            if start < at.end() < end and not (unless and unless(text, at.start(), at.end()))
+        ]
+
+    return found
 
 
 def _goes_on(text: str, stop: int, following: int) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from lightrag_dagster.settings import ChunkerSettings
-from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools
+from lightrag_dagster.stages.chunking.chunker import Cut, Document, Tools, trimmed
 
 # Documents of more bytes → the share of `size` and `overlap`: EdgeQuake's 600 and 800 of 1,200 tokens.
 _SHARES = ((100_000, 1 / 2), (50_000, 2 / 3))
@@ -51,7 +51,7 @@ def _parts(text: str, separator: str) -> Iterator[tuple[int, int]]:
     """Yield the spans between separators that are not blank."""
     start = 0
     for part in text.split(separator):
-        if body := part.strip():
-            left = start + len(part) - len(part.lstrip())
-            yield left, left + len(body)
+        left, right = trimmed(text, start, start + len(part))
+        if left < right:
+            yield left, right
         start += len(part) + len(separator)

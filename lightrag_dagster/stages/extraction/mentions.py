@@ -1,7 +1,7 @@
 """Parsing of raw extractions into entity and relation mentions, with a count of rejected rows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -13,13 +13,7 @@ import pyarrow.compute as pc
 from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.schemas import ENTITY_MENTIONS, NO_ROW, PARSED, RELATION_MENTIONS
 from lightrag_dagster.stages.extraction.echoes import Echoes
-from lightrag_dagster.stages.extraction.parsing import (
-    EntityRecord,
-    Records,
-    RelationRecord,
-    merge_rounds,
-    parse_response,
-)
+from lightrag_dagster.stages.extraction.parsing import Records, merge_rounds, parse_response
 from lightrag_dagster.stages.extraction.rejections import SELF_LOOP
 
 _KEY = ["source", "chunk_id", "extraction_key"]
@@ -49,10 +43,10 @@ def parse_extractions(
     """
     texts = dict(zip(*passages.to_pydict().values(), strict=True)) if passages else {}
     made = [[schema.empty_table()] for schema in (ENTITY_MENTIONS, RELATION_MENTIONS, PARSED)]
-    for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
+    for batch in read_batches(extractions):
         merged = _merged(batch, texts, echoes)
-        made[0].append(_mentions(batch, [records.entities for records in merged], ENTITY_MENTIONS))
-        made[1].append(_mentions(batch, [records.relations for records in merged], RELATION_MENTIONS))
+        made[0].append(rows_of_records(batch, _KEY, [records.entities for records in merged], ENTITY_MENTIONS))
+        made[1].append(rows_of_records(batch, _KEY, [records.relations for records in merged], RELATION_MENTIONS))
         made[2].append(_parsed(batch, merged))
     return Mentions(*(pa.concat_tables(tables).combine_chunks() for tables in made))
 
@@ -63,14 +57,16 @@ def unreadable_chunks(extractions: pa.Table) -> pa.Array:
     The rule that asks again for these answers is newer than their rows.
     """
     found = [pa.array([], pa.string())]
-    for batch in extractions.filter(_is_parsed(extractions)).to_batches(max_chunksize=_CHUNKS_AT_ONCE):
+    for batch in read_batches(extractions):
         mask = [not (one.entities or one.relations) and bool(one.rejected) for one in _merged(batch, {})]
         found.append(batch["chunk_id"].filter(pa.array(mask, pa.bool_())))
     return pa.concat_arrays(found)
 
 
-def _is_parsed(extractions: pa.Table) -> pa.ChunkedArray:
-    return pc.is_in(extractions["status"], pa.array(["ok", "truncated"]))
+def read_batches(answers: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield the answers that did not fail, as many at a time as have room in memory as Python objects."""
+    read = answers.filter(pc.is_in(answers["status"], pa.array(["ok", "truncated"])))
+    yield from read.to_batches(max_chunksize=_CHUNKS_AT_ONCE)
 
 
 def _merged(extractions: pa.RecordBatch, texts: Mapping[str, str], echoes: Echoes | None = None) -> list[Records]:
@@ -96,23 +92,26 @@ def _parsed(extractions: pa.RecordBatch, merged: Sequence[Records]) -> pa.Table:
     columns["entities"] = [len(records.entities) for records in merged]
     columns["relations"] = [len(records.relations) for records in merged]
     columns["rejected_rows"] = [len(records.rejected) for records in merged]
-    # The first in the answers among equally frequent reasons.
-    most = [Counter(records.rejected).most_common(1) for records in merged]
     columns["reason"] = [
-        one[0][0] if one else NO_ROW if records.is_empty and not model.startswith(_OF_RULES) else None
-        for one, records, model in zip(most, merged, extractions["model"].to_pylist(), strict=True)
+        most_frequent(one.rejected) or (NO_ROW if one.is_empty and not model.startswith(_OF_RULES) else None)
+        for one, model in zip(merged, extractions["model"].to_pylist(), strict=True)
     ]
     return pa.table(columns, schema=PARSED)
 
 
-def _mentions(
-    extractions: pa.RecordBatch, records_by_chunk: Sequence[Sequence[EntityRecord | RelationRecord]], schema: pa.Schema
+def most_frequent(reasons: Sequence[str]) -> str | None:
+    """Return the most frequent reason, of equally frequent ones the first; None without any."""
+    return next((reason for reason, _ in Counter(reasons).most_common(1)), None)
+
+
+def rows_of_records(
+    answers: pa.RecordBatch, key: Sequence[str], records: Sequence[Sequence[object]], schema: pa.Schema
 ) -> pa.Table:
-    counts = [len(records) for records in records_by_chunk]
-    chunk_of_record = np.repeat(np.arange(len(counts)), counts)
-    flat = [record for records in records_by_chunk for record in records]
-    columns = {name: extractions[name].take(pa.array(chunk_of_record)) for name in _KEY}
-    columns["mention_index"] = [index for count in counts for index in range(count)]
-    for name in schema.names[len(columns) :]:
-        columns[name] = [getattr(record, name) for record in flat]
+    """Return a row for each record of each answer: the columns `key` of the answer, its place there, and its fields."""
+    counts = [len(of_answer) for of_answer in records]
+    flat = [record for of_answer in records for record in of_answer]
+    owners = pa.array(np.repeat(np.arange(len(counts)), counts))
+    columns = {name: answers[name].take(owners) for name in key}
+    columns[schema.names[len(key)]] = [index for count in counts for index in range(count)]
+    columns |= {name: [getattr(record, name) for record in flat] for name in schema.names[len(columns) :]}
     return pa.table(columns, schema=schema)

@@ -141,22 +141,17 @@ def read_items(answer: str, *, truncated: bool) -> tuple[list[Mapping[str, objec
     """
     items: list[Mapping[str, object]] = []
     at, found = 0, False
-    while (start := _first(answer, at)) is not None:
+    while begun := _BEGINS.search(answer, at):
         try:
-            value, at = _DECODER.raw_decode(answer, start)
+            value, at = _DECODER.raw_decode(answer, begun.start())
             items += _items(value)
         except RecursionError:
             return items, False, 1
         except ValueError:
-            more, broken = _repaired(answer[start:], truncated=truncated)
+            more, broken = _repaired(answer[begun.start() :], truncated=truncated)
             return items + more, False, broken
         found = True
     return items, found, 0
-
-
-def _first(text: str, at: int) -> int | None:
-    found = _BEGINS.search(text, at)
-    return found.start() if found else None
 
 
 def _items(value: object) -> Iterator[Mapping[str, object]]:

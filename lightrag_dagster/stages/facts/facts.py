@@ -1,25 +1,22 @@
 """Parsing of the readings of a pass into facts, with a count of rejected rows."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lightrag_dagster.core.protocols import ChatRequest
 from lightrag_dagster.fact_schemas import FACTS, READ_FACTS
 from lightrag_dagster.stages.extraction.conversation import Extractor
+from lightrag_dagster.stages.extraction.mentions import most_frequent, read_batches, rows_of_records
 from lightrag_dagster.stages.facts.answers import FactAnswer, FactRecord, merge_answers, read_answer
 from lightrag_dagster.stages.facts.passes import Pass
 from lightrag_dagster.stages.facts.questions import facts_request
 from lightrag_dagster.stages.prompts.requests import by_schema
 
 _KEY = ["source", "chunk_id", "pass", "extraction_key"]
-_CHUNKS_AT_ONCE = 1024
 
 
 class Facts(NamedTuple):
@@ -55,27 +52,16 @@ def parse_readings(readings: pa.Table, passages: pa.Table, of_pass: Pass, today:
     """
     texts: Mapping[str, str] = dict(zip(*passages.to_pydict().values(), strict=True))
     made = [[FACTS.empty_table()], [READ_FACTS.empty_table()]]
-    parsed = readings.filter(pc.is_in(readings["status"], pa.array(["ok", "truncated"])))
-    for batch in parsed.to_batches(max_chunksize=_CHUNKS_AT_ONCE):
+    for batch in read_batches(readings):
         columns = (batch[name].to_pylist() for name in ("chunk_id", "status", "responses", "recipe"))
         answers = []
         for chunk, status, said, recipe in zip(*columns, strict=True):
             read = partial(read_answer, of_pass=of_pass, passage=texts.get(chunk, ""), truncated=status == "truncated")
             answer = merge_answers([read(text) for text in said])
             answers.append(answer if today in (None, recipe) else answer.by_earlier_schema())
-        made[0].append(_facts(batch, answers))
+        made[0].append(rows_of_records(batch, _KEY, [answer.facts for answer in answers], FACTS))
         made[1].append(_read(batch, answers))
     return Facts(*(pa.concat_tables(tables).combine_chunks() for tables in made))
-
-
-def _facts(readings: pa.RecordBatch, answers: Sequence[FactAnswer]) -> pa.Table:
-    counts = [len(answer.facts) for answer in answers]
-    flat = [fact for answer in answers for fact in answer.facts]
-    of_fact = pa.array(np.repeat(np.arange(len(counts)), counts))
-    columns = {name: readings[name].take(of_fact) for name in _KEY}
-    columns["fact_index"] = [index for count in counts for index in range(count)]
-    columns |= {name: [getattr(fact, name) for fact in flat] for name in FACTS.names[len(columns) :]}
-    return pa.table(columns, schema=FACTS)
 
 
 def _read(readings: pa.RecordBatch, answers: Sequence[FactAnswer]) -> pa.Table:
@@ -83,8 +69,7 @@ def _read(readings: pa.RecordBatch, answers: Sequence[FactAnswer]) -> pa.Table:
     columns["facts"] = [len(answer.facts) for answer in answers]
     columns["rejected_rows"] = [len(answer.rejected) for answer in answers]
     columns["open_dates"] = [sum(map(_is_open, answer.facts)) for answer in answers]
-    most = [Counter(answer.rejected).most_common(1) for answer in answers]
-    columns["reason"] = [one[0][0] if one else None for one in most]
+    columns["reason"] = [most_frequent(answer.rejected) for answer in answers]
     return pa.table(columns, schema=READ_FACTS)
 
 

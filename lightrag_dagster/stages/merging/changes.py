@@ -9,7 +9,6 @@ keep_others      rows that are made again → all rows
 """
 
 from dataclasses import replace
-from itertools import chain
 from uuid import uuid4
 
 import duckdb
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 from lightrag_dagster.schemas import CHUNKS, MERGED_TABLES, SORT_KEYS
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import Previous
-from lightrag_dagster.stages.merging.parts import DEALT, ROWS_PER_PART, Workspace, deal_out
+from lightrag_dagster.stages.merging.parts import ROWS_PER_PART, Workspace, deal_out
 from lightrag_dagster.storage.duckdb import view_files
 
 _IDS = {"entity_id": "changed_entity", "relation_id": "changed_relation"}
@@ -39,9 +38,7 @@ def find_changed(space: Workspace, previous: Previous) -> Workspace | None:
     assert evidence is not None
     found = replace(space, dealt=frozenset([uuid4().hex]), kept=previous)
     dealt = {table: space.dealt_to(0, table) for table in ("entity_evidence", "relation_evidence")}
-    with space.open(*chain(*dealt.values())) as connection:
-        for table, paths in dealt.items():
-            view_files(connection, table, paths, DEALT[table])
+    with space.open(dealt) as connection:
         view_files(connection, "entity_before", [evidence.entities])
         view_files(connection, "relation_before", [evidence.relations])
         view_files(connection, "place", space.scratch.inputs(evidence.come), CHUNKS)
@@ -66,9 +63,7 @@ def find_relations(found: Workspace, call: str) -> None:
     assert found.kept is not None
     reads = {view: [found.path(view)] for view in _IDS.values()} | {"entity_degree": [found.path("entity_degree", 0)]}
     reads["relation_evidence"] = replace(found, dealt=frozenset([call])).dealt_to(0, "relation_evidence")
-    with found.open(*chain(*reads.values())) as connection:
-        for view, paths in reads.items():
-            view_files(connection, view, paths)
+    with found.open(reads) as connection:
         view_files(connection, "entities_before", [found.kept.entities])
         database.run(connection, "changed_ends")
         of_changed = "FROM relation_evidence SEMI JOIN every_changed USING (relation_id)"
@@ -85,9 +80,8 @@ def keep_others(found: Workspace) -> None:
     before = (kept.entities, kept.relations, kept.evidence.entities, kept.evidence.relations)
     for (table, schema), old in zip(MERGED_TABLES.items(), before, strict=True):
         again, (key, *_) = found.path(table, 0), SORT_KEYS[table]
-        with found.open(again, found.path(_IDS[key])) as connection:
-            for view, path in {"again": again, "before": old, "changed": found.path(_IDS[key])}.items():
-                view_files(connection, view, [path])
+        with found.open({"again": [again], "changed": [found.path(_IDS[key])]}) as connection:
+            view_files(connection, "before", [old])
             rows = f"FROM again UNION ALL BY NAME FROM before ANTI JOIN changed USING ({key})"
             rows += f" ORDER BY {', '.join(SORT_KEYS[table])}"
             pq.write_table(database.fetch(connection, rows, schema), again, compression="lz4")

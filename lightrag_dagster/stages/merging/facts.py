@@ -6,7 +6,6 @@ finish → facts merged, under the display names of their entities
 """
 
 from collections.abc import Sequence
-from itertools import chain
 
 import pyarrow.parquet as pq
 
@@ -14,8 +13,7 @@ from lightrag_dagster.fact_schemas import FACT_EVIDENCE, MERGED_FACTS, PASS_SORT
 from lightrag_dagster.stages.merging import database
 from lightrag_dagster.stages.merging.inputs import MergeInput
 from lightrag_dagster.stages.merging.names import name_entities, register_removed
-from lightrag_dagster.stages.merging.parts import SPLIT, Added, Workspace
-from lightrag_dagster.storage.duckdb import view_files
+from lightrag_dagster.stages.merging.parts import Added, Workspace
 
 _ORDER = PASS_SORT_KEYS["fact_evidence"]
 _MADE = ("chosen_fact", "fact_mention", "fact_relation", "fact_keyword")
@@ -24,8 +22,7 @@ _NAMES = "SELECT name FROM mention_beside UNION SELECT src FROM relation_beside 
 
 def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
     """Write the facts that count (`chosen_fact`), and the mentions and keywords that they add; return these files."""
-    with space.open(space.path("chosen")) as connection:
-        view_files(connection, "chosen", [space.path("chosen")])
+    with space.open({"chosen": [space.path("chosen")]}) as connection:
         for view in ("chunk", "reading", "fact", "entity_mention", "relation_mention"):
             space.view_inputs(connection, view, inputs)
         database.run(connection, "facts")
@@ -38,11 +35,7 @@ def read_facts(space: Workspace, inputs: Sequence[MergeInput]) -> Added:
 
 def write_evidence(space: Workspace) -> None:
     """Write `fact_evidence`, after the entities that split names mean are known."""
-    splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
-    with space.open(space.path("chosen_fact"), *chain(*splits.values())) as connection:
-        view_files(connection, "chosen_fact", [space.path("chosen_fact")])
-        for table, paths in splits.items():
-            view_files(connection, table, paths, SPLIT[table])
+    with space.open({"chosen_fact": [space.path("chosen_fact")]} | space.splits) as connection:
         names = "SELECT subject AS name FROM chosen_fact UNION SELECT object FROM chosen_fact WHERE object IS NOT NULL"
         name_entities(connection, names, space.curation)
         register_removed(connection, space.curation)
@@ -55,9 +48,7 @@ def write_evidence(space: Workspace) -> None:
 
 def merge_facts(space: Workspace, part: int) -> None:
     """Write the rows of `merged_facts` of a part, after the entities are grouped."""
-    evidence, names = space.path("fact_evidence", part), space.paths("entity_degree")
-    with space.open(evidence, *names) as connection:
-        view_files(connection, "fact_evidence", [evidence])
-        view_files(connection, "entity_degree", names)
+    views = {"fact_evidence": [space.path("fact_evidence", part)], "entity_degree": space.paths("entity_degree")}
+    with space.open(views) as connection:
         rows = database.fetch(connection, database.read_statement("merge_facts"), MERGED_FACTS)
         pq.write_table(rows, space.path("merged_facts", part), compression="lz4")

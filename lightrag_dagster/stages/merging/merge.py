@@ -88,9 +88,7 @@ class Merge:
     def to_summarise(self, count_tokens: CountTokens) -> list[Group]:
         """Return the groups over a threshold that have no summary yet, in order of kind and id."""
         groups_of = {group: self._space.paths(group) for group in ("entity_group", "relation_group")}
-        with replace(self._space, workers=1).open(*chain(*groups_of.values())) as connection:
-            for group, paths in groups_of.items():
-                view_files(connection, group, paths)
+        with replace(self._space, workers=1).open(groups_of) as connection:
             for table, schema in (("entities", ENTITIES), ("relations", RELATIONS)):
                 before = [getattr(self._previous, table)] if self._previous else []
                 view_files(connection, f"{table}_before", before, schema)

@@ -16,11 +16,12 @@ degrees     those of some parts        → the same, by part of relations
 finish      groups and summaries         → the rows of `entities` or `relations`, sorted
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Self
 from uuid import uuid4
 
@@ -72,6 +73,9 @@ SPLIT = {
 }
 CHOSEN_FACT = pa.schema([(one, pa.string()) for one in ("chunk_id", "extraction_source", "chosen_key", "subject")])
 FACT_KEYWORD = pa.schema([("chunk_id", pa.string()), ("mention_index", pa.int32()), ("keywords", pa.string())])
+_OF_VIEWS = DEALT | SPLIT | {"chosen_fact": CHOSEN_FACT, "fact_keyword": FACT_KEYWORD}
+"""Schemas of views of steps that may have no file."""
+
 _INPUTS = {
     "chunk": ("chunks", CHUNKS),
     "extraction": ("extractions", EXTRACTIONS),
@@ -148,14 +152,21 @@ class Workspace:
         found = self.scratch.files(f"{table}/part={part}")
         return [path for path in found if path.stem.rsplit("-", 1)[0] in self.dealt]
 
+    @property
+    def splits(self) -> dict[str, list[Path]]:
+        """The files of what split names mean, by view; none without such a decision."""
+        return {table: [self.path(table)] if self.curation.splits else [] for table in SPLIT}
+
     @contextmanager
-    def open(self, *reads: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open an empty database with the rules of the merge, for a step that reads some files.
+    def open(
+        self, views: Mapping[str, Sequence[Path]] = MappingProxyType({}), *others: Path
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open a database with the rules of the merge and views of files of steps, for a step that reads `others` too.
 
         Raises:
             StoreError: the disk or the bucket refuses.
         """
-        with self.scratch.step(reads):
+        with self.scratch.step([*chain(*views.values()), *others]):
             variables = self.variables | {"bits": self.size.bits}
             opened = (
                 database.open_small_database(variables)
@@ -163,6 +174,8 @@ class Workspace:
                 else database.open_database(self.scratch.folder, variables, self.workers)
             )
             with opened as connection:
+                for view, paths in views.items():
+                    view_files(connection, view, paths, _OF_VIEWS.get(view))
                 yield connection
 
     def view_inputs(
@@ -203,10 +216,8 @@ def split_names(space: Workspace, inputs: Sequence[MergeInput], added: Added) ->
     """Write what split names mean in each chunk; return the mentions that fit the rules of several entities."""
     if not space.curation.splits:
         return 0
-    chosen = space.path("chosen")
-    with space.open(chosen, *chain(*added)) as connection:
-        view_files(connection, "chosen", [chosen])
-        view_files(connection, "chosen_fact", added.facts, CHOSEN_FACT)
+    views = {"chosen": [space.path("chosen")], "chosen_fact": added.facts}
+    with space.open(views, *added.entities, *added.relations) as connection:
         space.view_inputs(connection, "entity_mention", inputs, added.entities)
         space.view_inputs(connection, "relation_mention", inputs, added.relations)
         split_mentions(connection, space.curation)
@@ -220,9 +231,7 @@ def find_terms(space: Workspace, inputs: Sequence[MergeInput], facts: Paths, *, 
 
     `facts` are mentions that facts add.
     """
-    chosen = space.path("chosen")
-    with space.open(chosen) as connection:
-        view_files(connection, "chosen", [chosen])
+    with space.open({"chosen": [space.path("chosen")]}) as connection:
         space.view_inputs(connection, "chunk", inputs)
         space.view_inputs(connection, "entity_mention", inputs, facts)
         nameless = "SELECT 3 * count(*) FILTER (m.chunk_id IS NULL) > count(*) FROM chosen c LEFT JOIN"
@@ -240,17 +249,11 @@ def deal(space: Workspace, mentions: tuple[Paths, Paths, Added]) -> Dealt:
 
     A killed call may have written files of another name.
     """
-    call, chosen, citation = uuid4().hex, space.path("chosen"), space.path("citation")
-    splits = {table: [space.path(table)] if space.curation.splits else [] for table in SPLIT}
-    *stored, added = mentions
-    keywords = [space.path("fact_keyword")] if space.facts else []
-    with space.open(chosen, citation, *keywords, *chain(*added), *chain(*splits.values())) as connection:
-        several = len(space.parts) > 1  # else the plans of more statements are a tenth of a small merge
-        view_files(connection, "all_chosen" if several else "chosen", [chosen])
-        view_files(connection, "all_citations", [citation])
-        view_files(connection, "fact_keyword", keywords, FACT_KEYWORD)
-        for table, paths in splits.items():
-            view_files(connection, table, paths, SPLIT[table])
+    call, (*stored, added) = uuid4().hex, mentions
+    several = len(space.parts) > 1  # else the plans of more statements are a tenth of a small merge
+    views = {"all_chosen" if several else "chosen": [space.path("chosen")], "all_citations": [space.path("citation")]}
+    views |= space.splits | {"fact_keyword": [space.path("fact_keyword")] if space.facts else []}
+    with space.open(views, *chain(*added)) as connection:
         entities, relations = map(space.scratch.inputs, stored)
         view_files(connection, "entity_mention", [*entities, *added.entities], ENTITY_MENTIONS)
         view_files(connection, "relation_mention", [*relations, *added.relations], RELATION_MENTIONS)
@@ -274,9 +277,7 @@ def group_entities(space: Workspace, part: int) -> None:
     ends = "endpoint" if apart else "relation_evidence"
     dealt = {table: space.dealt_to(part, table) for table in ("entity_evidence", ends)}
     dealt["citation"] = space.dealt_to(part, "entity_citation", space.path("citation"))
-    with space.open(*chain(*dealt.values())) as connection:
-        for table, paths in dealt.items():
-            view_files(connection, table, paths, DEALT[table])
+    with space.open(dealt) as connection:
         register_written(connection, space.curation.written)
         for step in ("group_entities",) if apart else ("endpoint", "group_entities"):
             database.run(connection, step)
@@ -290,8 +291,7 @@ def group_entities(space: Workspace, part: int) -> None:
 def deal_degrees(space: Workspace, parts: Sequence[int]) -> str:
     """Deal the names and degrees of entities of some parts to the parts of their relations; return the call."""
     call, degrees = uuid4().hex, [space.path("entity_degree", part) for part in parts]
-    with space.open(*degrees) as connection:
-        view_files(connection, "entity_degree", degrees)
+    with space.open({"entity_degree": degrees}) as connection:
         deal_out(connection, space, "FROM entity_degree", "relation_degree", call)
     return call
 
@@ -303,9 +303,7 @@ def group_relations(space: Workspace, part: int) -> None:
         "citation": space.dealt_to(part, "relation_citation", space.path("citation")),
         "relation_degree": space.dealt_to(part, "relation_degree", space.path("entity_degree", 0)),
     }
-    with space.open(*chain(*dealt.values())) as connection:
-        for table, paths in dealt.items():
-            view_files(connection, table, paths, DEALT[table])
+    with space.open(dealt) as connection:
         connection.execute(
             "CREATE TEMP VIEW entity_group AS SELECT DISTINCT entity_id, name, degree FROM relation_degree"
         )
@@ -319,10 +317,7 @@ def finish(space: Workspace, task: tuple[str, int]) -> None:
     """Write the rows of `entities` or `relations` of a part, in order."""
     table, part = task
     group = {"entities": "entity_group", "relations": "relation_group"}[table]
-    reads = {group: space.path(group, part), "summary": space.path("summary")}
-    with space.open(*reads.values()) as connection:
-        for view, path in reads.items():
-            view_files(connection, view, [path])
+    with space.open({group: [space.path(group, part)], "summary": [space.path("summary")]}) as connection:
         database.run(connection, f"describe_{table}")
         rows = database.fetch(connection, database.read_statement(f"finish_{table}"), MERGED_TABLES[table])
         pq.write_table(rows, space.path(table, part), compression="lz4")

@@ -6,13 +6,12 @@ They are in the database of the ledger, so that all machines of a home share the
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Boolean, Column, Double, MetaData, Table, Text, inspect, select, update
 
 from lightrag_dagster.errors import LightRAGError
-from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.engine import Database
 
 KNOWLEDGE_BASE = ""
@@ -55,7 +54,7 @@ class Looks:
 
     def read(self, *, backfill: bool = False) -> dict[str, Attempts]:
         """Return source → attempts, of backfills or of all else; also where nothing may be written."""
-        if isinstance(self._address, Path) and not self._address.exists():
+        if not is_there(self._address):
             return {}
         with Database(self._address, []) as database, database.begin() as connection:
             if not inspect(connection).has_table(_LOOKS.name):

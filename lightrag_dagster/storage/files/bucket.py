@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -15,6 +16,8 @@ from lightrag_dagster.storage.files.files import Files
 from lightrag_dagster.storage.files.mirror import Mirror, each, mirror_of
 from lightrag_dagster.storage.files.notes import is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -46,20 +49,17 @@ class BucketFiles(Files):
 
     def read_bytes(self, path: Path) -> bytes:
         """See `Files.read_bytes`."""
-        found = self.mirror.objects.get(self.mirror.name(path))
-        if found is None:
-            raise self._missing(path)
-        return found[0]
+        return self._there(path, self.mirror.objects.get(self.mirror.name(path)))[0]
 
     def hash(self, path: Path) -> str:
         """See `Files.hash`."""
-        found = packed.hash_of(self.mirror.objects, self.mirror.name(path))
-        if found is None:
-            raise self._missing(path)
-        return found
+        return self._there(path, packed.hash_of(self.mirror.objects, self.mirror.name(path)))
 
-    def _missing(self, path: Path) -> StoreError:
-        return StoreError(f"{self.uri}/{self.mirror.name(path)} is missing; run again")
+    def _there(self, path: Path, found: Found | None) -> Found:
+        """Return what was found of a file; raises StoreError if that is nothing."""
+        if found is None:
+            raise StoreError(f"{self.uri}/{self.mirror.name(path)} is missing; run again")
+        return found
 
     def count_rows(self, paths: Iterable[Path]) -> int:
         """See `Files.count_rows`."""

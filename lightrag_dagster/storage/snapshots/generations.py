@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES, kind_of
+from lightrag_dagster.fact_schemas import MERGED_PASS_TABLES, PASS_TABLES
 from lightrag_dagster.schemas import MERGED_TABLES, SOURCE_TABLES
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.files.cache import is_claimed
@@ -97,13 +97,7 @@ class Generation:
             paths = [self.path(f"{table}.parquet")] if table in MERGED_TABLES or self.merges_passes() else []
         else:
             tables, sources = SourceTables(self.home), sorted(self.inputs().sources.items())
-            paths = [
-                path
-                for source, used in sources
-                for name in sorted(used)
-                if kind_of(name) == table
-                for path in tables.paths(name, source, used[name])
-            ]
+            paths = [path for source, used in sources for path in tables.paths_of_kind(table, source, used)]
         return self.home.files.open(paths)
 
     def read_table(self, table: str, columns: list[str] | None = None) -> pa.Table:

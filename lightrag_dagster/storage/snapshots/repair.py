@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lightrag_dagster.errors import StoreError
+from lightrag_dagster.storage.database.address import is_there
 from lightrag_dagster.storage.database.engine import Database
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 def check_databases(home: Home) -> None:
     """Open each database of a home that exists; raises StoreError for one that is damaged or cannot be reached."""
     for address in {home.ledger, home.responses, home.vectors, home.batches, home.decisions}:
-        if not isinstance(address, Path) or address.exists():
+        if is_there(address):
             Database(address, []).close()
 
 

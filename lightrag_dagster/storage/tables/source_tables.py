@@ -269,6 +269,11 @@ class SourceTables:
         """
         return [path for _, _, path in self._parts(table, source, version)]
 
+    def paths_of_kind(self, kind: str, source: str, versions: Mapping[str, str]) -> list[Path]:
+        """Return the files of those versions that are of a table, or of that of each pass; else as `paths`."""
+        named = sorted(table for table in versions if kind_of(table) == kind)
+        return [path for table in named for path in self.paths(table, source, versions[table])]
+
     def all_paths(self, table: str, source: str, version: str) -> list[Path]:
         """Return the Parquet files of one version and their list; raises as `paths`."""
         return [*self.paths(table, source, version), self._list(table, source, version)]
