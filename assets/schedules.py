@@ -104,9 +104,9 @@ def requests_of(due: Due, night: str, seconds: float) -> list[dg.RunRequest]:
 def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds: float | None = None) -> Due:
     """Return the sources, among those that are partitions already, that the nightly run ingests.
 
-    A source that cannot be listed is one of them: its run fails with the reason. So is one that was not listed within
-    the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to the sensor
-    `batches`.
+    A source that cannot be listed, or is gone, is one of them: its run fails with the reason. So is one that was not
+    listed within the seconds: its run lists it, and ends soon without changes. One that waits for batches is left to
+    the sensor `batches`.
     """
     situation = Situation.looking(settings)
     states = look_at_sources(situation, seconds)
@@ -116,5 +116,6 @@ def sources_to_ingest(settings: Settings, partitions: AbstractSet[str], seconds:
         for name, state in states.items()
         if name in partitions and (state.ingest or state.problem) and False not in state.waiting
     ]
+    changed += [name for name in situation.absent if name in partitions]
     slow = (name for name in situation.sources if name in partitions and name not in states)
     return Due(changed, list(slow))

@@ -1,5 +1,6 @@
 """Schedules, evaluated as the daemon does, over a real home."""
 
+import shutil
 import socket
 from pathlib import Path
 
@@ -16,12 +17,13 @@ from lightrag_dagster.assets.schedules import (
     requests_of,
     sources_to_ingest,
 )
-from lightrag_dagster.errors import SettingsError
+from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.pipeline.ingest import source_to_read
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
-from tests.support import FLOOD, RIVER, build, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, write_source
 
 
 def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
@@ -40,6 +42,19 @@ def test_only_what_is_pending_is_ingested(settings: Settings) -> None:
     # Outdated rows wait for a backfill.
     german = settings.changed(language="German")
     assert sources_to_ingest(german, known) == (["office"], [])
+
+
+def test_a_source_that_is_gone_has_a_run_that_fails_with_the_reason(settings: Settings) -> None:
+    gone = write_source(settings, "notes", {"river.md": RIVER})
+    write_source(settings, "office", {"office.md": OFFICE})
+    build(settings)
+    shutil.rmtree(gone)
+    assert sources_to_ingest(settings, {"notes", "office"}) == (["notes"], [])
+    assert sources_to_ingest(settings, {"office"}) == ([], [])
+    accepted = settings.changed(documents={"accept_deletes": ("notes",)})
+    assert sources_to_ingest(accepted, {"notes", "office"}) == ([], [])
+    with pytest.raises(SourceError, match="source 'notes' is gone"):
+        source_to_read(settings, "notes")
 
 
 @pytest.mark.long
