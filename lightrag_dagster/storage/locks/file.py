@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -41,7 +41,8 @@ class FileLocks:
         except OSError as error:
             raise StoreError(f"cannot lock {path}: {error.strerror or error}; make the home writable") from error
         try:
-            holder.write_text(f"{os.getpid()} on {socket.gethostname()}", encoding="utf-8")
+            with suppress(OSError):  # on a full disk others are told of another process, and `gc` makes room
+                holder.write_text(f"{os.getpid()} on {socket.gethostname()}", encoding="utf-8")
             yield _HeldFile(lock)
         finally:
             if lock.lock_counter == 1:
