@@ -18,7 +18,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
+from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published
 
 _DATA_VERSION = "dagster/data_version"
 
@@ -114,9 +114,8 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:
     """Return the rows of every table, and the difference from the snapshot before."""
-    before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
     metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
-    for one in before:
-        metadata |= {f"change/{table}": rows - one.rows.get(table, 0) for table, rows in manifest.rows.items()}
-        metadata["previous_snapshot_id"] = one.snapshot_id
+    if before := previous_snapshot(home, manifest.snapshot_id):
+        metadata |= {f"change/{table}": rows - before.rows.get(table, 0) for table, rows in manifest.rows.items()}
+        metadata["previous_snapshot_id"] = before.snapshot_id
     return metadata
