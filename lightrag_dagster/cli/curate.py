@@ -159,10 +159,9 @@ def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: 
         for base in dict.fromkeys(one.decision.ids):
             places[base].append(one.place)
     unknown = sorted(name for base, name in named.items() if base in places and not known.is_known(name))
-    for name in unknown[:_LISTED]:
-        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{_meant(known, name)}."
-    for name in unknown[_LISTED:]:
-        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”."
+    for at, name in enumerate(unknown):
+        meant = _meant(known, name) if at < _LISTED else ""
+        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{meant}."
 
 
 def _removed_whole(decisions: Sequence[Placed], place: str | None = None) -> Iterator[str]:
