@@ -33,6 +33,11 @@ _LISTED = 20
 """Unknown names for which the nearest are looked up."""
 
 
+def signed(author: str | None = None) -> dict[str, object]:
+    """Return who decides, the user of this machine unless named, and today."""
+    return {"author": author or getpass.getuser(), "date": datetime.date.today()}
+
+
 def decide(console: Console, **values: object) -> None:
     """Take a decision, with names as documents have them.
 
@@ -41,7 +46,7 @@ def decide(console: Console, **values: object) -> None:
         StoreError: the database refuses.
     """
     settings = load_settings()
-    given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
+    given = signed() | {name: value for name, value in values.items() if value}
     decision = check_decision("the decision", **given).decision
     if unknown := sorted({*decision.scopes} - settings.scopes.keys()):
         raise DecisionError(f"there is no scope {unknown[0]!r} in the settings; name one of `scopes`")
