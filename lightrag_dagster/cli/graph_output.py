@@ -7,7 +7,6 @@ from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.query.graph.types import (
     Choice,
@@ -35,7 +34,7 @@ def answer(console: Console, snapshot: str | None, as_json: bool, ask: Callable[
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         found = ask(knowledge)
     if as_json:
-        print_json(found.to_dict())
+        terminal.print_json(found.to_dict())
     else:
         print_answer(console, found)
 
