@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.namespace import CODE_VERSION, Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.fact_schemas import kind_of
@@ -93,7 +93,7 @@ def materialised(
     version: str, metadata: Metadata, *, recipe: str = "", asset: dg.AssetKey | None = None
 ) -> dg.MaterializeResult:
     """Return what Dagster is told of a step: the version of what it made, and its recipe where that is not today's."""
-    tags = {"dagster/code_version": recipe} if recipe else None
+    tags = {CODE_VERSION: recipe} if recipe else None
     return dg.MaterializeResult(asset_key=asset, data_version=dg.DataVersion(version), tags=tags, metadata=metadata)
 
 
