@@ -1,7 +1,6 @@
 """The checks that can be run by themselves, without reading the sources."""
 
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,14 +9,14 @@ import dagster as dg
 
 from lightrag_dagster.assets.curation import decisions_match, hold_together
 from lightrag_dagster.assets.knowledge_base import gates, integrity, scope_published
-from lightrag_dagster.assets.metadata import REASON, IngestConfig, Metadata, is_backfill, warned
+from lightrag_dagster.assets.metadata import REASON, IngestConfig, Metadata, is_backfill, lost_rows, warned
 from lightrag_dagster.assets.namespace import Compute, Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.status_report import all_published
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.errors import LightRAGError
 from lightrag_dagster.pipeline.grounding import SAMPLED_CHUNKS, GroundedNames, grounded_names
-from lightrag_dagster.pipeline.losses import completeness_warnings, lost_of_source, source_warning, unread_warning
+from lightrag_dagster.pipeline.losses import completeness_warnings, source_warning, unread_warning
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.unread import unread_lines
 from lightrag_dagster.resources import LightRAG
@@ -105,8 +104,7 @@ def _passes_accepted(lightrag: LightRAG, source: str, backfill: bool) -> dg.Asse
     counted = {f"rejected_share/{name}": one.rejected_rows for name, one in judged.items()}
     counted |= {f"failed_share/{name}": one.failed_chunks for name, one in judged.items()}
     read = {name: one for name, one in tables.current_versions(source, passes).items() if "@" in name}
-    lost = sum((Counter(loss.counts) for loss in lost_of_source(source, read)), Counter())
-    return warned(filter(None, (one.reason for one in judged.values())), counted | lost)
+    return warned(filter(None, (one.reason for one in judged.values())), counted | +lost_rows(source, read))
 
 
 def _names_found(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
@@ -183,9 +181,8 @@ def _types_known(lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetChe
 def _few_failed(table: str, lightrag: LightRAG, source: str, backfill: bool) -> dg.AssetCheckResult:
     version = _tables(lightrag, backfill).require(table, source)
     share, allowed = failed_share(version), lightrag.settings.documents.max_failed_share
-    lost = [loss.counts.items() for loss in lost_of_source(source, {table: version})]
-    counted: Metadata = {kind: rows for counts in lost for kind, rows in counts}
-    return _within(share <= allowed, counted | {"share": share, "allowed": allowed, "reasons": version.reasons})
+    about = {"share": share, "allowed": allowed, "reasons": version.reasons}
+    return _within(share <= allowed, {**lost_rows(source, {table: version}), **about})
 
 
 def _within(passed: bool, metadata: Metadata) -> dg.AssetCheckResult:

@@ -107,8 +107,8 @@ def observable(**spec: Any) -> Callable[[Compute], Declared]:
 
 
 def multi_asset(
-    name: str, *, specs: Sequence[dg.AssetSpec], group_name: str, partitioned: bool = False, pool: str | None = None
+    name: str, described: Mapping[str, str], *, partitioned: bool = False, pool: str | None = None, **spec: Any
 ) -> Callable[[Compute], Declared]:
-    """Declare the assets of one group that a function makes in one step; see `asset`."""
-    grouped = [spec.replace_attributes(group_name=group_name) for spec in specs]
-    return lambda compute: Declared(name, compute, grouped, partitioned, pool)
+    """Declare the assets that a function makes in one step, each with its description; see `asset`."""
+    specs = [dg.AssetSpec(one, description=description, **spec) for one, description in described.items()]
+    return lambda compute: Declared(name, compute, specs, partitioned, pool)

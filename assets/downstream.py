@@ -90,15 +90,13 @@ def graph_report(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
         made = published_report(lightrag.home)
     picture = published_picture(lightrag.home, made)
     place = dg.MetadataValue.url(made.place) if "://" in made.place else dg.MetadataValue.path(made.place)
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(made.snapshot_id),
-        metadata={
-            "place": place,
-            "picture": dg.MetadataValue.md(picture),
-            **made.figures,
-            "bytes": made.bytes,
-            "seconds": watch.seconds,
-            "notes": list(made.notes),
-            "snapshot_id": made.snapshot_id,
-        },
-    )
+    metadata: Metadata = {
+        "place": place,
+        "picture": dg.MetadataValue.md(picture),
+        **made.figures,
+        "bytes": made.bytes,
+        "seconds": watch.seconds,
+        "notes": list(made.notes),
+        "snapshot_id": made.snapshot_id,
+    }
+    return materialised(made.snapshot_id, metadata)

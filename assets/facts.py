@@ -29,27 +29,20 @@ readings = asset(
 
 facts = multi_asset(
     "facts",
+    {name: DESCRIPTIONS[name] for name in ("facts", "read_facts")},
     partitioned=True,
+    deps=["readings"],
     group_name="ingestion",
-    specs=[
-        dg.AssetSpec(name, deps=["readings"], kinds={"python", "parquet"}, description=DESCRIPTIONS[name])
-        for name in ("facts", "read_facts")
-    ],
+    kinds={"python", "parquet"},
 )(in_own_run("facts"))
 
 
 @multi_asset(
     "merged_facts",
+    {name: DESCRIPTIONS[name] for name in MERGED_PASS_TABLES},
+    deps=["entities", *all_of("facts")],
     group_name="knowledge_base",
-    specs=[
-        dg.AssetSpec(
-            name,
-            deps=["entities", *all_of("facts")],
-            kinds={"duckdb", "parquet"},
-            description=DESCRIPTIONS[name],
-        )
-        for name in MERGED_PASS_TABLES
-    ],
+    kinds={"duckdb", "parquet"},
 )
 def merged_facts(
     context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]

@@ -106,11 +106,5 @@ _PARSED = {
 }
 
 mentions = multi_asset(
-    "mentions",
-    partitioned=True,
-    group_name="ingestion",
-    specs=[
-        dg.AssetSpec(name, deps=["extractions"], kinds={"python", "parquet"}, description=description)
-        for name, description in _PARSED.items()
-    ],
+    "mentions", _PARSED, partitioned=True, deps=["extractions"], group_name="ingestion", kinds={"python", "parquet"}
 )(in_own_run("mentions"))

@@ -17,9 +17,6 @@ Job: TypeAlias = Any
 OF_PASSES = ("readings", "facts", "merged_facts")
 """Steps that are there where passes are."""
 
-INGESTED = [name for declared in INGESTION if declared.name not in OF_PASSES for name in declared.assets]
-PUBLISHED = [name for declared in PUBLICATION if declared.name not in OF_PASSES for name in declared.assets]
-READ_BY_PASSES = [name for one in (*INGESTION, *PUBLICATION) if one.name in OF_PASSES for name in one.assets]
 BUILDING = ("ingest", "backfill", "publish")
 """The jobs that change accepted or published data."""
 

@@ -6,7 +6,7 @@ import dagster as dg
 
 from lightrag_dagster.assets.declared import WRITER_POOL, asset
 from lightrag_dagster.assets.metadata import REASON, Metadata, account_of, materialised, stopwatch, warned
-from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.namespace import DATA_VERSION, Namespace
 from lightrag_dagster.core.text.safe_markdown import escaped
 from lightrag_dagster.pipeline.publish import check_published, publish_newest
 from lightrag_dagster.pipeline.retention import collect_after_publication
@@ -18,9 +18,7 @@ from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, require_published
-
-_DATA_VERSION = "dagster/data_version"
+from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published
 
 
 @asset(
@@ -65,8 +63,8 @@ def report_published(instance: dg.DagsterInstance, situation: Situation) -> None
     key = Namespace(situation.settings.namespace).key("knowledge_base")
     event, published = instance.get_latest_materialization_event(key), situation.published
     tags = dict(event.asset_materialization.tags or {}) if event and event.asset_materialization else {}
-    if published and tags and tags.get(_DATA_VERSION) != published.snapshot_id:
-        tags[_DATA_VERSION] = published.snapshot_id
+    if published and tags and tags.get(DATA_VERSION) != published.snapshot_id:
+        tags[DATA_VERSION] = published.snapshot_id
         metadata: Metadata = {"snapshot_id": published.snapshot_id, "sequence": published.sequence}
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
 
@@ -114,9 +112,8 @@ def scope_published(name: str) -> Callable[..., dg.AssetCheckResult]:
 
 def _rows(manifest: Manifest, home: Home) -> Metadata:
     """Return the rows of every table, and the difference from the snapshot before."""
-    before = [one for one in list_snapshots(home) if one.sequence < manifest.sequence][-1:]
     metadata: Metadata = {f"rows/{table}": rows for table, rows in manifest.rows.items()}
-    for one in before:
-        metadata |= {f"change/{table}": rows - one.rows.get(table, 0) for table, rows in manifest.rows.items()}
-        metadata["previous_snapshot_id"] = one.snapshot_id
+    if before := previous_snapshot(home, manifest.snapshot_id):
+        metadata |= {f"change/{table}": rows - before.rows.get(table, 0) for table, rows in manifest.rows.items()}
+        metadata["previous_snapshot_id"] = before.snapshot_id
     return metadata

@@ -23,20 +23,14 @@ from lightrag_dagster.storage.files.atomic import count_rows, read_first, read_p
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
 from lightrag_dagster.view_schemas import DESCRIPTIONS
 
-_DEPENDENCIES: list[dg.AssetDep | str] = [
-    *all_of("chunks", "extractions", "entity_mentions", "relation_mentions"),
-    "curation",
-]
-
 
 @multi_asset(
     "merge",
+    {name: DESCRIPTIONS[name] for name in MERGED_TABLES},
+    deps=[*all_of("chunks", "extractions", "entity_mentions", "relation_mentions"), "curation"],
     group_name="knowledge_base",
     pool=LLM_POOL,
-    specs=[
-        dg.AssetSpec(name, deps=_DEPENDENCIES, kinds={"duckdb", "parquet"}, description=DESCRIPTIONS[name])
-        for name in MERGED_TABLES
-    ],
+    kinds={"duckdb", "parquet"},
 )
 def merged(
     context: dg.AssetExecutionContext, config: BuildConfig, lightrag: dg.ResourceParam[LightRAG]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from lightrag_dagster.assets.column_lineage import column_lineage
-from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.namespace import CODE_VERSION, Namespace
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.safe_markdown import cell, escaped, markdown_table
 from lightrag_dagster.fact_schemas import kind_of
@@ -23,6 +23,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.raw_documents import Slow
 from lightrag_dagster.storage.tables.source_tables import FIRST_ROWS
+from lightrag_dagster.storage.versions import TableVersion
 
 COMMAND_TAG = "lightrag/command"
 """Run tag: the command, schedule or sensor that asked for the run, in a word or two."""
@@ -92,7 +93,7 @@ def materialised(
     version: str, metadata: Metadata, *, recipe: str = "", asset: dg.AssetKey | None = None
 ) -> dg.MaterializeResult:
     """Return what Dagster is told of a step: the version of what it made, and its recipe where that is not today's."""
-    tags = {"dagster/code_version": recipe} if recipe else None
+    tags = {CODE_VERSION: recipe} if recipe else None
     return dg.MaterializeResult(asset_key=asset, data_version=dg.DataVersion(version), tags=tags, metadata=metadata)
 
 
@@ -137,17 +138,20 @@ def table_metadata(table: pa.Table, rows: int | None = None, **more: Any) -> Met
     }
 
 
+def lost_rows(source: str, tables: Mapping[str, TableVersion]) -> Counter[str]:
+    """Return the numbers of rows that are lost in tables of a source, by what became of them, 0 included."""
+    found = Counter[str]()
+    for loss in lost_of_source(source, tables):
+        found.update(loss.counts)
+    return found
+
+
 def ingested(report: StageReport, recipes: Recipes, watch: Stopwatch, asset_key: dg.AssetKey) -> dg.MaterializeResult:
     """Return what Dagster shows of one ingested table."""
     version, usage = report.version, report.usage
     named, recipe = version.counts.get("recipe", {}), recipes.of_source(version.source).of_rows(version.table)
     outdated = {name: rows for name, rows in named.items() if name != recipe}
-    lost = {
-        kind: rows
-        for loss in lost_of_source(version.source, {version.table: version})
-        for kind, rows in loss.counts.items()
-        if rows
-    }
+    lost = {kind: rows for kind, rows in lost_rows(version.source, {version.table: version}).items() if rows}
     metadata = table_metadata(
         report.first,
         version.rows,

@@ -14,6 +14,9 @@ import dagster as dg
 
 Compute = Callable[..., Any]
 
+DATA_VERSION, CODE_VERSION = "dagster/data_version", "dagster/code_version"
+"""Tags of Dagster by which it tells what is stale; it has no public names for them."""
+
 RESOURCE = "lightrag"
 """Key of the resource that builds, and the parameter of the functions that use it."""
 

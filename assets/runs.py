@@ -2,8 +2,9 @@
 
 import dagster as dg
 
-from lightrag_dagster.assets import ASSETS
-from lightrag_dagster.assets.jobs import BUILDING, INGESTED, JOBS, PUBLISHED, READ_BY_PASSES
+from lightrag_dagster.assets import ASSETS, INGESTION, PUBLICATION
+from lightrag_dagster.assets.declared import Declared
+from lightrag_dagster.assets.jobs import BUILDING, JOBS
 from lightrag_dagster.assets.metadata import COMMAND_TAG
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.errors import BuilderLockedError
@@ -28,7 +29,7 @@ def building_under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bo
 
     The assets count, not the name of the job: the UI launches chosen assets under a name of its own.
     """
-    built = {namespace.key(asset) for asset in (*INGESTED, *READ_BY_PASSES, *PUBLISHED)}
+    built = _keys(namespace, *INGESTION, *PUBLICATION)
     for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY)):
         if not built.isdisjoint(run.asset_selection or ()):
             return True
@@ -50,13 +51,13 @@ def under_way(instance: dg.DagsterInstance, namespace: Namespace) -> bool:
 
 def wipe_assets(instance: dg.DagsterInstance, namespace: Namespace) -> None:
     """Forget the materialisations and checks of this knowledge base; their metadata shows rows of the tables."""
-    instance.wipe_assets(sorted(_keys(namespace)))
+    instance.wipe_assets(sorted(_keys(namespace, *ASSETS)))
 
 
 def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun) -> bool:
     """Say whether a run makes assets of a namespace; another code location may have jobs of the same names."""
     if run.asset_selection:
-        return not _keys(namespace).isdisjoint(run.asset_selection)
+        return not _keys(namespace, *ASSETS).isdisjoint(run.asset_selection)
     if run.job_name not in map(namespace.named, JOBS):
         return False
     steps = {namespace.named(name) for name in (MANY_SOURCES, *(one.name for one in ASSETS))}
@@ -64,8 +65,8 @@ def is_of(instance: dg.DagsterInstance, namespace: Namespace, run: dg.DagsterRun
     return of_job is None or not steps.isdisjoint(instance.get_job_snapshot(of_job).node_names)
 
 
-def _keys(namespace: Namespace) -> set[dg.AssetKey]:
-    return {namespace.key(name) for declared in ASSETS for name in declared.assets}
+def _keys(namespace: Namespace, *steps: Declared) -> set[dg.AssetKey]:
+    return {namespace.key(name) for declared in steps for name in declared.assets}
 
 
 def end_orphans(instance: dg.DagsterInstance, home: Home, namespace: Namespace) -> None:

@@ -35,7 +35,7 @@ MORNING_DEADLINE = "0 7 * * *"
 MORNING_SLACK = timedelta(hours=2)
 """A report made after five counts for this morning, so that the clock of a slow night does not matter."""
 
-FRESHNESS = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
+FRESHNESS: dict[str, dg.FreshnessPolicy] = {"status_report": dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)}
 """The freshness policy of each asset. The knowledge base has none: without changes, it is not published."""
 
 

@@ -212,7 +212,7 @@ def publish_accepted(
     if lightrag.settings.builds_graph and (generation := without_graph(lightrag.home)):
         graph = namespace.key("published_graph")
         return dg.RunRequest(run_key=f"graph of {generation.id} {attempt}", asset_selection=[graph], tags=tags)
-    return dg.SkipReason("the newest snapshot holds all accepted versions")
+    return dg.SkipReason("the newest snapshot holds all accepted versions" if newest else "nothing is accepted yet")
 
 
 def record_failures(context: dg.RunFailureSensorContext, lightrag: dg.ResourceParam[LightRAG]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, all_of, asset
-from lightrag_dagster.assets.metadata import COMMAND_TAG, evaluation, stopwatch
+from lightrag_dagster.assets.metadata import COMMAND_TAG, evaluation, materialised, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.upstream import look_upstream
@@ -79,21 +79,19 @@ def report(
 ) -> dg.MaterializeResult:
     """Return what is shown of pending work, which it took some seconds to find, of `costs`, and of the instance."""
     shown = {name: [str(state), dict(state.outdated)] for name, state in states.sources.items()}
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(digest(shown, states.outdated, states.graph)),
-        metadata={
-            "sources": dg.MetadataValue.md(_table(states)),
-            "rejected": len(states.rejected),
-            "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
-            "outdated_of_knowledge_base": ", ".join(states.outdated),
-            "graph": states.graph_state,
-            "losses": [str(loss) for loss in states.losses],
-            "warnings": states.warnings,
-            "seconds": seconds,
-            **_spent(costs),
-            **({"instance": list(advice)} if advice else {}),
-        },
-    )
+    metadata = {
+        "sources": dg.MetadataValue.md(_table(states)),
+        "rejected": len(states.rejected),
+        "outdated_rows": sum(sum(state.outdated.values()) for state in states.sources.values()),
+        "outdated_of_knowledge_base": ", ".join(states.outdated),
+        "graph": states.graph_state,
+        "losses": [str(loss) for loss in states.losses],
+        "warnings": states.warnings,
+        "seconds": seconds,
+        **_spent(costs),
+        **({"instance": list(advice)} if advice else {}),
+    }
+    return materialised(digest(shown, states.outdated, states.graph), metadata)
 
 
 def _spent(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import dagster as dg
 
+from lightrag_dagster.assets.namespace import DATA_VERSION
 from lightrag_dagster.errors import BuilderLockedError
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
@@ -14,7 +15,6 @@ from lightrag_dagster.storage.tables.upstream import record_partitions
 _log = logging.getLogger(__name__)
 _MATERIALIZATION = dg.DagsterEventType.ASSET_MATERIALIZATION
 _DIMENSION = "dagster/partition/"
-_DATA_VERSION = "dagster/data_version"
 
 
 def look_upstream(
@@ -59,8 +59,8 @@ def _partitions(instance: dg.DagsterInstance, key: dg.AssetKey) -> dict[str, str
     events = instance.get_latest_storage_id_by_partition(key, _MATERIALIZATION)
     if not events:
         return {}
-    tags = instance.event_log_storage.get_latest_tags_by_partition(key, _MATERIALIZATION, [_DATA_VERSION])
-    versions = {partition: one.get(_DATA_VERSION, "") for partition, one in tags.items()}
+    tags = instance.event_log_storage.get_latest_tags_by_partition(key, _MATERIALIZATION, [DATA_VERSION])
+    versions = {partition: one.get(DATA_VERSION, "") for partition, one in tags.items()}
     return {key: f"{event} {versions.get(key, '')}".rstrip() for key, event in sorted(events.items())}
 
 

@@ -114,6 +114,14 @@ def test_an_empty_file_is_the_defaults() -> None:
     assert load_settings().home == Path("data")
 
 
+def test_an_empty_path_is_an_unset_one_and_not_the_working_folder() -> None:
+    names = ("checks", "curation", "prompts", "questions", "readings")
+    Path("lightrag.yaml").write_text("".join(f"{name}: ''\n" for name in names) + "gold: {folder: ''}\n", "utf-8")
+    settings = load_settings()
+    assert [getattr(settings, name) for name in names] == [None] * len(names)
+    assert settings.gold.folder is None
+
+
 def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIGHTRAG_LLM__MAX_CONCURRENCY", "lots")
     with pytest.raises(SettingsError, match=r"setting llm\.max_concurrency: .*LIGHTRAG_"):

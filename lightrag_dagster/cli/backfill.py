@@ -8,7 +8,7 @@ from rich.console import Console
 from lightrag_dagster.cli.gold import print_compared
 from lightrag_dagster.cli.plan import print_gate, print_plan
 from lightrag_dagster.cli.progress import display, one_step
-from lightrag_dagster.cli.run import exit_code, outcome_facts, print_outcome, told_as_json
+from lightrag_dagster.cli.run import outcome_facts, tell_outcome, told_as_json
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.evaluation.gold.gate import TOO_FEW, try_gold
@@ -66,10 +66,7 @@ def run_backfill(
         wanted = {"backfill": True, "knowledge_base": whole}
         outcome = bring_up_to_date(settings, sources or None, shown, account=account, **wanted)
     _note_shared(outcome, Situation.looking(settings), [one for one in sources if one not in absent])
-    if as_json:
-        print_json(outcome_facts(outcome) | about)
-        return exit_code(outcome)
-    return print_outcome(console, outcome)
+    return tell_outcome(console, outcome, as_json, **about)
 
 
 def _gate(

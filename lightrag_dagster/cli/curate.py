@@ -33,6 +33,11 @@ _LISTED = 20
 """Unknown names for which the nearest are looked up."""
 
 
+def signed(author: str | None = None) -> dict[str, object]:
+    """Return who decides, the user of this machine unless named, and today."""
+    return {"author": author or getpass.getuser(), "date": datetime.date.today()}
+
+
 def decide(console: Console, **values: object) -> None:
     """Take a decision, with names as documents have them.
 
@@ -41,7 +46,7 @@ def decide(console: Console, **values: object) -> None:
         StoreError: the database refuses.
     """
     settings = load_settings()
-    given = {"author": getpass.getuser(), "date": datetime.date.today()} | {k: v for k, v in values.items() if v}
+    given = signed() | {name: value for name, value in values.items() if value}
     decision = check_decision("the decision", **given).decision
     if unknown := sorted({*decision.scopes} - settings.scopes.keys()):
         raise DecisionError(f"there is no scope {unknown[0]!r} in the settings; name one of `scopes`")
@@ -159,10 +164,9 @@ def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: 
         for base in dict.fromkeys(one.decision.ids):
             places[base].append(one.place)
     unknown = sorted(name for base, name in named.items() if base in places and not known.is_known(name))
-    for name in unknown[:_LISTED]:
-        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{_meant(known, name)}."
-    for name in unknown[_LISTED:]:
-        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”."
+    for at, name in enumerate(unknown):
+        meant = _meant(known, name) if at < _LISTED else ""
+        yield f"{', '.join(places[entity_id(name)])}: no document has the name “{name}”{meant}."
 
 
 def _removed_whole(decisions: Sequence[Placed], place: str | None = None) -> Iterator[str]:

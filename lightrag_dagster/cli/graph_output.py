@@ -1,12 +1,13 @@
 """Answers of the graph on the terminal, or as JSON."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
 from lightrag_dagster.cli.tables import print_table
-from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.query.graph.types import (
     Choice,
     Connection,
@@ -33,7 +34,7 @@ def answer(console: Console, snapshot: str | None, as_json: bool, ask: Callable[
     with KnowledgeBase.open(snapshot_id=snapshot) as knowledge:
         found = ask(knowledge)
     if as_json:
-        print_json(found.to_dict())
+        terminal.print_json(found.to_dict())
     else:
         print_answer(console, found)
 
@@ -95,7 +96,7 @@ def _print_neighbourhood(console: Console, found: Neighbourhood) -> None:
     _print_title(console, found)
     for distance, count in enumerate(found.counts, 1):
         near = [one for one in found.neighbours if one.distance == distance]
-        console.print(f"\n{_hops(distance)}: {count:,}", style="bold")
+        console.print(f"\n{counted(distance, 'hop', 'hops')}: {count:,}", style="bold")
         for one in near:
             console.print(_neighbour(one, through=distance > 1))
         _print_rest(console, count - len(near))
@@ -108,26 +109,20 @@ def _print_connection(console: Console, found: Connection) -> None:
     if found.components:
         sizes = " and ".join(f"{size:,}" for size in found.components)
         console.print(f"No path leads from {found.src} to {found.tgt}: they are in parts of {sizes} entities.")
-    for names, paths in _same(found.paths):
-        length = "" if paths[0].length is None else f", 1 / weight in sum {paths[0].length:.3g}"
-        ways = " and ".join(_WAYS[one.by] for one in paths)
-        console.print(f"{ways}: {_hops(paths[0].hops)}{length}", style="bold")
-        console.print(f"{' → '.join(names)}")
-        for step in paths[0].steps:
+    same = defaultdict[tuple[str, ...], list[GraphPath]](list)  # the shortest path may be the strongest
+    for path in found.paths:
+        same[tuple(step.relation_id for step in path.steps)].append(path)
+    for path, *others in same.values():
+        length = "" if path.length is None else f", 1 / weight in sum {path.length:.3g}"
+        ways = " and ".join(_WAYS[one.by] for one in (path, *others))
+        console.print(f"{ways}: {counted(path.hops, 'hop', 'hops')}{length}", style="bold")
+        console.print(" → ".join(path.names))
+        for step in path.steps:
             console.print(f"\n  {step.src} — {step.tgt} (weight {step.weight:g}): {_brief(step.description)}")
             for quote in step.evidence:
                 _print_quote(console, quote, "    ")
             _print_rest(console, step.evidence_left_out, "    ")
         console.print()
-
-
-def _same(paths: Sequence[GraphPath]) -> Iterable[tuple[tuple[str, ...], list[GraphPath]]]:
-    """Return the paths by their entities, each once."""
-    grouped: dict[tuple[str, ...], list[GraphPath]] = {}
-    for one in paths:
-        ids = tuple(step.relation_id for step in one.steps)
-        grouped.setdefault(ids, []).append(one)
-    return [(group[0].names, group) for group in grouped.values()]
 
 
 def _print_title(console: Console, found: Profile | Neighbourhood) -> None:
@@ -157,10 +152,6 @@ def _fit(match: Match) -> str:
 def _neighbour(one: Neighbour, *, through: bool = False) -> str:
     by = f", by {one.through}" if through else ""
     return f"  {one.weight:g}  {one.name} ({one.type}){by}: {_brief(one.description)}"
-
-
-def _hops(number: int) -> str:
-    return f"{number:,} hop{'s' if number != 1 else ''}"
 
 
 def _brief(text: str) -> str:

@@ -1,7 +1,5 @@
 """`import`: the stores of another system become a source."""
 
-import datetime
-import getpass
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from lightrag_dagster.cli.curate import NEXT
+from lightrag_dagster.cli.curate import NEXT, signed
 from lightrag_dagster.cli.plan import print_plan
 from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.cli.terminal import print_json
@@ -72,8 +70,7 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
     """
     settings = load_settings()
     reason = f"import table {file.name} --source {options.source}"
-    signed = {"author": getpass.getuser(), "date": datetime.date.today(), "reason": reason}
-    base, decisions = read_table(file, signed)
+    base, decisions = read_table(file, signed() | {"reason": reason})
     new, numbers = take_new(settings, decisions, dry_run=options.dry_run)
     facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
     if not options.as_json:

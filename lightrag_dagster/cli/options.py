@@ -83,54 +83,47 @@ def form_of(output: Literal["table", "csv", "json"], *, escape_formulas: bool) -
 _Texts = list[str] | None
 _Text = str | None
 
-_OPTIONS: dict[str, tuple[str, Any]] = {
-    "source": ("sources", Annotated[_Texts, typer.Option(help="Search only this source (repeatable).")]),
-    "path": ("paths", Annotated[_Texts, typer.Option(help="Search only paths like 2024/* (repeatable).")]),
-    "media_type": ("media_types", Annotated[_Texts, typer.Option(help="Search only e.g. text/html (repeatable).")]),
-    "document": ("documents", Annotated[_Texts, typer.Option(help="Search only this doc_id (repeatable).")]),
-    "author": ("authors", Annotated[_Texts, typer.Option(help="Search only this author (repeatable).")]),
-    "tag": ("tags", Annotated[_Texts, typer.Option(help="Search only this tag (repeatable).")]),
-    "language": ("languages", Annotated[_Texts, typer.Option(help="Search only this language, e.g. de (repeatable).")]),
-    "modified_since": (
-        "modified_since",
-        Annotated[_Text, typer.Option(help="Only files modified since, like 2026-01-31.")],
-    ),
-    "dated_since": ("dated_since", Annotated[_Text, typer.Option(help="Only documents of this date or a later one.")]),
-    "dated_until": ("dated_until", Annotated[_Text, typer.Option(help="Only documents of this date or an older one.")]),
+_OPTIONS: dict[str, Any] = {
+    "sources": Annotated[_Texts, typer.Option("--source", help="Search only this source (repeatable).")],
+    "paths": Annotated[_Texts, typer.Option("--path", help="Search only paths like 2024/* (repeatable).")],
+    "media_types": Annotated[_Texts, typer.Option("--media-type", help="Search only e.g. text/html (repeatable).")],
+    "documents": Annotated[_Texts, typer.Option("--document", help="Search only this doc_id (repeatable).")],
+    "authors": Annotated[_Texts, typer.Option("--author", help="Search only this author (repeatable).")],
+    "tags": Annotated[_Texts, typer.Option("--tag", help="Search only this tag (repeatable).")],
+    "languages": Annotated[_Texts, typer.Option("--language", help="Search only this language, e.g. de (repeatable).")],
+    "modified_since": Annotated[_Text, typer.Option(help="Only files modified since, like 2026-01-31.")],
+    "dated_since": Annotated[_Text, typer.Option(help="Only documents of this date or a later one.")],
+    "dated_until": Annotated[_Text, typer.Option(help="Only documents of this date or an older one.")],
 }
-"""Each option, with its name in `Filters` and its type."""
+"""The option of each field of `Filters`."""
 
 
-_CONDITIONS: dict[str, tuple[str, Any]] = {
-    "subject": ("subject", Annotated[_Text, typer.Argument(help="Name or id of the entity that they are about.")]),
-    "relation": ("relation", Annotated[_Text, typer.Option(help="Only this relation of the schemas.")]),
-    "object": ("object", Annotated[_Text, typer.Option(help="Only with this entity at the other end.")]),
-    "type": ("type", Annotated[_Text, typer.Option(help="Only about entities of this type.")]),
-    "value": (
-        "value",
-        Annotated[_Text, typer.Option(help="Only with this value, like 'yes', '100 EUR', '>=100 EUR' or '<2024-03'.")],
-    ),
-    "as_of": ("as_of", AsOf),
+_CONDITIONS: dict[str, Any] = {
+    "subject": Annotated[_Text, typer.Argument(help="Name or id of the entity that they are about.")],
+    "relation": Annotated[_Text, typer.Option(help="Only this relation of the schemas.")],
+    "object": Annotated[_Text, typer.Option(help="Only with this entity at the other end.")],
+    "type": Annotated[_Text, typer.Option(help="Only about entities of this type.")],
+    "value": Annotated[
+        _Text, typer.Option(help="Only with this value, like 'yes', '100 EUR', '>=100 EUR' or '<2024-03'.")
+    ],
+    "as_of": AsOf,
 }
-"""Each option, with its name in `KnowledgeBase.facts` and its type."""
+"""The option of each condition of `KnowledgeBase.facts`."""
 
 
 def _expanded(
-    parameter: str, options: dict[str, tuple[str, Any]], made: Callable[[dict[str, Any]], object]
+    parameter: str, options: dict[str, Any], made: Callable[[dict[str, Any]], object]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that gives a command some options in place of one parameter, which is made from them."""
 
     def expand(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def expanded(**values: Any) -> None:
-            given = {name: values.pop(option) for option, (name, _) in options.items()}
+            given = {name: values.pop(name) for name in options}
             command(**values, **{parameter: made(given)})
 
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        chosen = [
-            inspect.Parameter(option, kind, default=None, annotation=annotation)
-            for option, (_, annotation) in options.items()
-        ]
+        chosen = [inspect.Parameter(name, kind, default=None, annotation=one) for name, one in options.items()]
         parameters: list[inspect.Parameter] = []
         for one in inspect.signature(command).parameters.values():
             parameters += chosen if one.name == parameter else [one]

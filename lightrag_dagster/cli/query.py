@@ -6,7 +6,6 @@ from typing import Any
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
-from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.errors import QueryError
 from lightrag_dagster.query.knowledge_base import KnowledgeBase, Prepared
 from lightrag_dagster.query.question import QueryOptions
@@ -76,7 +75,7 @@ def _answer(console: Console, knowledge: KnowledgeBase, prepared: Prepared, outp
         console.print()
     else:
         answer = knowledge.answer(prepared)
-        print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
+        terminal.print_json(answer.to_dict()) if output is Output.json else console.print(answer.text)
         return answer.retrieval
     return prepared.retrieval
 

@@ -1,7 +1,5 @@
 """Command `curate review`: names that may be one, out to a spreadsheet and back as decisions."""
 
-import datetime
-import getpass
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -9,7 +7,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from lightrag_dagster.cli import terminal
-from lightrag_dagster.cli.curate import NEXT, unknown_names
+from lightrag_dagster.cli.curate import NEXT, signed, unknown_names
 from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.cli.rows import require_new_csv, write_new_csv
 from lightrag_dagster.curation.desk import (
@@ -92,7 +90,7 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
     if file.is_dir():
         raise DecisionError(f"{file} is a folder; name a file of decisions in it")
     settings = load_settings()
-    found = read_review(Situation.looking(settings), file, **_by(author))
+    found = read_review(Situation.looking(settings), file, **signed(author))
     if not found.new:
         console.print(f"{file} has no new decisions; taken before: {found.before:,}.")
         return
@@ -112,10 +110,6 @@ def take_review(console: Console, file: Path, author: str | None) -> None:
 
 def _take(file: Path) -> str:
     return f"`lightrag-dagster curate review {file} --take`"
-
-
-def _by(author: str | None) -> dict[str, object]:
-    return {"author": author or getpass.getuser(), "date": datetime.date.today()}
 
 
 def _unclear(pairs: Sequence[Reviewed]) -> list[Reviewed]:
@@ -155,7 +149,7 @@ def _print_opinions(console: Console, opinions: Sequence[Opinion]) -> None:
 
 def _accepted(console: Console, settings: Settings, pairs: Sequence[Reviewed], author: str | None) -> list[Reviewed]:
     """Take decisions to join the pairs that are accepted, and return the others."""
-    accepted = accept(settings, pairs, **_by(author))
+    accepted = accept(settings, pairs, **signed(author))
     but = f" Contradicting decisions in force: {accepted.contradicting:,}." if accepted.contradicting else ""
     when = f" {NEXT}" if accepted.taken else ""
     console.print(f"Pairs joined by decisions: {len(accepted.taken):,}.{but}{when}")

@@ -19,7 +19,6 @@ from lightrag_dagster.orchestration.runner import Outcome, bring_up_to_date
 from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot
 
 
@@ -45,10 +44,7 @@ def run_pipeline(
         outcome = bring_up_to_date(settings, sources, shown, account=account, verify=verify)
         while wait and (due := _wait(settings, outcome, shown)):
             outcome = outcome.followed_by(bring_up_to_date(settings, due, shown, account=account), due)
-    if as_json:
-        print_json(outcome_facts(outcome))
-        return exit_code(outcome)
-    return print_outcome(console, outcome)
+    return tell_outcome(console, outcome, as_json)
 
 
 @contextmanager
@@ -58,7 +54,11 @@ def told_as_json(settings: Settings, account: str, as_json: bool, **more: object
         yield
     except BaseException as error:  # libraries report a signal in ways of their own
         if as_json:
-            spent = Outcome(manifest=_published(settings), cost_usd=_spent(settings, account), passing=may_pass(error))
+            spent, home = Outcome(passing=may_pass(error)), Home.of(settings)
+            with suppress(LightRAGError):  # which is the error, or hides it
+                spent.cost_usd = Ledger(home.ledger).spent(account)
+            with suppress(LightRAGError):
+                spent.manifest = published_snapshot(home)
             said = str(error) if isinstance(error, LightRAGError) else f"it ended early: {type(error).__name__}"
             print_json(outcome_facts(spent, said) | more)
         raise
@@ -87,25 +87,17 @@ def outcome_facts(outcome: Outcome, error: str | None = None) -> dict[str, objec
     }
 
 
-def exit_code(outcome: Outcome) -> int:
-    """Return 0, or 1 if a source or the snapshot is withheld."""
+def tell_outcome(console: Console, outcome: Outcome, as_json: bool, **more: object) -> int:
+    """Print the outcome, as JSON with `more`; return the exit code: 0, or 1 if a source or the snapshot is withheld."""
+    if as_json:
+        print_json(outcome_facts(outcome) | more)
+    else:
+        print_outcome(console, outcome)
     return 1 if outcome.failed or outcome.rejected or outcome.stopped else 0
 
 
-def _published(settings: Settings) -> Manifest | None:
-    with suppress(LightRAGError):  # which is the error, or hides it
-        return published_snapshot(Home.of(settings))
-    return None
-
-
-def _spent(settings: Settings, account: str) -> float:
-    with suppress(LightRAGError):  # which is the error, or hides it
-        return Ledger(Home.of(settings).ledger).spent(account)
-    return 0.0
-
-
-def print_outcome(console: Console, outcome: Outcome) -> int:
-    """Print the outcome and return the exit code: 0, or 1 if a source or the snapshot is withheld."""
+def print_outcome(console: Console, outcome: Outcome) -> None:
+    """Print the outcome for people."""
     for damage in outcome.damaged:
         console.print(f"damaged, and built again: {damage}")
     for source, reason in chain(outcome.failed.items(), outcome.rejected.items()):
@@ -147,7 +139,6 @@ def print_outcome(console: Console, outcome: Outcome) -> int:
         console.print(f"It cost ${outcome.cost_usd:.4f}.")
     unpublished = {*outcome.unpublished, *outcome.failed}
     print_losses(console, outcome.losses, outcome.warnings, outcome.unreleased, unpublished)
-    return exit_code(outcome)
 
 
 def _wait(settings: Settings, outcome: Outcome, display: Display) -> list[str]:

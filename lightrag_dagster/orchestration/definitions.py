@@ -26,8 +26,6 @@ from lightrag_dagster.storage.home import bucket_uri
 from lightrag_dagster.storage.manifests import VECTOR_TABLES
 from lightrag_dagster.storage.snapshots.generations import TABLES
 
-_FRESH = ("raw_documents", "knowledge_base")
-
 
 def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitions:
     """Return the assets, jobs and automation of one knowledge base; the jobs have their own executor.
@@ -38,8 +36,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
     providers = dict.fromkeys(("extractions", "readings"), settings.llm.provider) | dict.fromkeys(
         VECTOR_TABLES, settings.embedding.provider
     )
-
-    namespace = Namespace(settings.namespace)
+    namespace, fresh = Namespace(settings.namespace), _freshness(settings)
 
     def complete(spec: dg.AssetSpec) -> dg.AssetSpec:
         name = spec.key.path[-1]
@@ -50,7 +47,7 @@ def build_definitions(settings: Settings, *, pools: bool = True) -> dg.Definitio
         return spec.replace_attributes(
             code_version=versions.get(name),  # `curation` runs no code of ours on its content
             automation_condition=CONDITIONS.get(name),
-            freshness_policy=FRESHNESS.get(name) or _freshness(name, settings),
+            freshness_policy=fresh.get(name),
             metadata={**spec.metadata, **_place(name, settings)},
             kinds=(spec.kinds - {"openai"}) | ({providers[name]} & {"openai"} if name in providers else set()),
         )
@@ -105,12 +102,12 @@ def executor(name: ExecutorName) -> dg.ExecutorDefinition:
     return k8s_job_executor
 
 
-def _freshness(name: str, settings: Settings) -> dg.FreshnessPolicy | None:
-    """Return the freshness policy of an asset; by default none, since an asset without changes is not made again."""
-    hours = settings.dagster.fresh_hours
-    if hours is None or name not in _FRESH:
-        return None
-    return dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=hours))
+def _freshness(settings: Settings) -> dict[str, dg.FreshnessPolicy]:
+    """Return the freshness policies of assets; most have none, since an asset without changes is not made again."""
+    if settings.dagster.fresh_hours is None:
+        return FRESHNESS
+    window = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=settings.dagster.fresh_hours))
+    return FRESHNESS | dict.fromkeys(("raw_documents", "knowledge_base"), window)
 
 
 @dg.definitions

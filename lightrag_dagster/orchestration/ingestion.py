@@ -18,7 +18,7 @@ from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.ingestion import shown
 from lightrag_dagster.assets.jobs import is_wanted
 from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation
-from lightrag_dagster.assets.namespace import Namespace
+from lightrag_dagster.assets.namespace import CODE_VERSION, DATA_VERSION, Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
 from lightrag_dagster.core.progress import Display
@@ -42,8 +42,6 @@ _NAMED = 5
 _PARTITION_TAG = "dagster/partition"
 
 # Dagster itself writes the tags by which it tells what is stale, and has no public function for that.
-_CODE_VERSION = "dagster/code_version"
-_DATA_VERSION = "dagster/data_version"
 _IS_OURS = "dagster/data_version_is_user_provided"
 _INPUT_VERSION = "dagster/input_data_version"
 _INPUT_EVENT = "dagster/input_event_pointer"
@@ -67,7 +65,7 @@ class _SourceEvents:
         assert key is not None
         assert version is not None
         spec = self._specs[key]
-        tags = {_CODE_VERSION: spec.code_version or "", _DATA_VERSION: version.value, _IS_OURS: "true"}
+        tags = {CODE_VERSION: spec.code_version or "", DATA_VERSION: version.value, _IS_OURS: "true"}
         for dep in spec.deps:
             if dep.asset_key not in self._inputs:
                 self._inputs[dep.asset_key] = self._made_from(dep.asset_key)
@@ -83,7 +81,7 @@ class _SourceEvents:
         chosen = dg.AssetRecordsFilter(key, asset_partitions=[self._source]) if key in self._specs else key
         materialised = self._instance.fetch_materializations(chosen, limit=1).records
         for record in materialised or self._instance.fetch_observations(chosen, limit=1).records:
-            version = ((record.asset_event and record.asset_event.tags) or {}).get(_DATA_VERSION, version)
+            version = ((record.asset_event and record.asset_event.tags) or {}).get(DATA_VERSION, version)
             event = str(record.storage_id)
         if key in self._specs:
             version = sha256(version.encode()).hexdigest()

@@ -170,25 +170,20 @@ def _repair(home: Home, *, verify: bool) -> list[str]:
 
 def evaluations_pending(situation: Situation) -> list[tuple[str, str]]:
     """Return the jobs, each with its asset, that have not asked or measured the published snapshot yet."""
-    manifest, recipes, found = situation.published, situation.recipes, []
-    if manifest is None:
+    if situation.published is None:
         return []
     questions, gold = read_question_file(situation.settings.questions), read_gold(situation.settings.gold.folder)
-    filed = with_gold(questions)
-    for job, table, is_there, inputs, recipe in (
-        ("ask", "answers", questions, answer_inputs(manifest.snapshot_id, questions), recipes.answers),
-        (
-            *("evaluate", "retrieval_evaluation", filed),
-            *(answer_inputs(manifest.snapshot_id, filed), recipes.retrieval_evaluation),
-        ),
-        (
-            *("evaluate", "extraction_evaluation", gold.passages),
-            *(gold_inputs(manifest.snapshot_id, gold), recipes.extraction_evaluation),
-        ),
-    ):
+    filed, shown, recipes = with_gold(questions), situation.published.snapshot_id, situation.recipes
+    wanted = {
+        "answers": (questions, answer_inputs(shown, questions), recipes.answers),
+        "retrieval_evaluation": (filed, answer_inputs(shown, filed), recipes.retrieval_evaluation),
+        "extraction_evaluation": (gold.passages, gold_inputs(shown, gold), recipes.extraction_evaluation),
+    }
+    found = []
+    for table, (is_there, inputs, recipe) in wanted.items():
         current = SourceTables(situation.home).current(table, ALL_SOURCES)
         if is_there and (current is None or current.inputs != inputs or current.recipe != recipe):
-            found.append((job, table))
+            found.append(("ask" if table == "answers" else "evaluate", table))
     return found
 
 

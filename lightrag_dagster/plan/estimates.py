@@ -58,6 +58,8 @@ class Estimate(NamedTuple):
         return Estimate(self.expected * other.expected, self.low * other.low, self.high * other.high)
 
 
+NOTHING = Estimate.exactly(0)
+
 # Tokens of the first answer for a token of the question: total, 10% and 90% quantile of the passages above.
 _FIRST_ANSWER = Estimate(0.53, 0.29, 0.78)
 # The same of a pass, which records fewer things. Not measured.

@@ -20,7 +20,7 @@ from lightrag_dagster.pipeline.mentions import parse_and_accept
 from lightrag_dagster.pipeline.outdated import outdated_rows
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
-from lightrag_dagster.plan.estimates import Estimate
+from lightrag_dagster.plan.estimates import NOTHING, Estimate
 from lightrag_dagster.plan.sample import SAMPLE, SampledDocuments, in_all, sampled
 from lightrag_dagster.plan.to_ask import ToAsk, first_questions
 from lightrag_dagster.plan.unanswered import Unanswered
@@ -29,8 +29,6 @@ from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import TableVersion
-
-_NONE = Estimate.exactly(0)
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,10 @@ class SourcePlan:
 class Asked(NamedTuple):
     """First questions about chunks without a stored answer, questions about images, and the tokens of both."""
 
-    first: Estimate = _NONE
-    first_tokens: Estimate = _NONE
-    described: Estimate = _NONE
-    described_tokens: Estimate = _NONE
+    first: Estimate = NOTHING
+    first_tokens: Estimate = NOTHING
+    described: Estimate = NOTHING
+    described_tokens: Estimate = NOTHING
 
     @classmethod
     def total(cls, several: "Iterable[Asked]") -> "Asked":
@@ -133,12 +131,11 @@ def plan_source(source: Source, planning: Planning) -> tuple[SourcePlan, Asked]:
         for reading in readings_of(recipes, source.name) if not why else ():
             if answered := current.get(reading.table):
                 failed = answered.count("status", "failed")
-                of = _plan_of(plan, reading)
+                of = _plan_of(plan, reading.table)
                 of.chunks_failed, of.chunks_stored = failed, answered.rows - failed
         plan.warning = unread_warning(source.name, current)
         for table, rows in outdated_rows(current, recipes).items() if not planning.backfill else ():
-            of = plan.passes.setdefault(table.partition("@")[2], PassPlan()) if "@" in table else plan
-            of.outdated += rows
+            _plan_of(plan, table).outdated += rows
     except (SettingsError, SourceError) as error:
         plan.problem = str(error)
     return plan, asked
@@ -174,9 +171,10 @@ def _ingest(source: Source, tables: SourceTables, planning: Planning, plan: Sour
     return Asked(new, tokens, *described)
 
 
-def _plan_of(plan: SourcePlan, reading: Reading) -> SourcePlan | PassPlan:
-    """Return the part of a source's plan that has the numbers of a reading."""
-    return plan.passes.setdefault(reading.of_pass.name, PassPlan()) if reading.of_pass else plan
+def _plan_of(plan: SourcePlan, table: str) -> SourcePlan | PassPlan:
+    """Return the part of a source's plan that has the numbers of a table, which is that of a pass or of all."""
+    name = table.partition("@")[2]
+    return plan.passes.setdefault(name, PassPlan()) if name else plan
 
 
 def _fill_in_asked(
@@ -185,7 +183,7 @@ def _fill_in_asked(
     """Note the chunks that are to be asked about; return the questions and their tokens."""
     new, tokens, free = (in_all(one, sample) for one in (found.new, found.tokens, found.free))
     kept = found.chunks - found.failed - found.new.total() - found.free.total()
-    of = _plan_of(plan, reading)
+    of = _plan_of(plan, reading.table)
     of.chunks_new, of.question_tokens = round(new.expected), round(tokens.expected)
     of.chunks_failed, of.chunks_stored = found.failed, kept + round(free.expected)
     return new, tokens

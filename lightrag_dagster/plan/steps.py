@@ -13,7 +13,7 @@ from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.scope_tables import fill
 from lightrag_dagster.pipeline.scopes import published_of
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.plan.estimates import CallRatios, Estimate, reasoned
+from lightrag_dagster.plan.estimates import NOTHING, CallRatios, Estimate, reasoned
 from lightrag_dagster.plan.sources import Asked
 from lightrag_dagster.plan.unanswered import Unanswered
 from lightrag_dagster.settings import Settings
@@ -30,7 +30,6 @@ PLACEHOLDER = "(a summary that is not made yet)"
 
 # Tokens of a description, of which at most 150 words are asked. Not measured; that of a page of text is longer.
 _DESCRIPTION = Estimate(120, 20, 400)
-_NONE = Estimate.exactly(0)
 
 
 @dataclass
@@ -172,11 +171,11 @@ def priced(
     calls: Estimate | None,
     inputs: Estimate,
     outputs: Estimate | None = None,
-    cached: Estimate = _NONE,
-    written: Estimate = _NONE,
+    cached: Estimate = NOTHING,
+    written: Estimate = NOTHING,
 ) -> PlannedStep:
     """Return a step with its cost, given the shares of the input that are read from a cache and written to one."""
     reads = Estimate(cached.expected, cached.high, cached.low)  # it costs least where most is found
-    parts = zip(inputs, outputs or _NONE, reads, written, strict=True)
+    parts = zip(inputs, outputs or NOTHING, reads, written, strict=True)
     cost = Estimate(*(price.of(taken, given, taken * read, taken * wrote) for taken, given, read, wrote in parts))
     return PlannedStep(cost, cost, calls, inputs, outputs)

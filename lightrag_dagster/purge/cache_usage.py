@@ -21,6 +21,8 @@ from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
+_CHUNK_COLUMNS = ["doc_id", "path", "chunk_index", "chunk_id", "content", "heading", "context"]
+
 Gone = dict[str, set[str]]
 """Source → paths of documents that are gone from it; none where the whole source is gone."""
 
@@ -34,14 +36,12 @@ def used_responses(situation: Situation, gone: Gone, store: ResponseStore) -> se
     """
     home, recipes = situation.home, situation.recipes
     extracting = StoredAnswers(chat_identity(recipes.settings.llm.of("extract")), store)
-    for source in {Home.source_of(folder) for folder in home.root.glob("tables/chunks/*")}:
-        if gone.get(source) != set():
-            chunks = _chunks(home, source, gone.get(source, set()))
-            own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
-            for reading in readings_of(own, source):
-                follows = own.follows_languages and reading.of_pass is None
-                for asked in _by_language(home, source, chunks) if follows else [chunks]:
-                    run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
+    for source, chunks in _left(home, gone, "chunks", _CHUNK_COLUMNS):
+        own, at_once = recipes.of_source(source), recipes.settings.llm.conversations
+        for reading in readings_of(own, source):
+            follows = own.follows_languages and reading.of_pass is None
+            for asked in _by_language(home, source, chunks) if follows else [chunks]:
+                run_sync(extract(source, asked, todays_extractor(extracting, own, at_once, reading)))
     return extracting.used | used_summaries(situation, store) | _descriptions(home, gone, store)
 
 
@@ -57,12 +57,8 @@ def used_summaries(situation: Situation, store: ResponseStore) -> set[str]:
 def _descriptions(home: Home, gone: Gone, store: ResponseStore) -> set[str]:
     """Return the keys of the responses that documents refer to, except documents that are gone."""
     named: set[str] = set()
-    for source in {Home.source_of(folder) for folder in home.root.glob("tables/raw_documents/*")}:
-        if gone.get(source) == set():
-            continue
-        documents = _rows(home, source, "raw_documents", ["path", "content"])
-        kept = documents.filter(pc.invert(_is_gone(documents, gone.get(source, set()))))
-        named |= {name for text in kept["content"].to_pylist() for *_, name in find_marks(text)}
+    for _, documents in _left(home, gone, "raw_documents", ["path", "content"]):
+        named |= {name for text in documents["content"].to_pylist() for *_, name in find_marks(text)}
     return answers_of(named, store.keys() if named else ())
 
 
@@ -73,11 +69,13 @@ def used_vectors(home: Home, snapshot: Manifest) -> set[str]:
     return {key for keys in found for key in keys}
 
 
-def _chunks(home: Home, source: str, paths: set[str]) -> pa.Table:
-    """Return the chunks of every table of a source that a run reads, without those of the documents at some paths."""
-    columns = ["doc_id", "path", "chunk_index", "chunk_id", "content", "heading", "context"]
-    chunks = _rows(home, source, "chunks", columns)
-    return chunks.filter(pc.invert(_is_gone(chunks, paths)))
+def _left(home: Home, gone: Gone, table: str, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield each source that is not gone, and the rows of its documents that are not, of every version of a table."""
+    for source in {Home.source_of(folder) for folder in home.root.glob(f"tables/{table}/*")}:
+        paths = gone.get(source, set())
+        if paths or source not in gone:
+            rows = _rows(home, source, table, columns)
+            yield source, rows.filter(pc.invert(pc.is_in(rows["path"], pa.array(sorted(paths), pa.string()))))
 
 
 def _by_language(home: Home, source: str, chunks: pa.Table) -> Iterator[pa.Table]:
@@ -97,7 +95,3 @@ def _rows(home: Home, source: str, table: str, columns: list[str]) -> pa.Table:
     rows = [tables.read(table, source, one, columns) for one in sorted(versions) if tables.has(table, source, one)]
     empty = SOURCE_TABLES[table].empty_table().select(columns)
     return pa.concat_tables([empty, *rows], promote_options="permissive")
-
-
-def _is_gone(rows: pa.Table, paths: set[str]) -> pa.ChunkedArray:
-    return pc.is_in(rows["path"], pa.array(sorted(paths), pa.string()))

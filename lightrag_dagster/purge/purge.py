@@ -164,21 +164,18 @@ def _refuse_while_used(situation: Situation, source: str, paths: set[str]) -> No
     if used and not paths:
         removed = f"run `lightrag-dagster run --source {quote(source)} --accept-deletes`, then purge again"
         raise StoreError(f"{source} is still in the published snapshot; {removed}")
-    reason = None
+    reason, bounds = None, Bounds.of(situation.settings)
     if paths and (current := tables.current("raw_documents", source)):
         record = situation.accepted.get(source)
         versions = {current.version, used.get("raw_documents"), record.tables["raw_documents"] if record else None}
         stored = versions_by_path(stored_documents(home, source), paths)
         held = [path for path, having in stored.items() if not versions.isdisjoint(having)]
         reason = f"the tables of {source} still hold {held[0]}" if held else None
-        if not judge(tables, source, *Bounds.of(situation.settings)).whole:
+        if not judge(tables, source, *bounds).whole:
             reason = f"the tables of {source} are not made from its documents as they are now"
         remove_gone_passes(home, source, names := situation.recipes.pass_names(source))
         for name in names:
-            judged, kept = (
-                judge_pass(tables, source, name, Bounds.of(situation.settings)),
-                record and record.passes.get(name),
-            )
+            judged, kept = judge_pass(tables, source, name, bounds), record and record.passes.get(name)
             if (judged.tables or kept) and (not judged.whole or kept not in (None, judged.tables)):
                 reason = f"what pass {name} read of {source} may be of documents as they were"
     if reason:
@@ -217,11 +214,9 @@ def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:
         rows = tables.read("extraction_evaluation", ALL_SOURCES, scored.version)
         kept = rows.filter(pc.invert(pc.is_in(rows["grouping"], pa.array(["source", "type"]))))
         tables.write("extraction_evaluation", ALL_SOURCES, kept, inputs=scored.inputs, recipe=scored.recipe)
-    evaluated = tables.current("evaluated_questions", ALL_SOURCES)
-    if evaluated:
+    if evaluated := tables.current("evaluated_questions", ALL_SOURCES):
         rows = tables.read("evaluated_questions", ALL_SOURCES, evaluated.version)
         todays = pc.equal(rows["snapshot_id"], snapshot.snapshot_id)
         kept = pc.if_else(todays, rows["answer"], pa.scalar(None, pa.string()))
         rows = rows.set_column(rows.schema.get_field_index("answer"), rows.schema.field("answer"), kept)
-        inputs, recipe = evaluated.inputs, evaluated.recipe
-        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=inputs, recipe=recipe)
+        tables.write("evaluated_questions", ALL_SOURCES, rows, inputs=evaluated.inputs, recipe=evaluated.recipe)

@@ -30,6 +30,7 @@ from lightrag_dagster.settings.sections import (
     ExtractionSettings,
     GoldSettings,
     MergingSettings,
+    OptionalPath,
     Publication,
     QuerySettings,
     RetentionSettings,
@@ -130,15 +131,15 @@ class Settings(BaseSettings):
         "conditions `sources`, `paths`, `tags` and `access`, as in `board: {sources: [board, handbook]}`. All that are "
         "given must hold, by one of their values. See docs/scopes.md.",
     )
-    checks: Path | None = Field(
+    checks: OptionalPath = Field(
         default=None,
         description="A folder of your own checks in SQL, `*.sql`, that are run on a new snapshot: rows are faults, and "
         "it waits for `lightrag-dagster release`.",
     )
-    prompts: Path | None = Field(
+    prompts: OptionalPath = Field(
         default=None, description="Folder whose files replace the package's prompts of the same name."
     )
-    readings: Path | None = Field(
+    readings: OptionalPath = Field(
         default=None,
         description="A folder of schemas, `NAME.yaml`: each is a pass that reads chunks for facts of these types and "
         "relations. See docs/facts.md.",
@@ -148,7 +149,7 @@ class Settings(BaseSettings):
         description="When the schedule `nightly` ingests: cron, UTC. By default at two in the morning, after the day's "
         "last edits and early enough for repairs before the working day.",
     )
-    curation: Path | None = Field(
+    curation: OptionalPath = Field(
         default=None,
         description="A YAML or CSV file of decisions about names, or a folder of such files; `lightrag-dagster curate` "
         "keeps others in the database.",
@@ -159,16 +160,11 @@ class Settings(BaseSettings):
         "DuckDB file), graphml (Gephi, networkx), neo4j (CSV for `neo4j-admin`), "
         "okf (Markdown, a page an entity).",
     )
-    questions: Path | None = Field(
+    questions: OptionalPath = Field(
         default=None,
         description="YAML or JSONL file with the questions that the asset `answers` asks; those that name `documents` "
         "or `chunks` are evaluated as well.",
     )
-
-    @field_validator("curation", "checks", "readings", mode="before")
-    @classmethod
-    def _is_unset_if_empty(cls, place: object) -> object:
-        return place or None  # an empty path would be the working folder
 
     @field_validator("*")
     @classmethod

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -21,6 +22,8 @@ EngineName = Literal["local", "processes", "ray"]
 ExecutorName = Literal["in_process", "multiprocess", "kubernetes"]
 AnswerFormat = Literal["rows", "json_object", "json_schema"]
 Share = Annotated[float, Field(ge=0, le=1)]
+OptionalPath = Annotated[Path | None, BeforeValidator(lambda path: path or None)]
+"""A path, which is unset if it is empty: an empty one would be the working folder."""
 
 
 def _word_or_share(value: object, check: ValidatorFunctionWrapHandler) -> object:
@@ -268,7 +271,7 @@ class RetentionSettings(Section):
 class GoldSettings(Section):
     """Rows that people say some passages state, beside which extraction is measured."""
 
-    folder: Path | None = Field(
+    folder: OptionalPath = Field(
         default=None, description="A folder of gold files, `NAME.csv`, or one. See docs/evaluation.md."
     )
     least_f1: float | None = Field(
@@ -279,11 +282,6 @@ class GoldSettings(Section):
         description="Every backfill is one with `--better-than-stored`: first the gold passages are made by the new "
         "recipe, and nothing more if that is worse.",
     )
-
-    @field_validator("folder", mode="before")
-    @classmethod
-    def _is_unset_if_empty(cls, place: object) -> object:
-        return place or None  # an empty path would be the working folder
 
 
 class CacheSettings(Section):
