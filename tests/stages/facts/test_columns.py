@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -86,7 +87,7 @@ def test_the_unit_of_a_column_is_that_of_numbers_without_one(
 )  # fmt: skip
 @pytest.mark.parametrize("unit", ["EUR", "kg", None])
 def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
-    amount: str, decimal: str | None, number: float | None, unit: str | None
+    amount: str, decimal: Literal[".", ","] | None, number: float | None, unit: str | None
 ) -> None:
     column = FactColumns(subject="customer", relation="revenue", value="amount", unit=unit, decimal=decimal)
     found = read([column], stated([column], customer="Acme", amount=amount))
