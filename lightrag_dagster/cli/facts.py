@@ -66,6 +66,8 @@ def show_counts(console: Console, form: Form, snapshot: str | None, **given: Any
         elif form != "json":
             said = (" ".join(one.fact_ids), "; ".join(map(_file, one.citations)), one.left_out)
         rows.append((*([one.key] if shared else []), one.count, *said))
+    if not (rows or shared):
+        rows.append((0, *({"table": ("",), "json": ([], [], 0)}.get(form, ("", "", 0)))))
     _print(console, form, [*shared, "facts", *evidence], rows, found.left_out, found.notes)
 
 

@@ -57,6 +57,14 @@ def test_counts_say_where_the_newest_stands(run: Run) -> None:
     assert run("count", "--relation", "seat", "--format", "csv")[1].startswith("facts,fact_ids,citations,left_out\n3,")
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [("csv", "facts,fact_ids,citations,left_out\n0,,,0\n"), ("json", '"facts": 0'), ("table", "│     0 │")],
+)
+def test_none_is_a_number_too(run: Run, form: str, said: str) -> None:
+    assert said in run("count", "--relation", "seat", "--as-of", "1800", "--format", form)[1]
+
+
 def test_a_question_of_a_day_has_its_facts_first(run: Run) -> None:
     _, shown, _ = run("query", "Who led Orrin Instruments?", "--as-of", "2021-07", "--only-context")
     facts = shown.partition("## Facts")[2]

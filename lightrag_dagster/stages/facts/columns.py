@@ -12,6 +12,7 @@ _NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+")
 _IN_DOUBT = re.compile(r"([-+]?[1-9]\d{0,2})([.,])(\d{3})")
 """A number whose sign may be decimal or group, as long as the column does not say which."""
 
+_BITS = {"1": "yes", "0": "no"}
 _OPEN = re.compile(r"9999\b|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)
 """Ends that tables write for none."""
 _LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
@@ -40,6 +41,8 @@ def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
     when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
     if fact.value and fact.kind == "number" and _NUMBER_ALONE.fullmatch(end):
         end = f"{_plain(end, fact.decimal)} {fact.unit or ''}".strip()
+    if fact.value and fact.kind == "yes/no":
+        end = _BITS.get(end, end)
     return f"Fact: {subject} | {fact.relation} | {end} | {when}" if subject and end else ""
 
 

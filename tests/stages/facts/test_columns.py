@@ -95,6 +95,13 @@ def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
     assert found.rejected == ((NO_NUMBER,) if number is None else ())
 
 
+@pytest.mark.parametrize(("cell", "number"), [("1", 1), ("0", 0), ("True", 1), ("no", 0)])
+def test_yes_or_no_may_be_a_bit(cell: str, number: int) -> None:
+    column = FactColumns(subject="customer", relation="paid", value="paid", kind="yes/no")
+    (fact,) = read([column], stated([column], customer="Acme", paid=cell)).facts
+    assert fact.number == number
+
+
 @pytest.mark.parametrize("open_end", ["9999-12-31", "NaT", "None", "infinity", ""])
 def test_an_end_that_stands_for_none_leaves_the_beginning(open_end: str) -> None:
     column = FactColumns(subject="customer", relation="rate", value="rate", valid_from="first", valid_to="last")
