@@ -8,22 +8,31 @@ from lightrag_dagster.fact_schemas import OF_COLUMNS
 from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.facts.passes import Pass
 
-_NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+")
-_IN_DOUBT = re.compile(r"([-+]?[1-9]\d{0,2})([.,])(\d{3})")
+_NUMBER_ALONE = re.compile(r"[-+]?[\d.,'’ ]+-?")
+_DIGITS = re.compile(r"\d(?:[\d.,'’ ]*\d)?")
+_IN_DOUBT = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 """A number whose sign may be decimal or group, as long as the column does not say which."""
 
+_BY_SIGN = {
+    ".": re.compile(r"(\d+|\d{1,3}(?:[,'’ ]\d{3})+)(?:\.(\d+))?"),
+    ",": re.compile(r"(\d+|\d{1,3}(?:[.'’ ]\d{3})+)(?:,(\d+))?"),
+}
 _BITS = {"1": "yes", "0": "no"}
-_OPEN = re.compile(r"9999\b|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)
+_OPEN = re.compile(r"9999\b|.*\b9999\Z|99991231\Z|(?:nat|nan|none|null|infinity)\Z", re.IGNORECASE)
 """Ends that tables write for none."""
+
+_NOTHING = {"null", "\\n", "n/a", "#n/a", "nan", "none", "nil", "-"}
+"""Cells that tables write for an empty one."""
 _LIKE_FACT = re.compile(r"^(Fact):", re.MULTILINE)
 _LINE = re.compile(r"^Fact: (?P<cells>[^|\n]+(?: \|[^|\n]*){3})$", re.MULTILINE)
 
 
-def fact_lines(facts: Sequence[FactColumns], fill: Callable[[str], str]) -> str:
-    """Return a line for each fact of a row: subject, relation, object or value, and when; one without an end has none.
+Fill = Callable[[str, str | None], str]
+"""Returns a template with the row's columns filled in, whose numbers have a decimal sign, if one is given."""
 
-    `fill` returns a template with the row's columns filled in.
-    """
+
+def fact_lines(facts: Sequence[FactColumns], fill: Fill) -> str:
+    """Return a line for each fact of a row: subject, relation, object or value, and when; none without an end."""
     return "\n".join(filter(None, (_line(one, fill) for one in facts)))
 
 
@@ -32,29 +41,38 @@ def defused(text: str) -> str:
     return _LIKE_FACT.sub(r"\1 –", text)
 
 
-def _line(fact: FactColumns, fill: Callable[[str], str]) -> str:
+def _line(fact: FactColumns, fill: Fill) -> str:
     def said(template: str | None) -> str:
-        return " ".join(fill(template).replace("|", "/").split()) if template else ""
+        cell = " ".join(fill(template, fact.decimal).replace("|", "/").split()) if template else ""
+        return "" if cell.casefold() in _NOTHING else cell
 
     subject, end = said(fact.subject), said(fact.object or fact.value)
     first, last = (said(one) if not _OPEN.match(said(one)) else "" for one in (fact.valid_from, fact.valid_to))
     when = f"from {first} to {last}" if first and last else first or (last and f"until {last}")
-    if fact.value and fact.kind == "number" and _NUMBER_ALONE.fullmatch(end):
-        end = f"{_plain(end, fact.decimal)} {fact.unit or ''}".strip()
+    if fact.value and fact.kind == "number":
+        unit = fact.unit or "" if _NUMBER_ALONE.fullmatch(end) else ""
+        end = f"{_plain(end, fact.decimal)} {unit}".strip()
     if fact.value and fact.kind == "yes/no":
         end = _BITS.get(end, end)
     return f"Fact: {subject} | {fact.relation} | {end} | {when}" if subject and end else ""
 
 
-def _plain(number: str, decimal: str | None) -> str:
-    """Return a number alone as it can be read in one way; one that is in doubt as both numbers, so that it is none."""
-    if decimal is None:
-        return _IN_DOUBT.sub(r"\1.\g<3>0 or \1\3", number) if _IN_DOUBT.fullmatch(number) else number
-    whole, _, rest = number.partition(decimal)
-    if not re.fullmatch(r"\d*", rest):
-        return number
+def _plain(cell: str, sign: str | None) -> str:
+    """Return a cell with its number as it can be read in one way; one in doubt as both, so that it is none."""
+    runs = _DIGITS.findall(cell)
+    if len(runs) != 1:
+        return cell
+    (digits,) = runs
+    in_doubt = f"{digits} or " + re.sub(r"\D", "", digits)
+    negative = re.fullmatch(r"([^-]*\d)-", cell)  # as SAP writes it
+    cell = f"-{negative[1]}" if negative else cell
+    if sign is None:
+        return cell.replace(digits, in_doubt) if _IN_DOUBT.fullmatch(digits) else cell
+    if not (found := _BY_SIGN[sign].fullmatch(digits)):
+        return cell.replace(digits, in_doubt)
     # Three decimals would be a group of thousands; with a fourth they are none.
-    return re.sub("[.,'’ ]", "", whole) + (f".{rest}{'0' if len(rest) == 3 else ''}" if rest else "")
+    decimals = f".{found[2]}{'0' if len(found[2]) == 3 else ''}" if found[2] else ""
+    return cell.replace(digits, re.sub(r"\D", "", found[1]) + decimals)
 
 
 def answer_of(passage: str) -> str:

@@ -43,7 +43,7 @@ def read_number(words: str) -> tuple[float, str] | None:
     if not found:
         return None
     before, after = text[: found.start()], re.sub("^[.,]-+", "", text[found.end() :])
-    if _NOT_ALONE.search(after) or "⁄" in unicodedata.normalize("NFKC", after):
+    if _NOT_ALONE.search(after) or after.strip() == "-" or "⁄" in unicodedata.normalize("NFKC", after):
         return None
     said = [word for word in re.split(r"[ ~≈約约]", before) if word.strip(".").casefold() not in listed("about")]
     ahead = " ".join(said).strip(" -+")

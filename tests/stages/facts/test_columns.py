@@ -22,7 +22,7 @@ TERM = FactColumns(
 
 
 def stated(facts: list[FactColumns], **row: str) -> str:
-    return fact_lines(facts, lambda template: row[template])
+    return fact_lines(facts, lambda template, _: row[template])
 
 
 def read(facts: list[FactColumns], passage: str) -> FactAnswer:
@@ -82,7 +82,8 @@ def test_the_unit_of_a_column_is_that_of_numbers_without_one(
         ("1 234,50", ",", 1234.5), ("1'234.56", ".", 1234.56), ("0.999", None, 0.999), ("72.96", None, 72.96),
         ("1.234.567", None, 1234567), ("12.5000", None, 12.5),
         ("9.999", None, None), ("50.000", None, None), ("9,999", None, None), ("-1.250", None, None),
-        ("1,2,3", ",", None), ("12k", None, None),
+        ("1,2,3", ",", None), ("12k", None, None), ("1.5", ",", None), ("100.00", ",", None), ("3,5", ".", None),
+        ("1.234.50", ",", None), ("1.234,50-", ",", -1234.5), ("1,234.50-", ".", -1234.5), ("7-", None, -7),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("unit", ["EUR", "kg", None])
@@ -95,6 +96,29 @@ def test_the_column_says_which_sign_is_decimal_and_no_number_in_doubt_is_read(
     assert found.rejected == ((NO_NUMBER,) if number is None else ())
 
 
+@pytest.mark.parametrize(
+    ("amount", "decimal", "number", "unit"),
+    [
+        ("9.999 EUR", ".", 9.999, "EUR"), ("€9.999", ".", 9.999, "EUR"), ("50.000 EUR", ".", 50, "EUR"),
+        ("50.000 EUR", ",", 50000, "EUR"), ("9,999 kg", ",", 9.999, "kg"), ("1.234,5 USD", ",", 1234.5, "USD"),
+        ("9.999 EUR", None, None, None), ("1,234 kg", None, None, None), ("72.96 EUR", None, 72.96, "EUR"),
+    ],
+)  # fmt: skip
+def test_the_sign_holds_beside_a_unit_in_the_cell(
+    amount: str, decimal: Literal[".", ","] | None, number: float | None, unit: str | None
+) -> None:
+    column = FactColumns(subject="customer", relation="revenue", value="amount", unit="CHF", decimal=decimal)
+    found = read([column], stated([column], customer="Acme", amount=amount))
+    assert [(fact.number, fact.unit) for fact in found.facts] == ([] if number is None else [(number, unit)])
+
+
+@pytest.mark.parametrize("nothing", ["NULL", r"\N", "N/A", "nan", "None", "-", ""])
+def test_a_cell_for_nothing_states_nothing(nothing: str) -> None:
+    column = FactColumns(subject="customer", relation="supplier", object="supplier")
+    assert stated([column], customer="Acme", supplier=nothing) == ""
+    assert stated([column], customer=nothing, supplier="Acme") == ""
+
+
 @pytest.mark.parametrize(("cell", "number"), [("1", 1), ("0", 0), ("True", 1), ("no", 0)])
 def test_yes_or_no_may_be_a_bit(cell: str, number: int) -> None:
     column = FactColumns(subject="customer", relation="paid", value="paid", kind="yes/no")
@@ -102,7 +126,9 @@ def test_yes_or_no_may_be_a_bit(cell: str, number: int) -> None:
     assert fact.number == number
 
 
-@pytest.mark.parametrize("open_end", ["9999-12-31", "NaT", "None", "infinity", ""])
+@pytest.mark.parametrize(
+    "open_end", ["9999-12-31", "31.12.9999", "12/31/9999", "99991231", "NaT", "None", "infinity", ""]
+)
 def test_an_end_that_stands_for_none_leaves_the_beginning(open_end: str) -> None:
     column = FactColumns(subject="customer", relation="rate", value="rate", valid_from="first", valid_to="last")
     (fact,) = read([column], stated([column], customer="Acme", rate="5", first="2020-01-01", last=open_end)).facts

@@ -156,6 +156,7 @@ UNREAD = [
         "5m users",
         "5 m high",
         "40k",
+        "1,234.50-",
     ),
     *("5 people who were fired in the year of the great flood", "9" * 101, "5" + "兆" * 60),
 ]

@@ -81,8 +81,9 @@ class RowDocuments:
             if (template := getattr(self.columns, name)) is not None
         }
         said = {name: value for name, value in said.items() if value}
-        numbers = {name: _with_decimal_dot(value) for name, value in row.items()} if self.columns.facts else {}
-        stated = fact_lines(self.columns.facts, lambda template: _filled(template, numbers))
+        signs: set[str | None] = {one.decimal for one in self.columns.facts}
+        cells = {sign: {name: _with_sign(value, sign) for name, value in row.items()} for sign in signs}
+        stated = fact_lines(self.columns.facts, lambda template, sign: _filled(template, cells[sign]))
         if self.columns.format == "html":  # which makes one line of all
             stated = "".join(f"<p>{html.escape(line)}</p>" for line in stated.splitlines())
         text = _filled(self.columns.text, row)
@@ -98,10 +99,16 @@ def _filled(template: str, row: Row) -> str:
     return "".join(text + (_text(row[column]) if column is not None else "") for text, column, _, _ in parts)
 
 
-def _with_decimal_dot(value: Any) -> Any:
-    """Return a number with three decimals with a fourth: in prose 1.234 may be 1234, which a number never is."""
-    is_number = isinstance(value, float | decimal.Decimal)
-    return f"{value}0" if is_number and len(str(value).partition(".")[2]) == _GROUP else value
+def _with_sign(value: Any, decimal_sign: str | None) -> Any:
+    """Return a number as text with the decimal sign of its column, if that has one.
+
+    Without one, a number with three decimals gets a fourth: in prose 1.234 may be 1234, which a number never is.
+    """
+    if not isinstance(value, float | decimal.Decimal):
+        return value
+    if decimal_sign:
+        return str(value).replace(".", decimal_sign)
+    return f"{value}0" if len(str(value).partition(".")[2]) == _GROUP else value
 
 
 def _text(value: Any) -> str:
@@ -115,7 +122,14 @@ def _text(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict | tuple) else str(value)
+    return (
+        json.dumps(value, ensure_ascii=False, default=_plain) if isinstance(value, list | dict | tuple) else str(value)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in a list or object as JSON has it."""
+    return float(value) if isinstance(value, decimal.Decimal) else str(value)
 
 
 def _time(value: object) -> datetime.datetime:

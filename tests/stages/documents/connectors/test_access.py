@@ -356,7 +356,7 @@ def test_a_column_of_a_table_says_it_and_its_texts_do_not(tmp_path: Path) -> Non
 def test_an_unknown_column_withholds_the_source(tmp_path: Path, column: str) -> None:
     to_jsonl(tmp_path / "rows.jsonl", {"id": "a", "text": RIVER, "team": "x"})
     settings = settings_of(tmp_path, {"**": f"{{{column}}}"}, uri=str(tmp_path / "rows.jsonl"), rows={})
-    with pytest.raises(SourceError, match=f"its rows have no column '{column}'; there are id, text, team; nothing"):
+    with pytest.raises(SourceError, match=f"its rows have no column '{column}'; there are id, team, text; nothing"):
         list(list_files(find_source(settings, "office")))
 
 

@@ -1,11 +1,12 @@
-"""Rows of CSV files, and their faults as a source tells them."""
+"""Rows of files of CSV and JSON lines, and their faults as a source tells them."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
-from lightrag_dagster.stages.documents.connectors.tables import TableFiles
+from lightrag_dagster.stages.documents.connectors.tables import From, TableFiles
 
 FAULTS = {
     "missing": (b"id,name,role\n1,Ann\n2,Bo,Cook\n", 1),
@@ -52,7 +53,8 @@ def test_the_number_of_a_late_line_is_named(tmp_path: Path) -> None:
         (b"\xef\xbb\xbfid\tname\r\n1\tb\r\n", [{"id": "1", "name": "b"}]),
         (b"2023,2024\n1,2\n", [{"2023": "1", "2024": "2"}]),
         (b"id,name,\n1,Ann,\n", [{"id": "1", "name": "Ann", "column2": None}]),
-        (b"id,name\n1,'Ann, or Bo'\n", [{"id": "1", "name": "Ann, or Bo"}]),
+        (b"id,name\n1,'Ann\n2,Bo'\n", [{"id": "1", "name": "'Ann"}, {"id": "2", "name": "Bo'"}]),
+        (b"id,name\n1,Ann\n#2,Bo\n", [{"id": "1", "name": "Ann"}, {"id": "#2", "name": "Bo"}]),
         (b"The people of 2024\n\nid,name\n1,Ann\n2,Bo\n", [{"id": "1", "name": "Ann"}, {"id": "2", "name": "Bo"}]),
         (b"id,name\n", []),
         (b"The people of 2024\n\nid,name\n", []),
@@ -63,7 +65,8 @@ def test_the_number_of_a_late_line_is_named(tmp_path: Path) -> None:
         "a mark of UTF-8",
         "names that are numbers",
         "a comma at each end",
-        "other quotes",
+        "apostrophes are no quotes",
+        "a hash is no comment",
         "a title above",
         "no rows",
         "none under a title",
@@ -75,6 +78,53 @@ def test_names_are_those_of_the_first_line_that_has_several(
     path = tmp_path / "people.csv"
     path.write_bytes(content)
     assert list(TableFiles(path, Patterns((), ())).rows()) == rows
+
+
+def test_quotes_are_read_in_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("id,name\n" + "".join(f"{at},Ann\n" for at in range(25_000)) + '25000,"Acme, Inc"\n')
+    *_, last = TableFiles(path, Patterns((), ())).rows()
+    assert last == {"id": "25000", "name": "Acme, Inc"}
+
+
+JSON_LINES = """{"id": 101, "p": 3, "part": "10-11-12", "tags": ["a", 1.5]}
+{"id": "A102", "p": 1.50, "part": "03-04-2024", "new": null}
+"""
+
+
+def test_values_of_json_lines_are_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "parts.jsonl"
+    path.write_text('{"id": 0, "p": 1}\n' * 21_000 + JSON_LINES)
+    *_, number, text = TableFiles(path, Patterns((), ())).rows()
+    assert number == {"id": 101, "p": 3, "part": "10-11-12", "tags": ["a", Decimal("1.5")], "new": None}
+    assert {name: str(value) for name, value in text.items()} == {
+        "id": "A102",
+        "p": "1.50",
+        "part": "03-04-2024",
+        "tags": "None",
+        "new": "None",
+    }
+
+
+@pytest.mark.parametrize(("least", "ids"), [(None, [1, 2, 3]), (2, [2, 3])])
+def test_a_part_of_json_lines_has_rows_from_a_value_on_and_those_without(
+    tmp_path: Path, least: int | None, ids: list[int]
+) -> None:
+    path = tmp_path / "parts.jsonl"
+    path.write_text('{"id": 1, "n": 1}\n{"id": 2, "n": 2}\n{"id": 3}\n')
+    rows = TableFiles(path, Patterns((), ())).rows(From("n", least))
+    assert [row["id"] for row in rows] == ids
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [('{"n": 1}\n[1]\n', "no object of JSON"), ('{"n": "a"}\n', "does not compare with 2"), ('{"n": 1\n', "JSON")],
+)
+def test_json_lines_that_cannot_be_rows_are_refused(tmp_path: Path, lines: str, said: str) -> None:
+    path = tmp_path / "parts.jsonl"
+    path.write_text(lines)
+    with pytest.raises(OSError, match=said):
+        list(TableFiles(path, Patterns((), ())).rows(From("n", 2)))
 
 
 def test_one_column_is_read(tmp_path: Path) -> None:
