@@ -285,7 +285,7 @@ def _rows_of_json(connection: "duckdb.DuckDBPyConnection", path: Path, part: Fro
     for line in _rows(connection, f"SELECT json {said}", file, None):
         row = json.loads(line["json"], parse_float=decimal.Decimal)
         if not isinstance(row, dict):
-            raise OSError(errno.EINVAL, f"a line is no object of JSON: {line['json'][:60]}")
+            raise OSError(errno.EINVAL, f"a line is not an object of JSON: {line['json'][:60]}")
         if part is None or part.has(empty | row):
             yield empty | row
 
