@@ -5,6 +5,7 @@ import pickle
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from lightrag_dagster.pipeline.documents import read_source
 from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import RowsSettings, Settings, load_settings
+from lightrag_dagster.settings.sources import FactColumns
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.documents.listing import list_files
 from lightrag_dagster.stages.documents.sources import Source, find_source
+from lightrag_dagster.stages.facts.answers import read_answer
 from lightrag_dagster.stages.facts.columns import answer_of, pass_of_columns
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables import shards
@@ -153,6 +156,25 @@ def test_facts_of_columns_are_lines_of_the_text(folder: Path, tmp_path: Path, ki
     ]
     assert found["1"].startswith(RIVER)
     assert len(json.loads(answer_of(found["1"]))["facts"]) == 3
+
+
+@pytest.mark.parametrize("decimal", [None, ".", ","])
+@pytest.mark.parametrize("write", [pq.write_table, "json"])
+def test_typed_numbers_are_what_they_are(folder: Path, tmp_path: Path, decimal: str | None, write: Any) -> None:
+    cells = {"a": 9.999, "b": 1_000_000, "c": 1234.5, "d": -50.0}
+    if write == "json":
+        (folder / "rows.jsonl").write_text(json.dumps({"id": "1", "text": "Prices"} | cells))
+    else:
+        exact = cells | {"a": Decimal("9.999"), "d": Decimal("-50.000")}
+        write(pa.Table.from_pylist([{"id": "1", "text": "Prices"} | exact]), folder / "rows.parquet")
+    facts = [{"subject": "text", "relation": one, "value": one, "unit": "EUR", "decimal": decimal} for one in cells]
+    source = source_of(tmp_path, {"uri": str(folder)}, facts=facts)
+    (listed,) = list_files(source)
+    text = source.origin.read(listed, 10_000).decode()
+    read = read_answer(answer_of(text), pass_of_columns([FactColumns(**one) for one in facts]), text)
+    assert {one.relation: (one.number, one.unit) for one in read.facts} == {
+        name: (number, "EUR") for name, number in cells.items()
+    }
 
 
 @pytest.mark.parametrize(
