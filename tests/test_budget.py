@@ -43,7 +43,7 @@ CODE = {
     "serving": 888,
     "settings": 1126,  # scopes, access
     "spending": 473,
-    "stages": 5761,  # kept rows of the merge
+    "stages": 5764,  # kept rows of the merge
     "storage": 4087,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_919,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 37_922,  # relations beside what was found, large walks, kept rows
     "files": 674,  # made graphs, kept rows
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -18,6 +18,7 @@ from lightrag_dagster.stages.documents.connectors.access import access_of
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.tables import Row, RowSource
 from lightrag_dagster.stages.facts.columns import defused, fact_lines
+from lightrag_dagster.stages.facts.dates import read_date
 
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
@@ -81,6 +82,8 @@ class RowDocuments:
             if (template := getattr(self.columns, name)) is not None
         }
         said = {name: value for name, value in said.items() if value}
+        if (day := read_date(said.get("date", ""))) and day[1] == "day":
+            said["date"] = day[0].isoformat()
         signs: set[str | None] = {one.decimal for one in self.columns.facts}
         cells = {sign: {name: _with_sign(value, sign) for name, value in row.items()} for sign in signs}
         stated = fact_lines(self.columns.facts, lambda template, sign: _filled(template, cells[sign]))

@@ -136,6 +136,27 @@ def test_properties_become_columns(folder: Path, tmp_path: Path, kind: str) -> N
     assert (found["2/b"]["author"], found["2/b"]["date"]) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2024-03-04", date(2024, 3, 4)),
+        ("2024-03-04 10:30:00", date(2024, 3, 4)),
+        ("04.03.2024", date(2024, 3, 4)),
+        ("March 4, 2024", date(2024, 3, 4)),
+        ("2024/03/04", date(2024, 3, 4)),
+        ("03/04/2024", None),
+        ("2024-03", None),
+        ("soon", None),
+    ],
+)
+def test_a_date_may_have_any_form_that_is_one_day(folder: Path, tmp_path: Path, written: str, day: date | None) -> None:
+    (folder / "rows.jsonl").write_text(json.dumps({"id": "1", "text": RIVER, "day": written}))
+    settings = configured(tmp_path, {"uri": str(folder)}, date="day")
+    tables = SourceTables(Home(settings.home))
+    read_source(find_source(settings, "pages"), tables, Recipes.of(settings))
+    assert tables.read("raw_documents", "pages")["date"].to_pylist() == [day]
+
+
 @pytest.mark.parametrize("kind", ["markdown", "html"])
 def test_facts_of_columns_are_lines_of_the_text(folder: Path, tmp_path: Path, kind: str) -> None:
     stated = {"subject": "note", "object": "<{id}>"}
