@@ -192,7 +192,7 @@ def test_typed_numbers_are_what_they_are(folder: Path, tmp_path: Path, decimal: 
     source = source_of(tmp_path, {"uri": str(folder)}, facts=facts)
     (listed,) = list_files(source)
     text = source.origin.read(listed, 10_000).decode()
-    read = read_answer(answer_of(text), pass_of_columns([FactColumns(**one) for one in facts]), text)
+    read = read_answer(answer_of(text), pass_of_columns([FactColumns.model_validate(one) for one in facts]), text)
     assert {one.relation: (one.number, one.unit) for one in read.facts} == {
         name: (number, "EUR") for name, number in cells.items()
     }
