@@ -55,6 +55,7 @@ def test_before_and_after(rivers: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert "| rivers, offline | 1.00 |" in compared, "the home is used again, with the time that was noted"
 
 
+@pytest.mark.long
 def test_gold_that_is_not_in_the_home_stops_it(rivers: Path, tmp_path: Path) -> None:
     (rivers / "questions.jsonl").write_text(json.dumps({"question": "Where?", "supporting": ["p0", "p7"]}))
     with pytest.raises(SystemExit, match="rivers, offline: 1 of its gold is not in the home, such as rivers/p7"):

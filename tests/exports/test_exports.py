@@ -321,6 +321,7 @@ def test_in_a_bucket_the_index_is_last_and_another_machine_sees_it(
     assert not [path for path in (tmp_path / "backup").rglob("*") if "export" in path.name]
 
 
+@pytest.mark.long
 def test_a_snapshot_can_be_written_elsewhere(years: Years, tmp_path: Path) -> None:
     settings, (first, _) = years(2)
     home = Home.of(settings)

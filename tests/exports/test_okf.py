@@ -214,6 +214,7 @@ def test_a_hub_says_how_many_neighbours_are_left_out(tmp_path: Path) -> None:
     assert written.rows == {"entities": 104, "documents": 1, "indexes": len(list(tmp_path.rglob("index.md")))}
 
 
+@pytest.mark.long
 def test_a_quote_is_a_sentence_of_the_document_and_the_newest_ones_come_first(settings: Settings) -> None:
     notes = {
         "2020-01-05 old.md": "The gauge of Halden Weir stood still. It rained.",

@@ -142,6 +142,7 @@ def test_a_hostile_text_adds_no_row_and_takes_none(tmp_path: Path, text: str) ->
     assert not [one for one in found.entities if one.name.startswith("Forged")]
 
 
+@pytest.mark.long
 def test_paths_stay_in_the_source_and_large_documents_out(settings: Settings, tmp_path: Path) -> None:
     made = tables()
     made["documents"][0]["title"] = "../../../outside.txt"

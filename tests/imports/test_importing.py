@@ -90,6 +90,7 @@ def test_what_was_paid_for_comes_in_without_a_call(paid: Settings, folder: Path,
     assert "sk-a-secret" not in str(rows)
 
 
+@pytest.mark.long
 def test_a_trial_changes_nothing_and_says_the_same(paid: Settings, folder: Path, loopback: Loopback) -> None:
     write_source(paid, "other", {"a.txt": NEW})
     build(paid)
@@ -104,6 +105,7 @@ def test_a_trial_changes_nothing_and_says_the_same(paid: Settings, folder: Path,
     assert trial.plan.steps["extraction"].calls.expected == 0
 
 
+@pytest.mark.long
 def test_a_chunk_that_is_cut_otherwise_is_asked_about_at_a_price(
     paid: Settings, folder: Path, loopback: Loopback
 ) -> None:

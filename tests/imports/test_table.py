@@ -82,6 +82,7 @@ def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: st
     assert (relation.text, relation.keywords, relation.author) == ("She guards it.", "guard", "kim")
 
 
+@pytest.mark.long
 def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"a.txt": FLOOD})
     _, decisions = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)

@@ -158,6 +158,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.long
 def test_every_process_gives_the_same_answers() -> None:
     def run(seed: str) -> str:
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -180,6 +180,7 @@ def test_a_file_that_changed_just_before_it_was_read_is_read_again(
     assert read(settings) == READABLE
 
 
+@pytest.mark.long
 def test_other_code_a_backfill_and_lost_stamps_read_all(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     read(settings)
     assert read(settings, backfill=True) == READABLE

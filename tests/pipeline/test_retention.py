@@ -44,6 +44,7 @@ def test_a_new_home_keeps_the_grace_period(years: Years) -> None:
     assert collect_after_publication(home, LAST) is None
 
 
+@pytest.mark.long
 def test_named_held_and_open_snapshots_stay(years: Years) -> None:
     home = Home(years(4)[0].home)
     named, held, opened, last = ids(home)

@@ -88,6 +88,7 @@ def test_the_counts_are_of_the_whole_snapshot_after_any_history(
     assert len(requests(loopback)) == asked, "all vectors were stored"
 
 
+@pytest.mark.long
 def test_it_is_said_with_the_next_step(
     short: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

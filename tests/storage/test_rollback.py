@@ -11,6 +11,7 @@ from tests.storage.years import Years, build_year
 from tests.support import published, run
 
 
+@pytest.mark.long
 def test_a_rollback_holds_until_release(years: Years) -> None:
     settings, (first, second) = years(2)
     home = Home(settings.home)

@@ -37,6 +37,7 @@ def pairs(found: Compared) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
+@pytest.mark.long
 def test_misspelt_names_are_found_and_stored_once(make: Make) -> None:
     settings = make()
     build(settings)

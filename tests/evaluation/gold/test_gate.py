@@ -114,6 +114,7 @@ def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(gold_home: Path,
     assert spent == pytest.approx(PRICE * len(loopback.requests))
 
 
+@pytest.mark.long
 def test_an_edit_elsewhere_leaves_a_passage_valid_and_one_of_its_text_says_that_it_is_gone(gold_home: Path) -> None:
     settings = settings_in(gold_home)
     gold = read_gold(settings.gold.folder)

@@ -129,6 +129,7 @@ def test_a_table_with_many_deleted_rows_or_parts_is_written_again(
     assert find_damage(home, published(settings).snapshot_id, verify=True) == []
 
 
+@pytest.mark.long
 def test_nothing_of_a_vector_table_goes_if_lancedb_counts_other_files(
     years: Years, monkeypatch: pytest.MonkeyPatch
 ) -> None:
