@@ -24,7 +24,7 @@ from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, 
 from lightrag_dagster.storage.snapshots.verify import FILES, OTHER_CONTENT, Damage, reason_of
 
 AT_ONCE = 64 << 20
-"""Most bytes that are read before the caller goes on, 0.05 s; larger files are read by a thread beside it."""
+"""Most bytes that are read at once, in 0.05 s; larger files are read by a thread beside the caller."""
 
 _BLOCK = 1 << 20
 _SECONDS_BETWEEN_LOOKS = 60.0
