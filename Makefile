@@ -15,7 +15,8 @@ ROOM := $(shell df --output=avail -k /dev/shm 2>/dev/null | tail -1)
 export TMPDIR := $(if $(shell [ "$(ROOM)" -gt 6000000 ] 2>/dev/null && echo yes),/dev/shm,$(or $(TMPDIR),/tmp))
 # Options of `make bench`: `python -m benchmarks.bench --help`.
 BENCH ?= --count 100 200 --rounds 3
-PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 2 --dist worksteal
+# Three at once on two cores: a sixth of the time a test waits.
+PYTEST = env -u LIGHTRAG_HOME -u LIGHTRAG_SOURCES $(BIN)/pytest -n 3 --dist worksteal
 
 .PHONY: setup demo ui test test-readers test-offline test-long test-mutants bench docs release format clean
 

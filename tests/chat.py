@@ -48,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serving_chat() -> Iterator[Chat]:
     """Serve a chat for the block."""
     with Chat() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
             yield server

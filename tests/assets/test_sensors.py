@@ -145,7 +145,7 @@ def received(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bytes]]:
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         monkeypatch.setenv(WEBHOOK_VARIABLE, f"http://127.0.0.1:{server.server_port}/secret")
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield bodies
         server.shutdown()

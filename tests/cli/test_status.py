@@ -23,6 +23,7 @@ _WITHOUT_RIGHTS = [] if os.geteuid() else ["setpriv", "--bounding-set=-dac_overr
 """Before a command: root may write what it may not only while it has this right."""
 
 
+@pytest.mark.long
 def test_a_scope_that_shows_no_document_is_named(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
 ) -> None:

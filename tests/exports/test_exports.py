@@ -79,6 +79,7 @@ def test_the_published_snapshot_is_written_once_and_its_predecessor_goes(years: 
     assert "2002" in (home.exports / "latest/neo4j/entities.csv").read_text()
 
 
+@pytest.mark.long
 def test_a_changed_or_missing_file_and_another_recipe_are_written_again(years: Years) -> None:
     settings, (first,) = years(1)
     home = Home.of(settings)

@@ -123,6 +123,7 @@ def test_a_page_says_what_is_known_and_where_it_stands(tmp_path: Path) -> None:
     assert "log.md" not in files, "there is no snapshot before"
 
 
+@pytest.mark.long
 def test_pages_that_an_edit_does_not_touch_keep_their_bytes_and_the_log_names_the_others(settings: Settings) -> None:
     home = Home.of(settings)
     write_source(settings, "notes", {"river.md": RIVER, "office.md": OFFICE})

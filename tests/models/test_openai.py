@@ -260,7 +260,11 @@ def test_attempts_are_bounded_and_none_is_wasted(loopback: Loopback, reply: Repl
 
 @pytest.mark.parametrize(
     ("header", "least"),
-    [({"retry_after": "1"}, 0.95), ({"retry_after_ms": "900"}, 0.85), ({"retry_after": "soon"}, 0.45)],
+    [
+        pytest.param({"retry_after": "1"}, 0.95, marks=pytest.mark.long),
+        ({"retry_after_ms": "900"}, 0.85),
+        pytest.param({"retry_after": "soon"}, 0.45, marks=pytest.mark.long),
+    ],
 )
 def test_the_server_says_how_long_to_wait(loopback: Loopback, header: dict[str, str], least: float) -> None:
     """Left to itself the client would wait 0.5 to 0.75 s."""
@@ -270,6 +274,7 @@ def test_the_server_says_how_long_to_wait(loopback: Loopback, header: dict[str, 
     assert second - first >= least
 
 
+@pytest.mark.long
 def test_a_call_that_waits_keeps_its_place(loopback: Loopback) -> None:
     """So an overloaded server is asked less; the SDK itself would cut the wait short."""
     loopback.script.append(Reply.error(429, retry_after="1"))

@@ -160,7 +160,12 @@ def test_a_stream_that_its_reader_leaves_is_no_longer_asked_for(home: Path, loop
 
 
 @pytest.mark.parametrize(
-    ("llm", "query", "attempts"), [({}, {}, 3), ({"max_retries": 1}, {}, 2), ({}, {"max_retries": 0}, 1)]
+    ("llm", "query", "attempts"),
+    [
+        pytest.param({}, {}, 3, marks=pytest.mark.long),
+        ({"max_retries": 1}, {}, 2),
+        ({}, {"max_retries": 0}, 1),
+    ],
 )
 def test_a_question_is_retried_less_than_a_build(
     home: Path, loopback: Loopback, llm: dict[str, int], query: dict[str, int], attempts: int

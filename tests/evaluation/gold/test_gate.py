@@ -105,6 +105,7 @@ def test_without_any_answer_nothing_is_said_of_a_recipe_and_no_backfill_begins(
     json.dumps(found.facts(), allow_nan=False)
 
 
+@pytest.mark.long
 def test_a_limit_of_the_run_holds_for_the_gate_and_what_follows(gold_home: Path, loopback: Loopback) -> None:
     tried = settings_in(gold_home, "same").changed(llm={"max_cost_usd": 0.02, "max_output_tokens": 2000})
     with pytest.raises(BudgetExceededError, match="all that was answered is kept"):

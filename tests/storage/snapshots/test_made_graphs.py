@@ -107,6 +107,7 @@ def test_that_of_an_older_one_is_made_once_in_the_cache(settings: Settings) -> N
     assert before == {path: path.stat().st_mtime_ns for path in home.root.rglob("*")}
 
 
+@pytest.mark.long
 def test_the_least_recently_used_ones_go(settings: Settings) -> None:
     first = list_snapshots(Home(settings.home))[0].snapshot_id
     chunks_of(settings, first)
@@ -129,7 +130,14 @@ def graph_gb(graph: Path) -> float:
     return graph.stat().st_size / 1e9
 
 
-@pytest.mark.parametrize("left", [0, 8192, None], ids=["nothing", "a part", "other bytes"])
+@pytest.mark.parametrize(
+    "left",
+    [
+        pytest.param(0, id="nothing", marks=pytest.mark.long),
+        pytest.param(8192, id="a part"),
+        pytest.param(None, id="other bytes", marks=pytest.mark.long),
+    ],
+)
 def test_a_damaged_one_is_made_again(settings: Settings, left: int | None) -> None:
     first = list_snapshots(Home(settings.home))[0].snapshot_id
     chunks_of(settings, first)
@@ -146,6 +154,7 @@ def test_a_cache_that_cannot_be_written_is_named(settings: Settings) -> None:
         chunks_of(settings, list_snapshots(Home(settings.home))[0].snapshot_id)
 
 
+@pytest.mark.long
 def test_commands_ask_older_snapshots_and_go_back_to_them(
     settings: Settings, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
