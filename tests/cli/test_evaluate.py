@@ -51,7 +51,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("said", [pytest.param(("--json",), marks=pytest.mark.long), ()], ids=["json", "text"])
+@pytest.mark.parametrize("said", [("--json",), ()], ids=["json", "text"])
 def test_the_best_mode_becomes_the_default_one(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, questions: Path, said: tuple[str, ...]
 ) -> None:

@@ -65,7 +65,7 @@ def test_what_is_not_read_is_counted_in_tokens_of_the_model(tmp_path: Path) -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["model.onnx", pytest.param("model_quint8.onnx", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["model.onnx", "model_quint8.onnx"])
 def test_a_vector_is_the_same_whatever_it_is_embedded_beside(name: str) -> None:
     file = FILE.with_name(name)
     texts = [*TEXTS, *(f"{TEXTS[0]} {number}" for number in range(30)), *(word * 3 for word in "abcdefghijkl")]

@@ -77,7 +77,7 @@ def _rows(rows: list[int]) -> Any:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("source", ["archive", pytest.param("office", marks=pytest.mark.long)])
+@pytest.mark.parametrize("source", ["archive", "office"])
 def test_a_source_alone_is_as_if_it_had_been_built_alone(
     published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
