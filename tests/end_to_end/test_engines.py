@@ -35,6 +35,7 @@ DECISIONS = """
 - {retype: Bergen, type: city}
 - {add: Ulla Berg, type: person, text: She keeps the archive.}
 """
+SCOPES = {"open": {"sources": ["notes"]}, "office": {"paths": ["office*", "copy*"]}}
 QUESTIONS: dict[str, ModeName] = {
     "Who maintains the gauge at Halden Weir?": "mix",
     "Bergen": "local",
@@ -51,6 +52,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("local")
     (folder / "names.yaml").write_text(DECISIONS)
     settings = load_settings(home=folder / "home", sources=folder / "sources", curation=folder / "names.yaml")
+    settings = settings.changed(scopes=SCOPES)
     write_source(settings, "notes", {"river.md": RIVER, "flood.md": FLOOD, "office.md": OFFICE})
     write_source(settings, "office", {"copy.md": FLOOD})
     build(settings, graph=True)
@@ -75,6 +77,14 @@ def _work_for_several(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_same(settings: Settings, expected: Settings) -> None:
+    """Compare what is published, whole and in each scope."""
+    _assert_same(settings, expected)
+    for scope in SCOPES:
+        _assert_same(settings.within(scope), expected.within(scope))
+    assert len({published(settings.within(scope)).snapshot_id for scope in SCOPES}) == len(SCOPES)
+
+
+def _assert_same(settings: Settings, expected: Settings) -> None:
     assert published(settings).snapshot_id == published(expected).snapshot_id
     assert snapshot_contents(settings) == snapshot_contents(expected)
     with KnowledgeBase.open(settings=settings) as one, KnowledgeBase.open(settings=expected) as other:
