@@ -35,7 +35,8 @@ class Properties:
     """A document's own properties; None or empty if it does not state them.
 
     `date` is the day it was written, by its author's calendar. `language` is a code of ISO 639, such as `de`.
-    `switched_off` is the line of its front matter that forbids its publication.
+    `switched_off` is the line of its front matter that forbids its publication, `unread_date` what it has there as its
+    date and is no day.
     """
 
     title: str | None = None
@@ -44,6 +45,7 @@ class Properties:
     tags: tuple[str, ...] = ()
     language: str | None = None
     switched_off: str | None = None
+    unread_date: str | None = None
 
 
 NO_PROPERTIES = Properties()
@@ -102,7 +104,7 @@ def make_properties(
 ) -> Properties:
     """Return properties from values as documents have them: texts, lists, dates, or None."""
     return Properties(
-        title=_one_text(title),
+        title=one_text(title),
         author=", ".join(_texts(author)) or None,
         date=parse_day(day),
         tags=tuple(dict.fromkeys(tag for text in _texts(tags) for tag in _split(text))),
@@ -137,10 +139,11 @@ def _split(text: str) -> Iterable[str]:
 def _texts(value: object) -> list[str]:
     values = value if isinstance(value, list | tuple) else [value]
     named = [one.get("name") if isinstance(one, dict) else one for one in values]
-    return [text for one in named if (text := _one_text(one))]
+    return [text for one in named if (text := one_text(one))]
 
 
-def _one_text(value: object) -> str | None:
+def one_text(value: object) -> str | None:
+    """Return a text or number as one line; None for anything else, and for what tools write where nothing is said."""
     if not isinstance(value, str | int | float) or isinstance(value, bool):
         return None
     text = " ".join(sanitise(str(value)).split())

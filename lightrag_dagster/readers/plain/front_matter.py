@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from lightrag_dagster.core.text.markdown import FRONT_MATTER
-from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties
+from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_properties, one_text
 
 _MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
 _SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
@@ -38,7 +38,8 @@ def split_front_matter(text: str) -> tuple[Properties, str]:
         tags=tags,
         language=values.get("lang") or values.get("language"),
     )
-    return replace(properties, switched_off=_switched_off(values)), text[found.end() :]
+    unread = None if properties.date else one_text(values.get("date"))
+    return replace(properties, switched_off=_switched_off(values), unread_date=unread), text[found.end() :]
 
 
 def _parse(block: str) -> dict[str, Any]:

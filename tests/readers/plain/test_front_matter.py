@@ -22,9 +22,12 @@ from lightrag_dagster.readers.plain.front_matter import split_front_matter
             Properties("A: b", "Ida, Per", date(2025, 3, 4), ("a", "b", "c")),
         ),
         # Not YAML, for the second colon and the day that is none.
-        ("title: Survey: the gauges\ndate: 2025-02-30\nlanguage: de", Properties("Survey: the gauges", language="de")),
+        (
+            "title: Survey: the gauges\ndate: 2025-02-30\nlanguage: de",
+            Properties("Survey: the gauges", language="de", unread_date="2025-02-30"),
+        ),
         ("title: 2025\ntags: 7", Properties("2025", tags=("7",))),
-        ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties()),
+        ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties(unread_date="soon")),
         ("draft: true", Properties(switched_off="draft: true")),
         ("published: false", Properties(switched_off="published: false")),
         ("draft: 'True'", Properties(switched_off="draft: true")),
