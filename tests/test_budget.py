@@ -37,13 +37,13 @@ CODE = {
     "plan": 813,
     "purge": 425,  # scopes
     "query": 4236,  # time limits, follow, warm, SQL in processes
-    "readers": 8038,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
+    "readers": 8039,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 888,
     "settings": 1126,  # scopes, access
     "spending": 473,
-    "stages": 5767,  # kept rows of the merge
+    "stages": 5764,  # kept rows of the merge
     "storage": 4087,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,

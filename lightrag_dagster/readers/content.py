@@ -35,8 +35,8 @@ class Properties:
     """A document's own properties; None or empty if it does not state them.
 
     `date` is the day it was written, by its author's calendar. `language` is a code of ISO 639, such as `de`.
-    `switched_off` is the line of its front matter that forbids its publication, `unread_date` what it has there as its
-    date and is no day.
+    `switched_off` is the line of its front matter that forbids its publication, `date_note` says that its date there
+    is left out.
     """
 
     title: str | None = None
@@ -45,7 +45,7 @@ class Properties:
     tags: tuple[str, ...] = ()
     language: str | None = None
     switched_off: str | None = None
-    unread_date: str | None = None
+    date_note: str | None = None
 
 
 NO_PROPERTIES = Properties()

@@ -74,7 +74,7 @@ def extract_text(
         content.properties,
         content.why_empty,
         tuple(one for one in figures.found if one.name in text) if figures else (),
-        "; ".join(filter(None, (content.note, unchecked))) or None,
+        "; ".join(filter(None, (content.note, content.properties.date_note, unchecked))) or None,
         losses,
     )
 

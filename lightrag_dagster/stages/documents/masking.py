@@ -52,7 +52,6 @@ def with_mask(extracted: ExtractedText, mask: Mask) -> ExtractedText:
             author=_or_none(mask, said.author),
             tags=tuple(mask(tag) for tag in said.tags),
             switched_off=_or_none(mask, said.switched_off),
-            unread_date=_or_none(mask, said.unread_date),
         ),
         why_empty=_or_none(mask, extracted.why_empty),
         note=_or_none(mask, extracted.note),

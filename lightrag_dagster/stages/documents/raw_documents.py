@@ -155,9 +155,7 @@ def _row(
         recipe = before.get("recipe") if before and kept else describing.recipe
     if not extracted.text:
         problem = problem or extracted.why_empty or ("no text was found in it" if data else "it has no bytes")
-    said = extracted.properties.unread_date
-    unread = f"its date {said[:40]!r} is no day such as 2024-03-05, and is left out" if said else None
-    problem = "; ".join(filter(None, (problem, note, extracted.note, unread))) or None
+    problem = "; ".join(filter(None, (problem, note, extracted.note))) or None
     status = "processed" if extracted.text else "empty"
     return _new_row(source, listed, extracted, status=status, error=problem) | {"recipe": recipe}
 

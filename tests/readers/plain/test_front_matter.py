@@ -9,6 +9,10 @@ from lightrag_dagster.readers.content import Properties, make_properties, parse_
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
 
+def unread(day: str) -> str:
+    return f"its date {day!r} is no day such as 2024-03-05, and is left out"
+
+
 @pytest.mark.parametrize(
     ("block", "expected"),
     [
@@ -24,10 +28,10 @@ from lightrag_dagster.readers.plain.front_matter import split_front_matter
         # Not YAML, for the second colon and the day that is none.
         (
             "title: Survey: the gauges\ndate: 2025-02-30\nlanguage: de",
-            Properties("Survey: the gauges", language="de", unread_date="2025-02-30"),
+            Properties("Survey: the gauges", language="de", date_note=unread("2025-02-30")),
         ),
         ("title: 2025\ntags: 7", Properties("2025", tags=("7",))),
-        ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties(unread_date="soon")),
+        ("title: [a]\nauthor: {x: y}\ndate: soon\ntags: {a: b}\nlang: 7", Properties(date_note=unread("soon"))),
         ("draft: true", Properties(switched_off="draft: true")),
         ("published: false", Properties(switched_off="published: false")),
         ("draft: 'True'", Properties(switched_off="draft: true")),
