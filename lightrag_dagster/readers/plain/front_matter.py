@@ -39,7 +39,7 @@ def split_front_matter(text: str) -> tuple[Properties, str]:
         language=values.get("lang") or values.get("language"),
     )
     unread = None if properties.date else one_text(values.get("date"))
-    note = f"its date {unread[:40]!r} is no day such as 2024-03-05, and is left out" if unread else None
+    note = f"its date {unread[:40]!r} is left out: write a day, such as 2024-03-05" if unread else None
     return replace(properties, switched_off=_switched_off(values), date_note=note), text[found.end() :]
 
 

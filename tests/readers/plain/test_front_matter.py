@@ -10,7 +10,7 @@ from lightrag_dagster.readers.plain.front_matter import split_front_matter
 
 
 def unread(day: str) -> str:
-    return f"its date {day!r} is no day such as 2024-03-05, and is left out"
+    return f"its date {day!r} is left out: write a day, such as 2024-03-05"
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def test_a_date_that_is_none_is_a_note(tmp_path: Path) -> None:
     (tmp_path / "2024-03-12-a.md").write_text("---\ndate: March 2025\n---\nThe gauge was cleaned.")
     [row] = read(tmp_path).to_pylist()
     assert (row["status"], row["date"]) == ("processed", date(2024, 3, 12))
-    assert row["error"] == "its date 'March 2025' is no day such as 2024-03-05, and is left out"
+    assert row["error"] == "its date 'March 2025' is left out: write a day, such as 2024-03-05"
 
 
 def test_a_document_can_be_switched_off(tmp_path: Path) -> None:
