@@ -52,10 +52,18 @@ class _DoorApp:
         async with self._service.asking(request.state.caller, door.path, body.decode(errors="replace")) as base:
             asked = door.takes.model_validate_json(body)
             if door.lines:
-                return await _send_lines(door.ask(base, asked), send)
+                lines = door.ask(base, asked)
+                is_priced = request.state.caller.dollars_a_day is not None
+                return await _send_lines(_complete(lines) if is_priced else lines, send)
             found = await door.ask(base, asked)
         told = found.model_dump(exclude_none=True) if isinstance(found, BaseModel) else found
         await JSONResponse(told)(scope, receive, send)
+
+
+async def _complete(lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
+    """Yield lines when all are there, so that spent dollars are refused before the first one."""
+    for line in [one async for one in lines]:
+        yield line
 
 
 async def _send_lines(lines: AsyncIterator[dict[str, Any]], send: Send) -> None:

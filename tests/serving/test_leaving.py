@@ -84,9 +84,11 @@ def test_a_stream_that_takes_too_long_says_so_in_its_last_line(paid: Settings, s
 def test_a_token_spends_its_dollars_and_no_more(paid: Settings, loopback: Loopback) -> None:
     known = tokens(keeper={"dollars_a_day": 0.0}, board={"dollars_a_day": 1.0})
     with listening(service_of(paid, tokens=known)) as client:
+        streamed = client.post("/query/stream", json=ASKED, headers={"X-API-Key": KEYS["keeper"]})
         told = {name: client.post("/query", json=ASKED, headers={"X-API-Key": KEYS[name]}) for name in KEYS}
         again = client.post("/query", json=ASKED, headers={"X-API-Key": KEYS["board"]})
-    assert (told["keeper"].status_code, "$0 a day" in told["keeper"].text) == (429, True)
+    for refused in (told["keeper"], streamed):
+        assert (refused.status_code, "$0 a day of this token" in refused.text) == (429, True)
     assert (told["board"].status_code, again.status_code, len(loopback.requests)) == (200, 200, 1)
     entries = Ledger(Home.of(paid).ledger).entries().to_pylist()
     today = datetime.now(UTC).date().isoformat()
