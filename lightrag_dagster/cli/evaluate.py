@@ -72,15 +72,15 @@ def evaluate(console: Console, questions: Path | None, *, set_mode: bool, as_jso
     changed, rows = changes(measured, snapshot_id), of_snapshot(measured, snapshot_id)
     judged = judge_default(rows, settings.query.mode)
     dropped = [one for one in changed if one.dropped]
+    with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
+        missing = missing_gold(knowledge, gold)
     if as_json:
         fallen = [{"mode": one.mode, "metric": one.metric, **one.difference.facts()} for one in dropped]
-        found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen}
+        found = _facts(summary, rows) | {"best": judged.best, "dropped": fallen, "missing_gold": missing}
         terminal.print_json({"snapshot_id": snapshot_id} | found)
     else:
         _print_means(console, snapshot_id, summary, rows)
         _print_verdict(console, rows, judged)
-        with KnowledgeBase.open(settings=settings, snapshot_id=snapshot_id) as knowledge:
-            missing = missing_gold(knowledge, gold)
         if missing:
             console.print(f"not in the snapshot: {', '.join(missing)}")
         if changed:
@@ -183,7 +183,8 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
     summary, judged = summarise(found.rows), judge_default(found.rows, settings.query.mode)
     if as_json:
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
-        terminal.print_json(counts | _facts(summary, found.rows) | {"best": judged.best})
+        all_of = {"best": judged.best, "all_chunks": found.all_chunks}
+        terminal.print_json(counts | _facts(summary, found.rows) | all_of)
         return judged
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
     fewer = f"; {count - len(found.questions):,} fewer than asked for" if len(found.questions) < count else ""

@@ -79,7 +79,7 @@ def show_scores(console: Console, folder: Path | None, *, rows: bool, as_json: b
     names = score_names(situation, gold.names) if gold.names else []
     low = below(scores, settings.gold.least_f1)
     if as_json:
-        print_json(_facts(gold, passages, scores, names, judged))
+        print_json(_facts(gold, passages, scores, names, judged) | {"below": [one.kind for one in low]})
         return int(bool(low))
     print_table(console, ("", "rows", "passages", *MEASURES[:2], "F1"), list(_rows(scores)), wrap={"", "rows"}, keys=2)
     if names:

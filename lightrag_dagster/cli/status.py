@@ -124,7 +124,8 @@ def _print_published(console: Console, home: Home, states: Pending) -> None:
             console.print("graph: left out, as the setting dagster.without says; `cypher` is unavailable")
     if not home.scope:
         _print_cost(console, home)
-        _print_batches(console, home)
+        if batches := _batches(home):
+            console.print(f"Batches: {batches}")
 
 
 def taken_over(home: Home) -> list[str]:
@@ -186,12 +187,14 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "sequence": manifest.sequence if manifest else None,
         "published_at": manifest.published_at if manifest else None,
         "held": held_snapshot(home) is not None,
+        "waits_for_release": states.unreleased,
         "stopped": [*states.stopped],
         "rows": manifest.rows if manifest else {},
         "graph": states.graph_state,
         "scopes": _scopes(states, settings),
         "outdated": states.outdated,
         "spent_usd": spent,
+        "batches": None if home.scope else _batches(home),
         "sources": {
             name: {
                 "state": str(one),
@@ -254,19 +257,17 @@ def _spent(home: Home) -> float:
     return sum(entry.cost_usd for entry in Ledger(home.ledger).by_purpose().values())
 
 
-def _print_batches(console: Console, home: Home) -> None:
+def _batches(home: Home) -> str | None:
     if not home.may_have_batches:
-        return
+        return None
     try:
         with BatchLedger(home.batches) as ledger:
             batches = ledger.batches(*OPEN)
     except StoreError:  # as above
-        console.print("Batches: not known.")
-        return
-    if batches:
-        done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
-        counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
-        console.print(f"Batches: {counted}; see `lightrag-dagster batch`.")
+        return "not known."
+    done, requests = sum(batch.finished for batch in batches), sum(batch.requests for batch in batches)
+    counted = f"{len(batches)} open, {done} of {requests} requests done at the last look"
+    return f"{counted}; see `lightrag-dagster batch`." if batches else None
 
 
 def _counts(counts: Mapping[str, int]) -> str:

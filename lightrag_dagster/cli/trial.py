@@ -62,7 +62,7 @@ def show_trial(console: Console, documents: int, tried: Tried, *, as_json: bool)
                 console.print(f"{len(names):,} {what} {said}: {_first(names)}")
     console.print(
         f"{trial.documents:,} documents; {trial.before.chunks:,} of {trial.all_chunks:,} chunks. "
-        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, less stored answers."
+        f"A backfill of all should cost about {dollars(trial.backfill_cost_usd)}, passes included, less stored answers."
     )
     if compared:
         print_compared(console, compared)

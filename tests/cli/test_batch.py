@@ -1,5 +1,6 @@
 """Extraction by batch from the command line: submit, list, cancel, wait."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,8 @@ def test_batches_from_the_command_line(
     assert "Published" not in output
 
     assert "Batches: 1 open, 0 of 1 requests done" in command(capfd, monkeypatch, "status")[1]
+    said = json.loads(command(capfd, monkeypatch, "status", "--json")[1])["batches"]
+    assert said.startswith("1 open, 0 of 1 requests done")
     assert "in_progress" in command(capfd, monkeypatch, "batch")[1]
 
     code, _, errors = command(capfd, monkeypatch, "batch", "cancel", "nosuch")

@@ -48,6 +48,7 @@ def test_modes_are_measured_and_a_drop_is_exit_code_1(
     found = json.loads(output)
     assert ("bm25", "recall") in {(one["mode"], one["metric"]) for one in found["dropped"]}
     assert {one["snapshot_id"] for one in found["modes"]} == {found["snapshot_id"]}
+    assert found["missing_gold"] == [f"notes/{path}" for path in list(FACTS)[:5]]
 
 
 @pytest.mark.long
@@ -130,7 +131,7 @@ def test_sentences_of_the_documents_make_questions_without_a_model(
     publish_sources(settings, {"notes": LONG})
     code, output, _ = command(capfd, monkeypatch, *make, "--json")
     found = json.loads(output)
-    assert (code, found["questions"], found["documents"]) == (0, 8, 9)
+    assert (code, found["questions"], found["documents"], found["all_chunks"]) == (0, 8, 9, 9)
     assert {one["mode"] for one in found["modes"]} > {"bm25", "naive"}
 
     code, output, _ = command(capfd, monkeypatch, *make, "--price")

@@ -97,6 +97,8 @@ def test_what_waits_for_release_is_said_to_wait(
 
     _, output, _ = command(capfd, monkeypatch, "status")
     assert f"publishes {second.snapshot_id}, which waits for release." in output
+    facts = json.loads(command(capfd, monkeypatch, "status", "--json")[1])
+    assert facts["waits_for_release"] == second.snapshot_id
     states = {line.split()[1]: line for line in output.splitlines() if line.startswith("│")}
     assert "waits for release" in states["notes"]
     assert "published" in states["office"]
