@@ -42,7 +42,7 @@ def knowledge_base(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam
         "snapshot_id": manifest.snapshot_id,
         "sequence": manifest.sequence,
         "left_out": dict(manifest.inputs.left_out),
-        "cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
+        "run_cost_usd": Ledger(home.ledger).spent(account_of(context, lightrag.settings).run),
         "seconds": watch.seconds,
         **({"gc": str(collected), "gc_bytes": collected.bytes_removed} if collected else {}),
         **{f"difference/{rows}": str(counts) for rows, counts in manifest.gates.difference.items()},

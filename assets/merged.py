@@ -46,6 +46,19 @@ def merged(
             backfill=config.backfill,
         )
     record, namespace = report.generation.record(), Namespace(lightrag.settings.namespace)
+    decided, usage = record.curation, report.usage
+    of_all = {
+        "summary_calls": usage.calls,
+        "summary_input_tokens": usage.input_tokens,
+        "summary_output_tokens": usage.output_tokens,
+        "summary_cost_usd": usage.cost_usd,
+        "summaries_failed": record.failed_summaries,
+        "names_unmatched": len(decided.unmatched),
+        "decisions_idle": len(decided.idle),
+        "mentions_undecided": decided.undecided,
+        "types_mapped": decided.mapped,
+        "types_disallowed": decided.disallowed,
+    }
     for name in MERGED_TABLES:
         [path] = report.generation.table_files(name)
         metadata = table_metadata(
@@ -54,15 +67,8 @@ def merged(
             seconds=watch.seconds,
             generation=report.generation.id,
             merged=report.merged,
-            summary_calls=report.usage.calls,
-            summary_cost_usd=report.usage.cost_usd,
-            summaries_failed=record.failed_summaries,
             left_out=dict(record.inputs.left_out),
-            names_unmatched=len(record.curation.unmatched),
-            decisions_idle=len(record.curation.idle),
-            mentions_undecided=record.curation.undecided,
-            types_mapped=record.curation.mapped,
-            types_disallowed=record.curation.disallowed,
+            **(of_all if name == "entities" else {}),  # numbers of the whole merge, which sums should count once
             **_capped(path),
             **column_lineage(name, namespace),
         )

@@ -29,7 +29,7 @@ COMMAND_TAG = "lightrag/command"
 """Run tag: the command, schedule or sensor that asked for the run, in a word or two."""
 
 COST_TAG = "lightrag/cost"
-"""Run tag: what its model calls cost, as `$0.1234`; without any there is none."""
+"""Run tag: what its model calls cost, as `$0.123456`, so that they can be added up; without any there is none."""
 
 ACCOUNT_TAG = ".dagster/lightrag_account"
 """Run tag that the UI hides: the account of the calls, which several runs of one command have in common."""

@@ -92,6 +92,6 @@ def tag_cost(context: dg.AssetExecutionContext | dg.OpExecutionContext, spent: C
     """Tag a run with its cost; a failure is logged, since the work of the step is done."""
     try:
         if cost := spent():
-            context.instance.add_run_tags(context.run.run_id, {COST_TAG: f"${cost:,.4f}"})
+            context.instance.add_run_tags(context.run.run_id, {COST_TAG: f"${cost:,.6f}"})
     except Exception as error:  # of Dagster's storage too
         context.log.warning(f"the run has no tag {COST_TAG}: {one_line(error)}")

@@ -75,6 +75,9 @@ def print_plan(console: Console, plan: Plan) -> None:
             console.print(f"{one.source} reads partitions: {one.partitions}.")
         if one.watermark:
             console.print(watermark_line(one.source, one.watermark))
+    failed = sum(one.chunks_failed + sum(of.chunks_failed for of in one.passes.values()) for one in plan.sources)
+    if failed:
+        console.print(f"Failed for good, not in the price: {number(failed)}; `run --retry-failed` asks again.")
     columns = ("", "calls", "input tokens", "output tokens", "real time", "by batch")
     print_table(console, columns, _cost_rows(plan), wrap={""}, bold_last=True)
     if plan.total.high > plan.total.low:

@@ -98,10 +98,14 @@ def test_a_snapshot_reports_its_cost_and_its_change(settings: Settings, instance
         shown = [one.materialization for one in made]
         drawn = {one.asset_key.path[-1] for one in shown if "dagster/column_lineage" in one.metadata}
         assert drawn | PASS_TABLES.keys() == LINEAGE.keys() - {"communities", "duplicate_candidates"}
+        of_merge = [
+            one.metadata for one in shown if "summary_cost_usd" in one.metadata or "types_mapped" in one.metadata
+        ]
+        assert [one["summary_output_tokens"].value for one in of_merge] == [0], "shown once, so that sums are true"
         metadata = result.asset_materializations_for_node("knowledge_base")[0].metadata
         found.append({name: value.value for name, value in metadata.items()})
     first, second = found
-    assert (first["cost_usd"], first["rows/raw_documents"]) == (0.0, 1)
+    assert (first["run_cost_usd"], first["rows/raw_documents"]) == (0.0, 1)
     assert "change/raw_documents" not in first
     assert (second["rows/raw_documents"], second["change/raw_documents"]) == (2, 1)
     assert second["change/entities"] == second["rows/entities"] - first["rows/entities"] > 0

@@ -77,7 +77,7 @@ def test_the_run_has_the_lines(
     run = instance.get_run_by_id(result.run_id)
     assert run is not None
     spent = Ledger(Home.of(online).ledger).spent(result.run_id, "notes")
-    assert (spent > 0, run.tags[COST_TAG]) == (True, f"${spent:.4f}")
+    assert (spent > 0, run.tags[COST_TAG]) == (True, f"${spent:.6f}")
 
 
 def test_a_run_that_is_cancelled_ends_with_a_sentence(

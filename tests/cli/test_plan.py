@@ -1,5 +1,9 @@
 import pytest
 
+from lightrag_dagster.cli.plan import print_plan
+from lightrag_dagster.cli.terminal import console
+from lightrag_dagster.plan.plan import Plan
+from lightrag_dagster.plan.sources import PassPlan, SourcePlan
 from lightrag_dagster.settings import Settings
 from tests.cli.test_cli import command
 from tests.support import RIVER, write_source
@@ -54,3 +58,11 @@ def test_plan_and_status_say_what_a_run_would_miss(
         assert "The price of  is" not in shown
     if not variables:
         assert command(capfd, monkeypatch, "run")[0::2] == (2, f"error: {said}; docs/models.md compares them\n")
+
+
+def test_a_plan_says_how_chunks_that_failed_are_asked_about_again(capfd: pytest.CaptureFixture[str]) -> None:
+    for failed, said in ((0, False), (2, True)):
+        sources = [SourcePlan("notes", chunks_failed=failed, passes={"works": PassPlan(chunks_failed=failed)})]
+        print_plan(console(), Plan(sources, history=False, unknown_prices=[], steps={}))
+        shown = "Failed for good, not in the price: 4; `run --retry-failed` asks again.\n"
+        assert (shown in capfd.readouterr().out) == said
