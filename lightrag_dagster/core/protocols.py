@@ -4,6 +4,7 @@ Every provider implements them: offline rules, an OpenAI-compatible endpoint, an
 store and the vector store in front of either.
 """
 
+import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -24,6 +25,7 @@ MOST_TOKENS = 10**9
 # What OpenAI's chat format adds to the text: for each message its role and two marks, and the beginning of the answer.
 _TOKENS_A_MESSAGE = 4
 _TOKENS_A_REQUEST = 3
+_MARKS = (string.digits + string.punctuation).encode()
 
 
 class Picture(NamedTuple):
@@ -78,9 +80,15 @@ SENT = "the request was sent"
 """Argument of the CancelledError of a call that was given up when its request was under way, and may be billed."""
 
 
+def text_tokens(text: str) -> int:
+    """Estimate the tokens of a text, too high rather than too low: one for a digit or mark, or for 3 other bytes."""
+    data = text.encode()
+    return (len(data) + 2 * (len(data) - len(data.translate(None, _MARKS)))) // 3 + 1
+
+
 def rough_tokens(request: ChatRequest) -> int:
-    """Estimate the tokens of a request, too high rather than too low: one for 3 bytes, and 8 a message."""
-    return sum(len(message.content.encode()) // 3 + 8 + message.picture_tokens for message in request.messages)
+    """Estimate the tokens of a request, too high rather than too low: those of its texts, and 7 a message."""
+    return sum(text_tokens(message.content) + 7 + message.picture_tokens for message in request.messages)
 
 
 def question_tokens(request: ChatRequest, count_tokens: Callable[[list[str]], list[int]]) -> int:

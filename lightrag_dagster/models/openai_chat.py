@@ -16,8 +16,7 @@ import openai
 from openai import AsyncOpenAI, AsyncStream
 from openai.types.chat import ChatCompletionChunk
 
-from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens
-from lightrag_dagster.core.text import tokens
+from lightrag_dagster.core.protocols import ChatRequest, ChatResponse, Message, rough_tokens, text_tokens
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.models.identities import openai_chat_identity, reasoning_effort
 from lightrag_dagster.models.offers import REFUSALS, Offer, Place
@@ -128,7 +127,7 @@ class OpenAIChatModel:
         return replace(
             answered,
             input_tokens=answered.input_tokens or rough_tokens(request),
-            output_tokens=answered.output_tokens or tokens.rough_tokens(answered.text),
+            output_tokens=answered.output_tokens or text_tokens(answered.text),
         )
 
     @property

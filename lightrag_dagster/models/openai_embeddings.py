@@ -14,8 +14,8 @@ import openai
 from openai import AsyncOpenAI
 
 from lightrag_dagster.core.identity import text_digest
-from lightrag_dagster.core.protocols import Usage, Vectors
-from lightrag_dagster.core.text.tokens import load_tokenizer, rough_tokens
+from lightrag_dagster.core.protocols import Usage, Vectors, text_tokens
+from lightrag_dagster.core.text.tokens import load_tokenizer
 from lightrag_dagster.core.tracing import Attributes, span
 from lightrag_dagster.errors import EmbeddingError, PermanentProviderError
 from lightrag_dagster.models.identities import openai_embedder_identity
@@ -169,7 +169,7 @@ class OpenAIEmbedder:
                 failed = EmbeddingError(str(explain(error, self._endpoint.target)))
             raise failed
 
-        return await self._endpoint.call(ask, sum(map(rough_tokens, texts)))
+        return await self._endpoint.call(ask, sum(map(text_tokens, texts)))
 
     async def _ask(self, client: AsyncOpenAI, texts: Sequence[str]) -> Vectors:
         host = self._endpoint.target.host
@@ -195,7 +195,7 @@ class OpenAIEmbedder:
         rows, tokens = read_embeddings(response.content, target)
         if not tokens:
             warn_of_estimate(target)
-        self._usage.input_tokens += tokens or sum(map(rough_tokens, texts))
+        self._usage.input_tokens += tokens or sum(map(text_tokens, texts))
         who = f"model {target.model} at {target.host}"
         if len(rows) < len(texts):
             told = f"{who} returned {len(rows)} vectors for {len(texts)} texts; choose another model"

@@ -58,7 +58,7 @@ class EndpointSettings(PlaceSettings):
     max_concurrency: int = Field(default=16, gt=0, description="Requests in flight at once.")
     requests_per_minute: int | None = Field(default=None, gt=0, description="No more requests are sent in a minute.")
     tokens_per_minute: int | None = Field(
-        default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes of text for one."
+        default=None, gt=0, description="No more tokens are sent in a minute, taking 3 bytes, or a mark, for one."
     )
 
 
@@ -121,7 +121,7 @@ class LLMSettings(EndpointSettings):
     enqueued_tokens: int | None = Field(
         default=None,
         gt=0,
-        description="With batch, input of all submitted batches together, and of one. Tokens, 3 bytes for one.",
+        description="With batch, input of all batches together, and of one. Tokens, 3 bytes or a mark for one.",
     )
     roles: dict[Role, RoleSettings] = Field(
         default={},

@@ -19,8 +19,8 @@ from tests.models.batch.steps import answer, finish, ledger_of, llm, step
     "limit",
     [
         {"MAX_REQUESTS": 3},
-        pytest.param({"MAX_BYTES": 14_000}, marks=pytest.mark.long),
-        pytest.param({"enqueued_tokens": 4_000}, marks=pytest.mark.long),
+        pytest.param({"MAX_BYTES": 14_500}, marks=pytest.mark.long),
+        pytest.param({"enqueued_tokens": 4_500}, marks=pytest.mark.long),
     ],
 )
 def test_batches_keep_to_the_limits(
@@ -56,10 +56,10 @@ def test_no_more_tokens_wait_at_the_provider_than_the_quota(
     loopback.chat, loopback.batches.spoil = answer, note
     monkeypatch.setattr(batch_model, "MAX_REQUESTS", 1)
 
-    rows, _ = finish(home, llm(enqueued_tokens=4_000), most_steps=40)
+    rows, _ = finish(home, llm(enqueued_tokens=4_500), most_steps=40)
 
     assert rows["status"].to_pylist() == ["ok"] * 10
-    assert max(under_way) == max(2, 4_000 // ledger_of(home)[0].tokens)
+    assert max(under_way) == max(2, 4_500 // ledger_of(home)[0].tokens)
 
 
 def refuse(loopback: Loopback, most: int, *, at_once: bool) -> None:
