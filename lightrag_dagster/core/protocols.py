@@ -74,10 +74,6 @@ class ChatRequest:
     subject: str | None = None
 
 
-SENT = "the request was sent"
-"""Argument of the CancelledError of a call that was given up when its request was under way, and may be billed."""
-
-
 def rough_tokens(request: ChatRequest) -> int:
     """Estimate the tokens of a request, too high rather than too low: one for 3 bytes, and 8 a message."""
     return sum(len(message.content.encode()) // 3 + 8 + message.picture_tokens for message in request.messages)
