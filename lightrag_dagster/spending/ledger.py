@@ -91,7 +91,7 @@ class Ledger:
     def costs(self, by: Sequence[str]) -> list[dict[str, Any]]:
         """Return the totals of all entries for each combination of some of month, source, purpose and model.
 
-        What is set aside counts under the purpose `set aside`. A row has these; `calls`, `stored` answers,
+        Calls without an entry count under the purpose `set aside`. A row has these; `calls`, `stored` answers,
         `input_tokens`, of these `cached_input_tokens` and `cache_write_tokens`, `output_tokens`; and `cost_usd` in US
         dollars. A `month` is text such as 2026-11, UTC.
         """
