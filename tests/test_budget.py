@@ -27,7 +27,7 @@ CODE = {
     "engines": 201,
     "evaluation": 1433,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 645,  # three imports, where 500 were asked
+    "imports": 725,  # three imports, where 500 were asked; claims
     "indexes": 2298,  # SQL in processes, checks of files
     "models": 2210,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
@@ -55,7 +55,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 
 COUNTS = {
     "lines of code outside the rooms behind doors": 37_922,  # relations beside what was found, large walks, kept rows
-    "files": 674,  # made graphs, kept rows
+    "files": 675,  # made graphs, kept rows; claims
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,
