@@ -18,14 +18,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _RECIPE = "graphrag"
-_CLAIMS = "claim"
-_VIEWS = {
-    "document": "documents",
-    "unit": "text_units",
-    "entity": "entities",
-    "relationship": "relationships",
-    _CLAIMS: "covariates",
-}
+_CLAIMS = "covariates"
+_TABLES = ("documents", "text_units", "entities", "relationships", _CLAIMS)
 _ENDS = {"entity": 2, "relation": 3}  # of the names in a row
 
 
@@ -36,8 +30,8 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         SourceError: it is not a folder, it lacks a table of GraphRAG, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
-    paths = {view: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for view, name in _VIEWS.items()}
-    if missing := [name for view, name in _VIEWS.items() if paths[view] is None and view != _CLAIMS]:
+    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _TABLES}
+    if missing := [name for name, path in paths.items() if path is None and name != _CLAIMS]:
         raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
     answers, silent = dict[str, tuple[str, ...]](), 0
     with _opened(folder, paths) as connection:
@@ -60,10 +54,10 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         columns = f"id::VARCHAR, coalesce(title, ''), left(coalesce(\"text\", ''), {most_bytes + 1})"
         with _opened(folder, paths) as connection:
             yield from (
-                StoredDocument(*row) for row in _fetched(connection, f"SELECT {columns} FROM document ORDER BY id")
+                StoredDocument(*row) for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id")
             )
 
-    again = counts["entity"] + counts["relationship"]
+    again = counts["entities"] + counts["relationships"]
     claims = dict.fromkeys(answers, (NOTHING,)) | claims
     return StoredBase(
         _RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, made_again=again, notes=stores.notes

@@ -6,10 +6,10 @@ WITH said AS (
         regexp_replace(trim(coalesce(COLUMNS(
             ['type', 'status', 'subject_id', 'object_id', 'start_date', 'end_date', 'source_text']
         )::VARCHAR, '')), '^(?i)none$', '')
-    FROM claim
+    FROM covariates
 ),
 common AS (SELECT lower("type") AS kind FROM said GROUP BY kind ORDER BY count(*) DESC, kind LIMIT 100),
-distinct_unit AS (SELECT id, any_value("text") AS content FROM unit WHERE "text" IS NOT NULL GROUP BY id)
+distinct_unit AS (SELECT id, any_value("text") AS content FROM text_units WHERE "text" IS NOT NULL GROUP BY id)
 SELECT content, coalesce(kind, ''),
     concat_ws(', ',
         CASE upper(status) WHEN 'TRUE' THEN NULL WHEN 'FALSE' THEN 'false' WHEN 'SUSPECTED' THEN 'suspected'

@@ -1,7 +1,7 @@
 """An import: files, then the first steps of an ingestion, then the stored answers; or a trial of it in a copy."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +30,8 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
-SCHEMAS = Path("readings")
-"""The folder of schemas where the setting names none."""
-
-_CLAIMS = "claims"
+_SCHEMAS, _CLAIMS = Path("readings"), "claims"
+"""The folder of schemas where the setting names none, and the pass."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,6 @@ def import_base(
     _require_plain(settings, source)
     if same_embedder and settings.embedding.provider == "offline":
         raise SettingsError("embedding.provider is offline, whose rules made none of these vectors; set the embedder")
-    if base.schema and settings.readings is None:
-        file = SCHEMAS / f"{_CLAIMS}.yaml"
-        base.notes.append(f"the schema of claims, {file}, is read by `readings: {SCHEMAS}` in lightrag.yaml")
     if dry_run:
         with _trial(settings, source) as trial:
             return _import(trial, source, base, same_embedder=same_embedder, dry_run=True)
@@ -74,7 +69,7 @@ def import_base(
 
 def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool) -> Imported:
     if base.schema:
-        settings = _with_schema(settings, source, base.schema, dry_run=dry_run)
+        settings = _with_schema(settings, source, base, dry_run=dry_run)
     recipes, tables, folder = Recipes.of(settings), SourceTables(Home.of(settings)), settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,22 +87,20 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     return Imported(written, taken, vectors, make_plan(settings, [source]))
 
 
-def _with_schema(
-    settings: Settings, source: str, schema: Mapping[str, Mapping[str, object]], *, dry_run: bool
-) -> Settings:
+def _with_schema(settings: Settings, source: str, base: StoredBase, *, dry_run: bool) -> Settings:
     """Write the file of the pass of claims, unless there is one; return settings with its folder.
 
-    For a trial, whose home is a copy, it is written into that.
+    That of a trial is a copy in its home.
     """
-    folder = settings.readings or SCHEMAS
+    folder = settings.readings or _SCHEMAS
+    if settings.readings is None:
+        base.notes.append(f"the schema of claims is read when lightrag.yaml has the line `readings: {folder}`")
     with disk_errors(folder):
         if dry_run:
-            copy = settings.home / SCHEMAS
-            shutil.copytree(folder, copy) if folder.is_dir() else copy.mkdir()
-            folder = copy
-        folder.mkdir(parents=True, exist_ok=True)
+            copy = settings.home / _SCHEMAS
+            folder = shutil.copytree(folder, copy) if folder.is_dir() else copy
         if not [*folder.glob(f"{_CLAIMS}.y*ml")]:
-            said = yaml.safe_dump({"sources": [source], **schema}, sort_keys=False, allow_unicode=True)
+            said = yaml.safe_dump({"sources": [source], **base.schema}, sort_keys=False, allow_unicode=True)
             write_text(folder / f"{_CLAIMS}.yaml", said)
     return settings.model_copy(update={"readings": folder})
 

@@ -92,7 +92,7 @@ def test_claims_are_facts_without_a_question(paid: Settings, tmp_path: Path, loo
     assert (planned.passes["claims"].chunks_new, planned.passes["claims"].chunks_stored) == (0, 2)
     assert base.notes == [
         "claims, which are facts if their text has their words and day: 3",
-        "the schema of claims, readings/claims.yaml, is read by `readings: readings` in lightrag.yaml",
+        "the schema of claims is read when lightrag.yaml has the line `readings: readings`",
     ]
     build(paid.model_copy(update={"readings": Path("readings")}))
     assert not any("messages" in one.body for one in loopback.requests)
