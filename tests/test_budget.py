@@ -20,14 +20,14 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2429,
-    "cli": 3841,  # gold, models without a price
+    "cli": 3845,  # gold, models without a price; facts of a table
     "core": 1586,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 661,  # decisions in scopes
     "engines": 201,
     "evaluation": 1433,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 725,  # three imports, where 500 were asked; claims
+    "imports": 749,  # three imports, where 500 were asked; claims, facts of a table
     "indexes": 2298,  # SQL in processes, checks of files
     "models": 2210,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 37_922,  # relations beside what was found, large walks, kept rows
+    "lines of code outside the rooms behind doors": 37_926,  # facts of a table, relations beside what was found, large walks, kept rows
     "files": 675,  # made graphs, kept rows; claims
     "settings": 150,  # facts of columns
     "commands": 52,

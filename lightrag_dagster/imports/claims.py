@@ -18,7 +18,6 @@ NOTHING = '{"facts": []}'
 
 _TYPES = {"other": "Any named entity."}
 _QUOTES = re.compile(r"(?<=[.!?])\s+|[\n\"“”]+")
-_LONGEST_TYPE = 100  # characters
 _AROUND = 4  # words of a date before its year; a quote has more
 
 
@@ -30,7 +29,7 @@ def claims_of(rows: Iterable[Sequence[str]]) -> tuple[dict[str, tuple[str]], dic
     """
     facts, relations, names = defaultdict[str, list[dict[str, str]]](list), dict[str, object](), dict[str, str]()
     for text, kind, marks, subject, target, first, last, said in rows:
-        kind = "".join(filter(str.isprintable, visible(" ".join(kind.split()))))[:_LONGEST_TYPE]
+        kind = "".join(filter(str.isprintable, visible(" ".join(kind.split()))))
         name = (kind if folded(kind) else "claim") + (f" ({marks})" if marks else "")
         name = names.setdefault(folded(name), name)
         relations[name] = {"from": "other", **({"to": "other"} if target else {"value": "text"}), "dated": True}

@@ -45,17 +45,14 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     if schema:
         stores.notes.append(f"claims, which are facts if their text has their words and day: {counts[_CLAIMS]:,}")
     if silent:
-        stores.notes.append(
-            f"text units about which GraphRAG has stored nothing, so that they have no answer here: {silent:,}"
-        )
+        stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
         columns = f"id::VARCHAR, coalesce(title, ''), left(coalesce(\"text\", ''), {most_bytes + 1})"
         with _opened(folder, paths) as connection:
-            yield from (
-                StoredDocument(*row) for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id")
-            )
+            for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
+                yield StoredDocument(*row)
 
     again = counts["entities"] + counts["relationships"]
     claims = dict.fromkeys(answers, (NOTHING,)) | claims

@@ -8,7 +8,7 @@ WITH said AS (
         )::VARCHAR, '')), '^(?i)none$', '')
     FROM covariates
 ),
-common AS (SELECT lower("type") AS kind FROM said GROUP BY kind ORDER BY count(*) DESC, kind LIMIT 100),
+common AS (SELECT lower(left("type", 100)) AS kind FROM said GROUP BY kind ORDER BY count(*) DESC, kind LIMIT 100),
 distinct_unit AS (SELECT id, any_value("text") AS content FROM text_units WHERE "text" IS NOT NULL GROUP BY id)
 SELECT content, coalesce(kind, ''),
     concat_ws(', ',
@@ -16,5 +16,5 @@ SELECT content, coalesce(kind, ''),
         ELSE 'of unknown status' END,
         if(object_id = '', 'no object', NULL)),
     subject_id, object_id, start_date, end_date, source_text
-FROM distinct_unit JOIN said USING (id) LEFT JOIN common ON lower("type") = kind
+FROM distinct_unit JOIN said USING (id) LEFT JOIN common ON lower(left("type", 100)) = kind
 ORDER BY id, subject_id, kind, object_id, status, start_date, end_date, source_text
