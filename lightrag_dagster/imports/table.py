@@ -110,7 +110,7 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
         first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {len(stated) + 1}"}
         first |= {one: one for one in _DAYS} | {one: str(row[one]) for one in _TYPES if one in row}
         said = stated.setdefault(folded(name), first)
-        if not folded(name) or end not in row or end not in said:
+        if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
         value = f"{row[end]} {row['unit']}" if end == "value" and "unit" in row else row[end]
         one = {"subject": row["subject"], said[end]: value, **{day: row.get(day) for day in _DAYS}}

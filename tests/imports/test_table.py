@@ -233,6 +233,7 @@ def test_facts_are_a_source_that_is_read_without_a_model(settings: Settings, tmp
         {"subject": "Quay 4", "object": "Sollen"},
         {"subject": "Quay 4", "relation": "|", "object": "Sollen"},
         {"subject": "Quay 4", "relation": "landlord"},
+        {"subject": "Quay 4", "relation": "landlord", "object": "Sollen", "value": "7"},
         {"subject": "Quay 4", "relation": "Landlord", "value": "7"},
     ],
 )
