@@ -20,14 +20,14 @@ from tools.settings_page import leaves
 
 CODE = {
     "assets": 2429,
-    "cli": 3841,  # gold, models without a price
+    "cli": 3845,  # gold, models without a price
     "core": 1601,  # sheets of people, which decisions read alone before
     "curation.desk": 794,
     "curation.rules": 661,  # decisions in scopes
     "engines": 201,
     "evaluation": 1433,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 645,  # three imports, where 500 were asked
+    "imports": 749,  # three imports, where 500 were asked; claims, facts of a table
     "indexes": 2298,  # SQL in processes, checks of files
     "models": 2240,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
@@ -54,8 +54,8 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_008,  # attempts without an answer are billed, calls without an entry shown
-    "files": 675,  # core/attempts
+    "lines of code outside the rooms behind doors": 38_012,  # attempts without an answer are billed
+    "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,
     "private imports of Dagster": 6,
