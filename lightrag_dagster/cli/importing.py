@@ -1,10 +1,11 @@
 """`import`: the stores of another system become a source."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
 from rich.console import Console
 
 from lightrag_dagster.cli.curate import NEXT, signed
@@ -23,6 +24,7 @@ from lightrag_dagster.imports import (
 )
 from lightrag_dagster.plan.overlay import as_todays
 from lightrag_dagster.settings import Settings, load_settings
+from lightrag_dagster.storage.files.atomic import write_text
 
 _OUTCOMES = {
     "new": "new",
@@ -61,19 +63,23 @@ def run_import(console: Console, folder: Path, options: ImportOptions) -> None:
 
 
 def run_import_of_table(console: Console, file: Path, options: ImportOptions) -> None:
-    """Take the rows of a table as decisions, and import its chunks; print both, and the price of the rest.
+    """Take the rows of a table as decisions, import its chunks, and make its facts the rows of a source; print all.
 
     Raises:
         SourceError: the file cannot be read, or the source cannot be a folder of this name.
-        DecisionError: a row cannot be a decision, or contradicts others; then nothing is taken.
+        DecisionError: a row is neither a decision nor a fact, or contradicts others; then nothing is taken.
         LightRAGError: as `import_base`.
     """
     settings = load_settings()
     reason = f"import table {file.name} --source {options.source}"
-    base, decisions = read_table(file, signed() | {"reason": reason})
+    base, decisions, (lines, stated) = read_table(file, signed() | {"reason": reason})
     new, numbers = take_new(settings, decisions, dry_run=options.dry_run)
     facts: dict[str, object] = {"decisions": new, "decisions_before": len(decisions) - new}
-    if not options.as_json:
+    if lines:
+        named = {"uri": str(file.with_name(f"{file.stem}.facts.jsonl")), "rows": {"text": "{subject}", "facts": stated}}
+        facts |= {"facts": len(lines), "named_sources": {options.source: named}}
+        _write_facts(console, lines, named, options)
+    if not options.as_json and (decisions or not lines):
         taken = "would be taken" if options.dry_run else "taken"
         before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
         console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
@@ -85,19 +91,24 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
         print_json({"dry_run": options.dry_run, **facts})
 
 
+def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
+    """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
+    if not options.dry_run:
+        write_text(Path(str(named["uri"])), "\n".join([*lines, ""]))
+    if not options.as_json:
+        written = "would be written" if options.dry_run else "written"
+        console.print(f"Facts {written} to {named['uri']}: {len(lines):,}. These lines of lightrag.yaml read them:\n")
+        console.print(yaml.safe_dump({"named_sources": {options.source: named}}, sort_keys=False, allow_unicode=True))
+
+
 def _import(
-    console: Console,
-    settings: Settings,
-    base: StoredBase,
-    options: ImportOptions,
-    said: dict[str, object],
+    console: Console, settings: Settings, base: StoredBase, options: ImportOptions, said: dict[str, object]
 ) -> None:
     if options.names:
         require_new_csv(options.names, "perhaps with notes of yours; remove it", SettingsError)
-    flags = {"same_embedder": options.same_embedder, "dry_run": options.dry_run}
     with ExitStack() as stack:
         todays = stack.enter_context(as_todays(settings))[0] if options.dry_run else settings
-        made = import_base(todays, options.source, base, **flags)
+        made = import_base(todays, options.source, base, same_embedder=options.same_embedder, dry_run=options.dry_run)
     if options.names:
         write_new_csv(options.names, ("name", "where", "description"), base.edited, SettingsError)
     notes = list(dict.fromkeys(base.notes))
@@ -124,19 +135,15 @@ def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator
         yield f"Chunks that had their answers here already: {chunks.known:,}"
     if chunks.unused:
         yield f"Answers about texts that are cut otherwise here, not taken: {chunks.unused:,}"
-    how = (
-        ""
-        if options.same_embedder or options.kind != "lightrag"
-        else "; --same-embedder takes them, if embedding.model is the one that made them"
-    )
+    offered = options.kind == "lightrag" and not options.same_embedder
+    how = "; --same-embedder takes them, if embedding.model is the one that made them" if offered else ""
     yield f"Vectors of chunks: {made.vectors:,} {would}taken{how}."
     if base.made_again and chunks.answered:
         yield f"Vectors of names and relations that the run makes again: {base.made_again:,}"
     if base.edited:
-        listed = f"{options.names} lists them" if options.names else "--names FILE lists them"
         wheres = [one.where for one in base.edited]
         yield (
             f"Names that were edited or merged there: {wheres.count('graph'):,} in its graph alone, "
             f"{wheres.count('answers'):,} in the answers alone, {wheres.count('description'):,} with another "
-            f"description; these edits do not come along, {listed} for `curate`."
+            f"description; these edits do not come along, {options.names or '--names FILE'} lists them for `curate`."
         )

@@ -76,10 +76,6 @@ class ChatRequest:
     subject: str | None = None
 
 
-SENT = "the request was sent"
-"""Argument of the CancelledError of a call that was given up when its request was under way, and may be billed."""
-
-
 def text_tokens(text: str) -> int:
     """Estimate the tokens of a text, too high rather than too low: one for a digit or mark, or for 3 other bytes."""
     data = text.encode()

@@ -10,7 +10,7 @@ from lightrag_dagster.core.identity import digest, embedding_key, extraction_key
 from lightrag_dagster.core.protocols import Vectors
 from lightrag_dagster.imports.stored import StoredBase, key_of
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.pipeline.extractions import keep_extractions
+from lightrag_dagster.pipeline.extractions import EXTRACTION, Reading, keep_extractions
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.shards import IngestionStep, Reusable, ingestion
 from lightrag_dagster.schemas import EXTRACTIONS
@@ -33,31 +33,34 @@ class TakenAnswers(NamedTuple):
     unused: int
 
 
-def take_answers(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> TakenAnswers:
+def take_answers(
+    source: str, tables: SourceTables, recipes: Recipes, base: StoredBase, reading: Reading = EXTRACTION
+) -> TakenAnswers:
     """Give the chunks of a source without a row the stored answers about their text, as rows of the base's recipe.
 
-    The next run then asks about the others. Raises StoreError.
+    They are the base's claims for the `reading` of a pass. The next run then asks about the others. Raises StoreError.
     """
     step, known, answered = IngestionStep.of(source, tables, recipes), 0, 0
+    table, answers = reading.table, base.claims if reading.of_pass else base.answers
     with ingestion(tables, source):
         chunks = tables.require("chunks", source)
         keys = {chunk: key_of(content) for chunk, content, _ in _chunks(tables, source)}
         stored, parts = [], shards(chunks.rows)
-        earlier = Reusable.of("extractions", source, tables, base.recipe)
+        earlier = Reusable.of(table, source, tables, base.recipe)
         ids = pa.table({"chunk_id": sorted(keys)})
         for shard in parts:
-            before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, "extractions", shard)]
+            before = [one.select(EXTRACTIONS.names) for one in earlier.rows(step, table, shard)]
             kept, left = keep_extractions(shard.of(ids, "chunk_id"), before, retry_failed=False)
             texts = {chunk: keys[chunk] for chunk in left["chunk_id"].to_pylist()}
-            rows = [_row(source, chunk, base, base.answers[key]) for chunk, key in texts.items() if key in base.answers]
+            rows = [_row(source, chunk, base, answers[key]) for chunk, key in texts.items() if key in answers]
             made = pa.concat_tables([kept, pa.Table.from_pylist(rows, schema=EXTRACTIONS)])
-            stored.append(tables.store("extractions", source, made))
+            stored.append(tables.store(table, source, reading.rows(made)))
             known, answered = known + len(kept), answered + len(rows)
         if answered:
             # No version of chunks, so that the next run makes the table, which asks about the others.
             inputs = {"imported": digest(base.recipe)}
-            tables.record("extractions", source, stored, inputs=inputs, recipe=recipes.of_tables["extractions"])
-    return TakenAnswers(len(keys), known, answered, len(base.answers.keys() - set(keys.values())))
+            tables.record(table, source, stored, inputs=inputs, recipe=recipes.of_table(table, source))
+    return TakenAnswers(len(keys), known, answered, len(answers.keys() - set(keys.values())))
 
 
 def take_vectors(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> int:

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lightrag_dagster.core.identity import name_key
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SourceError, one_line
+from lightrag_dagster.imports.claims import NOTHING, as_written, claims_of
 from lightrag_dagster.imports.json_stores import JsonStores
 from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of
 from lightrag_dagster.stages.extraction.parsing import MOST_ROWS
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _RECIPE = "graphrag"
-_CLAIMS = "claim"
-_VIEWS = {
-    "document": "documents",
-    "unit": "text_units",
-    "entity": "entities",
-    "relationship": "relationships",
-    _CLAIMS: "covariates",
-}
+_CLAIMS = "covariates"
+_TABLES = ("documents", "text_units", "entities", "relationships", _CLAIMS)
 _ENDS = {"entity": 2, "relation": 3}  # of the names in a row
 
 
@@ -36,8 +30,8 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
         SourceError: it is not a folder, it lacks a table of GraphRAG, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
-    paths = {view: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for view, name in _VIEWS.items()}
-    if missing := [name for view, name in _VIEWS.items() if paths[view] is None and view != _CLAIMS]:
+    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _TABLES}
+    if missing := [name for name, path in paths.items() if path is None and name != _CLAIMS]:
         raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
     answers, silent = dict[str, tuple[str, ...]](), 0
     with _opened(folder, paths) as connection:
@@ -46,23 +40,25 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
             silent += rows is None
             if rows:
                 answers[key_of(text)] = answers.get(key_of(text), ()) + _answers(text, rows)
-    if claims := counts.get(_CLAIMS):
-        stores.notes.append(f"claims that do not come along, since facts here are asked for by a schema: {claims:,}")
+        rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if counts.get(_CLAIMS) else ()
+        claims, schema = claims_of(rows)
+    if schema:
+        stores.notes.append(f"claims, which are facts if their text has their words and day: {counts[_CLAIMS]:,}")
     if silent:
-        stores.notes.append(
-            f"text units about which GraphRAG has stored nothing, so that they have no answer here: {silent:,}"
-        )
+        stores.notes.append(f"text units about which GraphRAG has stored nothing, without an answer here: {silent:,}")
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
         columns = f"id::VARCHAR, coalesce(title, ''), left(coalesce(\"text\", ''), {most_bytes + 1})"
         with _opened(folder, paths) as connection:
-            yield from (
-                StoredDocument(*row) for row in _fetched(connection, f"SELECT {columns} FROM document ORDER BY id")
-            )
+            for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
+                yield StoredDocument(*row)
 
-    again = counts["entity"] + counts["relationship"]
-    return StoredBase(_RECIPE, "graphrag", documents, answers, made_again=again, notes=stores.notes)
+    again = counts["entities"] + counts["relationships"]
+    claims = dict.fromkeys(answers, (NOTHING,)) | claims
+    return StoredBase(
+        _RECIPE, "graphrag", documents, answers, claims=claims, schema=schema, made_again=again, notes=stores.notes
+    )
 
 
 @contextmanager
@@ -88,18 +84,6 @@ def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tu
 
 def _answers(text: str, rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return answers of the rows of a text unit, as many as it takes, with names as the text has them."""
-    capitals = text.upper()
-    if len(capitals) != len(text):
-        capitals = "".join(one.upper() if len(one.upper()) == 1 else one for one in text)
-    written = {name: _as_written(name, text, capitals) for row in rows for name in row[1 : _ENDS[row[0]]]}
+    written = {name: as_written(name, text) for row in rows for name in row[1 : _ENDS[row[0]]]}
     spelled = [[row[0], *(written[name] for name in row[1 : _ENDS[row[0]]]), *row[_ENDS[row[0]] :]] for row in rows]
     return tuple(write_answer(spelled[at : at + MOST_ROWS]) for at in range(0, len(spelled), MOST_ROWS))
-
-
-def _as_written(name: str, text: str, capitals: str) -> str:
-    """Return a name, of which GraphRAG keeps capitals alone, as a text has it first; not a part of a word."""
-    start = capitals.find(name)
-    end = start + len(name)
-    is_part = capitals[max(0, start - 1) : start].isalnum() or capitals[end : end + 1].isalnum()
-    found = text[start:end]
-    return name if start < 0 or is_part or name_key(found) != name_key(name) else found

@@ -3,7 +3,7 @@ WITH entity_row AS (
     SELECT unnest(list_distinct(text_unit_ids)) AS id,
         ['entity', title, coalesce(nullif(trim("type"), ''), 'other'),
             coalesce(nullif(trim(description), ''), title)] AS fields
-    FROM entity WHERE title IS NOT NULL
+    FROM entities WHERE title IS NOT NULL
 ),
 relation_row AS (
     SELECT unnest(units) AS id,
@@ -13,11 +13,11 @@ relation_row AS (
     FROM (
         SELECT *, list_distinct(text_unit_ids) AS units,
             coalesce(try_cast(weight AS DOUBLE), 1) / len(units) AS share
-        FROM relationship WHERE "source" IS NOT NULL AND target IS NOT NULL
+        FROM relationships WHERE "source" IS NOT NULL AND target IS NOT NULL
     )
 ),
 every_row AS (FROM entity_row UNION ALL FROM relation_row),
-distinct_unit AS (SELECT id, any_value("text") AS content FROM unit WHERE "text" IS NOT NULL GROUP BY id)
+distinct_unit AS (SELECT id, any_value("text") AS content FROM text_units WHERE "text" IS NOT NULL GROUP BY id)
 SELECT content, list(fields ORDER BY fields) FILTER (fields IS NOT NULL) AS rows
 FROM distinct_unit LEFT JOIN every_row USING (id)
 GROUP BY id, content

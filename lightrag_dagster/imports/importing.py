@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+import yaml
+
 from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.imports.answers import TakenAnswers, take_answers, take_vectors
 from lightrag_dagster.imports.files import WrittenDocuments, write_documents
 from lightrag_dagster.imports.stored import StoredBase
 from lightrag_dagster.pipeline.chunks import chunk_source
+from lightrag_dagster.pipeline.extractions import Reading
 from lightrag_dagster.pipeline.ingest import SourceIngestion
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.plan.overlay import overlay
@@ -21,10 +24,14 @@ from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.sources import Source, why_misnamed
-from lightrag_dagster.storage.files.atomic import disk_errors
+from lightrag_dagster.stages.facts.passes import folded
+from lightrag_dagster.storage.files.atomic import disk_errors, write_text
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+
+_SCHEMAS, _CLAIMS = Path("readings"), "claims"
+"""The folder of schemas where the setting names none, and the pass."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,8 @@ def import_base(
 
 
 def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder: bool, dry_run: bool) -> Imported:
+    if base.schema:
+        settings = _with_schema(settings, source, base, dry_run=dry_run)
     recipes, tables, folder = Recipes.of(settings), SourceTables(Home.of(settings)), settings.sources / source
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,8 +81,40 @@ def _import(settings: Settings, source: str, base: StoredBase, *, same_embedder:
     else:
         ingestion.chunk()
     taken = take_answers(source, tables, recipes, base)
+    if base.schema:
+        _take_claims(source, tables, recipes, base)
     vectors = take_vectors(source, tables, recipes, base) if same_embedder else 0
     return Imported(written, taken, vectors, make_plan(settings, [source]))
+
+
+def _with_schema(settings: Settings, source: str, base: StoredBase, *, dry_run: bool) -> Settings:
+    """Write the file of the pass of claims, unless there is one; return settings with its folder.
+
+    That of a trial is a copy in its home.
+    """
+    folder = settings.readings or _SCHEMAS
+    if settings.readings is None:
+        base.notes.append(f"the schema of claims is read when lightrag.yaml has the line `readings: {folder}`")
+    with disk_errors(folder):
+        if dry_run:
+            copy = settings.home / _SCHEMAS
+            folder = shutil.copytree(folder, copy) if folder.is_dir() else copy
+        if not [*folder.glob(f"{_CLAIMS}.y*ml")]:
+            said = yaml.safe_dump({"sources": [source], **base.schema}, sort_keys=False, allow_unicode=True)
+            write_text(folder / f"{_CLAIMS}.yaml", said)
+    return settings.model_copy(update={"readings": folder})
+
+
+def _take_claims(source: str, tables: SourceTables, recipes: Recipes, base: StoredBase) -> None:
+    """Take the claims of a base as readings of their pass, and note what its file does not read. Raises StoreError."""
+    one = recipes.passes[_CLAIMS]
+    if not one.reads(source):
+        base.notes.append(f"claims do not come along: {_CLAIMS}.yaml reads other sources; name {source} in it as well")
+        return
+    known = set(map(folded, one.relations))
+    if lacking := [name for name in base.schema["relations"] if folded(name) not in known]:
+        base.notes.append(f"claims left out, since {_CLAIMS}.yaml lacks their relations: {', '.join(lacking)}")
+    take_answers(source, tables, recipes, base, Reading(one))
 
 
 def _require_plain(settings: Settings, source: str) -> None:

@@ -35,16 +35,12 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
     answers, summaries = _answers(stores)
     graph = read_graph(stores)
-    return StoredBase(
-        recipe=RECIPE,
-        model="lightrag",
-        documents=lambda: _documents(stores),
-        answers=answers,
-        vectors=lambda: _vectors(stores),
-        edited=edited_names(graph, answers.values(), summaries) if graph else (),
-        made_again=len(graph.descriptions) + graph.pairs if graph else 0,
-        notes=stores.notes,
-    )
+    base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores), answers, lambda: _vectors(stores))
+    if graph:
+        base.edited = edited_names(graph, answers.values(), summaries)
+        base.made_again = len(graph.descriptions) + graph.pairs
+    base.notes = stores.notes
+    return base
 
 
 def _documents(stores: JsonStores) -> Iterator[StoredDocument]:

@@ -31,6 +31,7 @@ class StoredBase:
 
     `recipe` names rows that come from it, `model` is theirs. `documents` gives all documents each time. `answers` has
     by `key_of` the text of a chunk the answers about it, in order; `vectors` gives texts of chunks and their vectors.
+    `claims` has likewise answers of the pass `claims`, whose file says what `schema` does; there is none without it.
     `made_again` is the number of names and pairs whose vectors are made again, where that is known. `notes` are
     sentences about what could not be read.
     """
@@ -40,6 +41,8 @@ class StoredBase:
     documents: Callable[[], Iterator[StoredDocument]]
     answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     vectors: Callable[[], Iterator[tuple[str, Vectors]]] = lambda: iter(())
+    claims: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    schema: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     edited: Sequence[EditedName] = ()
     made_again: int = 0
     notes: list[str] = field(default_factory=list)

@@ -1,10 +1,14 @@
-"""Entities, relations and known names of one's own: rows as decisions, and the shape of LightRAG's custom graphs."""
+"""Entities, relations and known names of one's own: rows as decisions, and the shape of LightRAG's custom graphs.
+
+Facts become the rows of a source, whose columns state them.
+"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.sanitise import visible
 from lightrag_dagster.curation.desk import take
 from lightrag_dagster.curation.rules import Placed, check_decision, decisions_of, resolve, taken
@@ -14,24 +18,30 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
 from lightrag_dagster.stages.extraction.writing import write_answer
+from lightrag_dagster.stages.facts.dates import read_date
+from lightrag_dagster.stages.facts.passes import folded
+from lightrag_dagster.stages.facts.values import read_number, read_yes_no
 from lightrag_dagster.storage.home import Home
 
 _RECIPE = "table"
 _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "src_id": "source", "tgt_id": "target"}
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
+_DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
 _KINDS = ("chunks", "entities", "relationships")
 
 Row = Mapping[str, Any]
+Facts = tuple[list[str], list[dict[str, str]]]
+"""Rows with an `id` as JSON, a column for each relation; and what `rows.facts` of a source says of these."""
 
 
-def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | None, list[Placed]]:
-    """Read a table: a base of its chunks, None without any, and decisions of all that is of no chunk.
+def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | None, list[Placed], Facts]:
+    """Read a table: a base of its chunks, or None, decisions of rows of no chunk, and facts, of rows with a subject.
 
     `signed` has author, date and reason of the decisions.
 
     Raises:
         SourceError: the file cannot be read.
-        DecisionError: a row cannot be a decision; the message names it.
+        DecisionError: a row is neither a decision nor a fact; the message names it.
     """
     base, left = None, list[tuple[str, Row]]()
     try:
@@ -39,13 +49,14 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
             base, left = _custom_graph(file)
         else:
             rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
-            left = [(f"{file.name}: row {number}", row) for number, row in rows]
+            left = [(f"{file.name}: row {number}", _named(row)) for number, row in rows]
             if not left:
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SourceError(f"{file} cannot be read as a table: {one_line(error)}") from error
-    found = (one for place, row in left for one in _decisions(_named(row), place, signed))
-    return base, list({one.decision.content: one for one in found}.values())
+    facts, others = ([one for one in left if ("subject" in one[1]) is is_fact] for is_fact in (True, False))
+    found = (one for place, row in others for one in _decisions(row, place, signed))
+    return base, list({one.decision.content: one for one in found}.values()), _facts(facts)
 
 
 def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) -> tuple[int, Sequence[int]]:
@@ -90,6 +101,32 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
         yield check_decision(place, **signed, action="retype", names=names[:1], type=kind)
     if len(names) > 1:
         yield check_decision(place, **signed, action="merge", names=names, into=names[0])
+
+
+def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
+    rows, stated = dict[str, dict[str, Any]](), dict[str, dict[str, str]]()
+    for place, row in placed:
+        name, end = str(row.get("relation", "")).replace("|", "/"), "object" if "object" in row else "value"
+        first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {len(stated) + 1}"}
+        first |= {one: one for one in _DAYS} | {one: str(row[one]) for one in _TYPES if one in row}
+        said = stated.setdefault(folded(name), first)
+        if not folded(name) or end not in said or ("object" in row) == ("value" in row):
+            raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
+        value = f"{row[end]} {row['unit']}" if end == "value" and "unit" in row else row[end]
+        one = {"subject": row["subject"], said[end]: value, **{day: row.get(day) for day in _DAYS}}
+        rows[digest(json.dumps(one, default=str))] = one
+    for said in stated.values():
+        if column := said.get("value"):
+            said["kind"] = _kind([str(row[column]) for row in rows.values() if column in row])
+    columns = {f"fact {number + 1}": None for number in range(len(stated))}
+    made = ({"id": key} | columns | row for key, row in rows.items())
+    return [json.dumps(one, ensure_ascii=False, default=str) for one in made], [*stated.values()]
+
+
+def _kind(values: Sequence[str]) -> str:
+    """Return the kind of value that all of some texts are."""
+    readers: dict[str, Callable[[str], object]] = {"number": read_number, "date": read_date, "yes/no": read_yes_no}
+    return next((kind for kind, read in readers.items() if all(read(one) is not None for one in values)), "text")
 
 
 def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]:

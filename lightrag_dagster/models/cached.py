@@ -14,9 +14,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from lightrag_dagster.core.attempts import paying
 from lightrag_dagster.core.identity import digest, embedding_key
 from lightrag_dagster.core.protocols import (
-    SENT,
     ChatModel,
     ChatRequest,
     ChatResponse,
@@ -87,17 +87,21 @@ class StoredChatModel:
         tokens = rough_tokens(request)
         worst = self._price.of(tokens, limit, cache_write_tokens=tokens)
         async with self._budget.reserve(worst) as reservation:
+
+            def pay(attempt: ChatResponse | None) -> None:
+                """Count an attempt without an answer; one that was given up as the most that it can be billed."""
+                lost = attempt or ChatResponse("", input_tokens=tokens)
+                lost = replace(lost, cost_usd=self._price.of(*lost.billed) if attempt else worst)
+                self.usage.add(lost, stored=False)
+                reservation.lose(lost.cost_usd)
+
             try:
-                response = await self._model.complete(request)
+                with paying(pay):
+                    response = await self._model.complete(request)
                 if not response.text.strip():
                     raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
             except LightRAGError as error:
                 _count_failure(self.usage, error)
-                raise
-            except asyncio.CancelledError as error:
-                if SENT in error.args:  # the provider may bill what was given up: the most that this can be
-                    reservation.cost = worst
-                    self.usage.add(ChatResponse("", input_tokens=tokens, cost_usd=worst), stored=False)
                 raise
             # A model with a price of its own, as by batch, sets the cost itself.
             reservation.cost = response.cost_usd or self._price.of(*response.billed)
@@ -210,16 +214,23 @@ class StoredEmbedder:
     ) -> dict[str, Vectors]:
         if not texts:
             return {}
-        worst = self._price.of(sum(len(text.encode()) for text in texts.values()), 0)
-        async with self._budget.reserve(worst) as reservation:
+        most = sum(len(text.encode()) for text in texts.values())
+
+        def pay(attempt: ChatResponse | None) -> None:
+            self.usage.calls += 1
+            self.usage.input_tokens += attempt.input_tokens if attempt else most
+
+        async with self._budget.reserve(self._price.of(most, 0)) as reservation:
             try:
-                vectors = await embed(list(texts.values()))
+                with paying(pay):
+                    vectors = await embed(list(texts.values()))
             except LightRAGError as error:
                 _count_failure(self.usage, error)
                 raise
-            # Concurrent calls count tokens together: the first to end includes what others have counted by then.
-            cost = self._price.of(self.usage.input_tokens, 0)
-            reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
+            finally:
+                # Concurrent calls count tokens together: the first to end includes what others have counted by then.
+                cost = self._price.of(self.usage.input_tokens, 0)
+                reservation.cost, self.usage.cost_usd = cost - self.usage.cost_usd, cost
         self.usage.calls += 1
         bought = dict(zip(texts, vectors, strict=True))
         unread = dict(zip(texts, await self._embedder.unread(list(texts.values())), strict=True))

@@ -8,6 +8,7 @@ import base64
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,18 @@ def read_completion(content: bytes, target: Target) -> ChatResponse:
 
 
 def chat_response(completion: Any, target: Target) -> ChatResponse:
-    """Return the answer in a completion, read from JSON; raises as `read_completion`."""
+    """Return the answer in a completion, read from JSON; raises as `read_completion`, with the tokens that it tells."""
+    billed = _billed(_part(completion, "usage"))
+    try:
+        text, reason = _answer(completion, target)
+    except FailedCallError as failed:
+        failed.billed = billed if any(billed.billed) else None
+        raise
+    return replace(billed, text=text, finish_reason=reason)
+
+
+def _answer(completion: Any, target: Target) -> tuple[str, str]:
+    """Return the text of a completion, and why it ended."""
     if failed := error_inside(completion, target):
         raise failed
     said = ""
@@ -80,14 +92,18 @@ def chat_response(completion: Any, target: Target) -> ChatResponse:
         raise unusable(target, "it is empty", said)
     if reason == "error":
         raise unusable(target, "it was broken off by an error", said, "try another provider")
-    usage = completion.get("usage")
+    return text, reason
+
+
+def _billed(usage: object) -> ChatResponse:
+    """Return an answer with the tokens that are told, and nothing else."""
     taken = _count(usage, "prompt_tokens")
     # No more than were taken in, else they would cost less than nothing.
     cached = min(taken, _count(_part(usage, "prompt_tokens_details"), "cached_tokens"))
     # Some count what was thought in the total alone.
     given = max(_count(usage, "completion_tokens"), taken and _count(usage, "total_tokens") - taken)
     written = min(taken - cached, _count(_part(usage, "prompt_tokens_details"), "cache_write_tokens"))
-    return ChatResponse(text, reason, taken, given, cached, cache_write_tokens=written)
+    return ChatResponse("", "", taken, given, cached, cache_write_tokens=written)
 
 
 class StreamedAnswer:

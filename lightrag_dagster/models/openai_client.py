@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
@@ -10,9 +11,9 @@ import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
 
+from lightrag_dagster.core.attempts import bill
 from lightrag_dagster.core.progress import note
-from lightrag_dagster.core.protocols import SENT
-from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
+from lightrag_dagster.errors import BudgetExceededError, PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
@@ -74,8 +75,12 @@ class Endpoint:
 
         def again(state: RetryCallState) -> bool:
             error = state.outcome.exception() if state.outcome else None
-            said.append(error.said if isinstance(error, FailedCallError) else "")
-            return isinstance(error, FailedCallError) and error.retry and not _is_said_again(said)
+            if not isinstance(error, FailedCallError):
+                return False
+            if error.given_up or error.billed:
+                bill(error.billed)
+            said.append(error.said)
+            return error.retry and not _is_said_again(said)
 
         retrying = AsyncRetrying(
             stop=stop_after_attempt(1 + self._settings.max_retries),
@@ -115,7 +120,9 @@ class Endpoint:
             self._passed, self._forbidden = True, 0
             return answer
         except asyncio.CancelledError:
-            raise asyncio.CancelledError(SENT) from None
+            with suppress(BudgetExceededError):
+                bill(None)
+            raise
         except TimeoutError:
             failed = timed_out(self.target)
         except openai.PermissionDeniedError as error:

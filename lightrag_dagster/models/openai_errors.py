@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import openai
 
+from lightrag_dagster.core.protocols import ChatResponse
 from lightrag_dagster.errors import (
     PermanentProviderError,
     ProviderAccessError,
@@ -51,8 +52,12 @@ class FailedCallError(Exception):
     """A failed attempt: the error to raise if it was the last, and the seconds before a retry, if one may help.
 
     `said` is what a model answered, if that was of no use: when it says the same again, no retry helps. `is_page` is
-    set if a page came in place of an answer: no model may be at the address.
+    set if a page came in place of an answer: no model may be at the address. `billed` has the tokens of an answer of no
+    use, if the provider tells them; `given_up` is set if it may bill the attempt for anything.
     """
+
+    billed: ChatResponse | None = None
+    given_up = False
 
     def __init__(
         self, error: ProviderError, *, retry: bool, wait: float | None = None, said: str = "", is_page: bool = False
@@ -93,7 +98,9 @@ def timed_out(target: Target) -> FailedCallError:
     """Return the failure of a call that took too long."""
     message = f"model {target.model} at {target.host} did not answer within {target.timeout:g} s"
     remedy = "lower {}BATCH_SIZE" if "EMBEDDING" in target.settings else "raise {}TIMEOUT"
-    return _transient(f"{message}; run again, or {remedy.format(target.settings)}")
+    failed = _transient(f"{message}; run again, or {remedy.format(target.settings)}")
+    failed.given_up = True
+    return failed
 
 
 def _transient(message: str) -> FailedCallError:

@@ -85,9 +85,9 @@ def _attributes(account: Account | None) -> Attributes:
 def _billed(account: Account | None, ledger: "Ledger", purpose: str, identity: str, usage: Usage) -> Iterator[Budget]:
     """Give a model its budget for the block, and enter its `usage` in the ledger at the end, if there is an account.
 
-    Without limits, nothing is written before the end.
+    Nothing is written before the first call that costs something.
     """
-    budget = Budget((ledger, account) if account and account.limits else None)
+    budget = Budget((ledger, account) if account else None)
     try:
         yield budget
     finally:

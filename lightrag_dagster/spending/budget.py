@@ -1,7 +1,7 @@
 """Hard limits of spending."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -20,13 +20,16 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
 
 
 class Reservation:
-    """Money set aside for one call; the call notes its real `cost`. US dollars."""
+    """Money set aside for one call, which notes the real `cost` of its last attempt. US dollars."""
 
-    cost: float = 0.0
+    def __init__(self, lose: Callable[[float], None] = lambda cost: None) -> None:
+        self.cost = 0.0
+        self.lose = lose
+        """Pays for an attempt without an answer, and sets the worst case of another aside, or raises as `reserve`."""
 
 
 class Budget:
-    """The limits on the calls of one model, in any event loop. US dollars.
+    """The money for the calls of one model, and its limits, in any event loop. US dollars.
 
     Before a call its worst case is set aside: its input at the uncached price, and its maximum output. A call that does
     not fit waits until the calls in flight, of all processes, have settled at their real cost, and is refused if it
@@ -36,10 +39,12 @@ class Budget:
     have cost.
     """
 
-    def __init__(self, limited: "tuple[Ledger, Account] | None" = None) -> None:
-        """Set money aside in a ledger, within the limits of an account; without them, nothing is limited."""
-        self.name = uuid4().hex if limited else ""
-        self._limited = limited
+    name = ""
+    """Name of what was set aside, from the first call on."""
+
+    def __init__(self, billed: "tuple[Ledger, Account] | None" = None) -> None:
+        """Set money aside in a ledger, within the limits that an account has; without them, nothing is counted."""
+        self._billed = billed
 
     @asynccontextmanager
     async def reserve(self, worst: float) -> AsyncIterator[Reservation]:
@@ -49,21 +54,33 @@ class Budget:
             BudgetExceededError: it does not fit into the rest.
             StoreError: the ledger cannot be asked.
         """
-        reservation = Reservation()
-        if self._limited is None or not worst:
-            yield reservation
+        if self._billed is None or not worst:
+            yield Reservation()
             return
-        (ledger, account), wait = self._limited, _SHORTEST_WAIT
+        self.name = self.name or uuid4().hex
+        (ledger, account), wait = self._billed, _SHORTEST_WAIT
         while exceeded := ledger.reserve(self.name, account, worst, LEASE_SECONDS):
             if not exceeded.under_way:
                 raise exceeded.exceeded(worst)
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
+        is_open = True
+
+        def lose(cost: float) -> None:
+            nonlocal is_open
+            ledger.settle(self.name, worst - cost)
+            exceeded = ledger.reserve(self.name, account, worst, LEASE_SECONDS)
+            is_open = exceeded is None
+            if exceeded:
+                raise exceeded.exceeded(worst)
+
+        reservation = Reservation(lose)
         try:
             with _renewing(ledger, self.name):
                 yield reservation
         finally:
-            ledger.settle(self.name, worst - reservation.cost)
+            if is_open:
+                ledger.settle(self.name, worst - reservation.cost)
 
 
 @contextmanager

@@ -8,7 +8,11 @@ ENTRIES = table(
     column("date", pa.date32(), "Day of the entry, UTC."),
     column("run", pa.string(), "The command, or the run of Dagster, that pays."),
     column("source", pa.string(), "Source of the calls; empty for those of the knowledge base."),
-    column("purpose", pa.string(), "extract, readings@PASS, summarise, embed, describe, keywords, answer and others."),
+    column(
+        "purpose",
+        pa.string(),
+        "extract, readings@PASS, summarise, embed and others; set aside: calls without an entry yet.",
+    ),
     column("model", pa.string(), "Name of the model, with its parameters."),
     column("calls", pa.int64(), "Calls of the provider."),
     column("stored", pa.int64(), "Answers that were taken from the store instead."),

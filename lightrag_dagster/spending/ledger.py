@@ -15,6 +15,8 @@ from sqlalchemy import ColumnElement, Connection, Double, Label, cast, delete, f
 
 from lightrag_dagster.spending.account import COUNTED, Account, Entry, Limit
 from lightrag_dagster.spending.tables import (
+    ALL,
+    BATCH,
     KEPT,
     LEDGER,
     RATE_LIMITS,
@@ -70,11 +72,11 @@ class Ledger:
                 connection.execute(delete(RESERVED).where(RESERVED.c.name == reserved))
 
     def spent(self, run: str, source: str | None = None) -> float:
-        """Return the cost of a run so far, of one source if given; "" is the knowledge base. US dollars."""
+        """Return the cost of a run so far, with what is set aside; of one source if given. US dollars."""
         with self._reading() as connection:
-            statement = select(func.coalesce(func.sum(LEDGER.c.cost_usd), 0.0)).where(LEDGER.c.run == run)
+            statement = select(func.coalesce(func.sum(ALL.c.cost_usd), 0.0)).where(ALL.c.run == run)
             if source is not None:
-                statement = statement.where(LEDGER.c.source == source)
+                statement = statement.where(ALL.c.source == source)
             return float(connection.execute(statement).scalar_one()) if connection else 0.0
 
     def limits(self, account: Account) -> list[Limit]:
@@ -89,16 +91,17 @@ class Ledger:
     def costs(self, by: Sequence[str]) -> list[dict[str, Any]]:
         """Return the totals of all entries for each combination of some of month, source, purpose and model.
 
-        A row has these; `calls`, `stored` answers, `input_tokens`, of these `cached_input_tokens` and
-        `cache_write_tokens`, `output_tokens`; and `cost_usd` in US dollars. A `month` is text such as 2026-11, UTC.
+        Calls without an entry count under the purpose `set aside`. A row has these; `calls`, `stored` answers,
+        `input_tokens`, of these `cached_input_tokens` and `cache_write_tokens`, `output_tokens`; and `cost_usd` in US
+        dollars. A `month` is text such as 2026-11, UTC.
         """
-        counted = [LEDGER.c[name] for name in COUNTED]
+        counted = [ALL.c[name] for name in COUNTED]
         # Postgres gives the sum of integers another type.
         totals = [cast(func.sum(column), column.type).label(column.name) for column in counted]
         with self._reading() as connection:
             if connection is None:
                 return []
-            keys = [_month(connection) if name == "month" else LEDGER.c[name] for name in by]
+            keys = [_month(connection) if name == "month" else ALL.c[name] for name in by]
             found = connection.execute(select(*keys, *totals).group_by(*keys).order_by(*keys))
             return [dict(row._mapping) for row in found]
 
@@ -108,12 +111,12 @@ class Ledger:
 
         from lightrag_dagster.spending.entries import ENTRIES
 
-        columns = (LEDGER.c.day, *(LEDGER.c[name] for name in ENTRIES.names[1:]))
+        columns = (ALL.c.day, *(ALL.c[name] for name in ENTRIES.names[1:]))
         batches: list[pa.RecordBatch] = []
         with self._reading() as connection:
             if connection is not None:
                 found = connection.execution_options(yield_per=_AT_ONCE).execute(
-                    select(*columns).order_by(LEDGER.c.number)
+                    select(*columns).order_by(ALL.c.number)
                 )
                 for rows in found.partitions():
                     days, *values = zip(*rows, strict=True)
@@ -137,9 +140,9 @@ class Ledger:
             usd: US dollars.
             lease: Time that others wait for the end of the call, unless it is renewed; 0 for a batch. Seconds.
         """
-        row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease} | _billed(account)
+        row = {"name": name, "usd": usd, "calls": int(lease > 0), "lease": lease or BATCH} | _billed(account)
         with self._begin() as (database, connection):
-            if database.on_postgres:
+            if database.on_postgres and account.limits:
                 connection.execute(select(func.pg_advisory_xact_lock(_RESERVING)))
             # The write comes first, so that SQLite lets no other process write until the limits are compared.
             connection.execute(self._set_aside, row)
@@ -225,7 +228,7 @@ def _bounded(account: Account) -> dict[str, object]:
 
 
 def _month(connection: Connection) -> Label[str]:
-    seconds = LEDGER.c.day * 86_400
+    seconds = ALL.c.day * 86_400
     if connection.dialect.name == "postgresql":
         month: ColumnElement[str] = func.to_char(func.timezone("UTC", func.to_timestamp(seconds)), "YYYY-MM")
     else:

@@ -18,7 +18,9 @@ from sqlalchemy import (
     bindparam,
     cast,
     func,
+    literal,
     select,
+    union_all,
     update,
 )
 
@@ -67,6 +69,27 @@ RESERVED = Table(
 """Money set aside, by opened model or batch: the worst cost of running calls, and the cost of ended ones without entry.
 
 `under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970.
+"""
+
+BATCH = -1e12
+"""Lease of what is set aside for a batch, which has no process that others wait for. Seconds."""
+
+_WITHOUT_ENTRY: dict[str, ColumnElement[Any]] = {
+    "number": literal(2**62),
+    "purpose": literal("set aside"),
+    "model": literal(""),
+    "cost_usd": RESERVED.c.usd,
+    **{name: RESERVED.c[name] for name in ("run", "source", "day")},
+}
+ALL = union_all(
+    select(LEDGER),
+    select(*(_WITHOUT_ENTRY.get(one.name, literal(0)).label(one.name) for one in LEDGER.c)).where(
+        RESERVED.c.usd > 0, RESERVED.c.alive_until > 0
+    ),
+).subquery()
+"""The entries, and behind them those of calls without one yet: at their cost, or at their worst while they run.
+
+A killed process leaves them. Batches have none before their answers are there.
 """
 
 RATE_LIMITS = Table(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.cli.test_cli import command
 from tests.imports import test_graphrag, test_table
@@ -136,3 +137,26 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     facts = json.loads(said)
     assert (code, facts["decisions"], facts["decisions_before"]) == (0, 1, 0)
     assert (facts["documents"], facts["chunks"]["answered"]) == ({"new": 2}, 2)
+
+
+def test_facts_of_a_table_are_written_with_the_settings_that_read_them(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    test_table.written(Path("leases.csv"), test_table.FACTS)
+    arguments = ("import", "table", "leases.csv", "--source", "leases")
+    code, said, errors = command(capfd, monkeypatch, *arguments, "--dry-run")
+    assert (code, errors) == (0, "")
+    assert said.startswith("Facts would be written to leases.facts.jsonl: 6.")
+    assert not Path("leases.facts.jsonl").exists()
+    first, settings = command(capfd, monkeypatch, *arguments)[1].split("\n\n", 1)
+    assert first == "Facts written to leases.facts.jsonl: 6. These lines of lightrag.yaml read them:"
+    Path("lightrag.yaml").write_text(settings)
+    code, said, errors = command(capfd, monkeypatch, "readings", "check")
+    assert (code, errors) == (0, "")
+    assert said.startswith("columns reads leases; types: thing, company")
+    said = json.loads(command(capfd, monkeypatch, *arguments, "--json")[1])
+    assert (said["facts"], said["named_sources"]) == (6, yaml.safe_load(settings)["named_sources"])
+    Path("leases.csv").write_text("subject,relation\nQuay 4,rent\n")
+    code, _, errors = command(capfd, monkeypatch, *arguments)
+    assert (code, "leases.csv: row 1 has a subject" in errors) == (2, True)

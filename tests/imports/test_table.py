@@ -48,7 +48,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
         pq.write_table(pa.Table.from_pylist(rows, pa.schema([(name, _type(name)) for name in _names(rows)])), path)
     else:
         with path.open("w", newline="") as file:
-            lines = csv.DictWriter(file, _names(rows))
+            lines = csv.DictWriter(file, _names([*rows, {"aliases": ()}]))
             lines.writeheader()
             lines.writerows([row | {"aliases": ";".join(row.get("aliases", ()))} for row in rows])
     return path
@@ -64,7 +64,7 @@ def _type(name: str) -> pa.DataType:
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: str) -> None:
-    base, decisions = read_table(written(tmp_path / name, ROWS), SIGNED)
+    base, decisions, _ = read_table(written(tmp_path / name, ROWS), SIGNED)
     assert base is None
     assert [(one.decision.action, one.decision.names) for one in decisions] == [
         ("retype", ("Priya Nair",)),
@@ -85,7 +85,7 @@ def test_rows_of_every_format_become_the_same_decisions(tmp_path: Path, name: st
 @pytest.mark.long
 def test_they_are_in_the_graph_and_in_no_question(settings: Settings, tmp_path: Path) -> None:
     write_source(settings, "notes", {"a.txt": FLOOD})
-    _, decisions = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
+    _, decisions, _ = read_table(written(tmp_path / "a.jsonl", ROWS), SIGNED)
     assert take_new(settings, decisions, dry_run=True) == (4, ())
     assert decisions_of(settings) == []
     assert take_new(settings, decisions, dry_run=False) == (4, [1, 2, 3, 4])
@@ -103,7 +103,7 @@ def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings,
     take_new(settings, read_table(file, SIGNED)[1], dry_run=False)
     undo(settings, [3])
     written(file, [*ROWS, ROWS[0], {"name": "Crane"}, {"name": "Crane"}])
-    _, decisions = read_table(file, SIGNED)
+    _, decisions, _ = read_table(file, SIGNED)
     assert len(decisions) == 5
     assert take_new(settings, decisions, dry_run=False) == (1, [5])
     assert take_new(settings, decisions, dry_run=False) == (0, ())
@@ -114,7 +114,7 @@ def test_again_takes_what_is_new_and_nothing_that_was_undone(settings: Settings,
 def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     file.write_text(json.dumps(GRAPH))
-    base, decisions = read_table(file, SIGNED)
+    base, decisions, _ = read_table(file, SIGNED)
     assert base is not None
     assert [(one.decision.action, one.decision.names) for one in decisions] == [("add", ("Nowhere",))]
     made = import_base(settings, "lamps", base, same_embedder=False)
@@ -166,7 +166,84 @@ def test_a_row_without_a_name_is_told_what_it_needs(tmp_path: Path) -> None:
 
 def test_rows_that_contradict_each_other_take_nothing(settings: Settings, tmp_path: Path) -> None:
     rows = [{"name": "A", "type": "person"}, {"name": "A", "type": "place"}]
-    _, decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
+    _, decisions, _ = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)
     with pytest.raises(DecisionError, match=r"a\.jsonl: row"):
         take_new(settings, decisions, dry_run=False)
     assert decisions_of(settings) == []
+
+
+FACTS: list[dict[str, Any]] = [
+    {"subject": "Quay 4", "relation": "landlord", "object": "Sollen Harbour Estates", "object_type": "company"},
+    {"subject": "Quay 4", "relation": "rent", "value": "48000", "unit": "EUR", "valid_from": "2021-04-01",
+     "valid_to": "2023-06-30"},
+    {"subject": "Quay 4", "relation": "rent", "value": "51000", "unit": "USD", "valid_from": "July 2023"},
+    {"subject": "Quay 4", "relation": "sublet | let", "value": "no"},
+    {"subject": "Ostrel Ferries", "relation": "founded", "value": "1 May 1999"},
+    {"subject": "Ostrel Ferries", "relation": "motto", "value": "Over, and back"},
+]  # fmt: skip
+
+
+def stated(settings: Settings, file: Path, folder: Path) -> Settings:
+    """Return settings with the facts of a table as a source, as the command prints them."""
+    _, _, (lines, facts) = read_table(file, SIGNED)
+    (folder / "own.jsonl").write_text("\n".join(lines))
+    named = {"own": {"uri": str(folder / "own.jsonl"), "rows": {"text": "{subject}", "facts": facts}}}
+    return settings.model_validate(settings.model_dump() | {"named_sources": named})
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_facts_of_every_format_are_the_same_rows(tmp_path: Path, name: str) -> None:
+    _, decisions, facts = read_table(written(tmp_path / name, [*FACTS, FACTS[0], ROWS[0]]), SIGNED)
+    assert [one.decision.action for one in decisions] == ["retype", "merge"]
+    rows, columns = facts
+    assert len(rows) == len(FACTS)
+    assert [(one["relation"], one.get("kind"), one.get("object_type")) for one in columns] == [
+        ("landlord", None, "company"),
+        ("rent", "number", None),
+        ("sublet / let", "yes/no", None),
+        ("founded", "date", None),
+        ("motto", "text", None),
+    ]
+    assert facts == read_table(written(tmp_path / "again.csv", FACTS), SIGNED)[2]
+
+
+@pytest.mark.long
+def test_facts_are_a_source_that_is_read_without_a_model(settings: Settings, tmp_path: Path) -> None:
+    settings.sources.mkdir(exist_ok=True)
+    now = stated(settings, written(tmp_path / "a.csv", FACTS), tmp_path)
+    build(now)
+    query = "SELECT subject, relation, object, value, number, unit, valid_from, valid_to FROM merged_facts ORDER BY ALL"
+    with KnowledgeBase.open(settings=now) as knowledge:
+        rows = [tuple(map(str, row.values())) for row in knowledge.sql(query).to_pylist()]
+        rejected = knowledge.sql("SELECT sum(rejected_rows)::INT AS rejected FROM read_facts").to_pylist()
+    assert rejected == [{"rejected": 0}]
+    assert rows == [
+        ("Ostrel Ferries", "founded", "None", "1 May 1999", "None", "None", "None", "None"),
+        ("Ostrel Ferries", "motto", "None", "Over, and back", "None", "None", "None", "None"),
+        ("Quay 4", "landlord", "Sollen Harbour Estates", "None", "None", "None", "None", "None"),
+        ("Quay 4", "rent", "None", "48000 EUR", "48000.0", "EUR", "2021-04-01", "2023-06-30"),
+        ("Quay 4", "rent", "None", "51000 USD", "51000.0", "USD", "2023-07-01", "None"),
+        ("Quay 4", "sublet / let", "None", "no", "0.0", "None", "None", "None"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"subject": "Quay 4", "object": "Sollen"},
+        {"subject": "Quay 4", "relation": "|", "object": "Sollen"},
+        {"subject": "Quay 4", "relation": "landlord"},
+        {"subject": "Quay 4", "relation": "landlord", "object": "Sollen", "value": "7"},
+        {"subject": "Quay 4", "relation": "Landlord", "value": "7"},
+    ],
+)
+def test_a_row_that_is_no_fact_is_named(tmp_path: Path, row: dict[str, Any]) -> None:
+    with pytest.raises(DecisionError, match=r"a\.jsonl: row 2 has a subject"):
+        read_table(written(tmp_path / "a.jsonl", [FACTS[0], row]), SIGNED)
+
+
+@pytest.mark.parametrize("name", ["{x}", "id", "subject", "fact 1", "a: b", "=1+1", "Überschuß", "x" * 300])
+def test_a_relation_of_any_name_can_be_set(settings: Settings, tmp_path: Path, name: str) -> None:
+    file = written(tmp_path / "a.jsonl", [{"subject": "A", "relation": name, "object": "B"}])
+    [fact] = stated(settings, file, tmp_path).named_sources["own"].rows.facts  # type: ignore[union-attr]
+    assert fact.relation == name

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lightrag_dagster.core.attempts import bill
 from lightrag_dagster.core.identity import embedding_key
-from lightrag_dagster.core.protocols import SENT, ChatModel, ChatRequest, ChatResponse, Message, Usage, Vectors
+from lightrag_dagster.core.protocols import ChatModel, ChatRequest, ChatResponse, Message, Usage, Vectors
 from lightrag_dagster.errors import PermanentProviderError, StoreError, TransientProviderError
 from lightrag_dagster.models.cached import StoredChatModel, StoredEmbedder
 from lightrag_dagster.spending.prices import Price
@@ -101,19 +102,55 @@ def test_who_waited_for_a_call_that_was_cancelled_makes_it(responses: ResponseSt
     assert asyncio.run(run()) == "Hello"
 
 
-@pytest.mark.parametrize(("sent", "cost"), [((SENT,), 0.5), ((), 0.0)])
+@pytest.mark.parametrize(("sent", "cost"), [(1, 0.5), (0, 0.0)])
 def test_a_call_given_up_costs_the_most_that_it_can_if_it_was_sent(
-    responses: ResponseStore, sent: tuple[str, ...], cost: float
+    responses: ResponseStore, sent: int, cost: float
 ) -> None:
     def give_up(asked: ChatRequest) -> str:
-        raise asyncio.CancelledError(*sent)
+        for _ in range(sent):
+            bill(None)
+        raise asyncio.CancelledError
 
     price = Price(input=0.0, cached_input=0.0, output=50_000.0)  # for a million tokens
     stored = StoredChatModel(ScriptedChatModel(give_up), responses, Usage(), price=price, max_output_tokens=10)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(stored.complete(request()))
-    assert stored.usage.calls == len(sent)
+    assert stored.usage.calls == sent
     assert stored.usage.cost_usd == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_attempts_without_an_answer_are_paid_for(responses: ResponseStore, answered: bool) -> None:
+    def answer(asked: ChatRequest) -> str:
+        bill(ChatResponse("", "", input_tokens=100, output_tokens=20))
+        bill(None)
+        if not answered:
+            raise TransientProviderError("later")
+        return "Hello"
+
+    price = Price(input=0.0, cached_input=0.0, output=50_000.0)
+    stored = StoredChatModel(ScriptedChatModel(answer), responses, Usage(), price=price, max_output_tokens=10)
+    if answered:
+        assert asyncio.run(stored.complete(request())).text == "Hello"
+    else:
+        with pytest.raises(TransientProviderError):
+            asyncio.run(stored.complete(request()))
+    assert stored.usage.calls == 2 + answered
+    assert stored.usage.output_tokens == 20 + 3 * answered
+    assert stored.usage.cost_usd == pytest.approx(1.0 + 0.5 + 0.25 * answered)
+
+
+def test_vectors_that_were_given_up_are_paid_for(vectors: VectorStore) -> None:
+    class Slow(HashEmbedder):
+        async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            bill(None)
+            raise TransientProviderError("later")
+
+    stored = StoredEmbedder(Slow(), vectors, Usage(), price=Price(input=1e6, cached_input=1e6, output=0.0))
+    with pytest.raises(TransientProviderError):
+        asyncio.run(stored.embed_documents(["text"]))
+    assert stored.usage.calls == 1
+    assert stored.usage.cost_usd == pytest.approx(4.0)
 
 
 def test_failures_are_counted_and_not_stored(responses: ResponseStore) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 import traceback
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
-from lightrag_dagster.errors import BudgetExceededError, LightRAGError, StoreError
+from lightrag_dagster.errors import BudgetExceededError, LightRAGError, ProviderError, StoreError
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
 from lightrag_dagster.settings.models import PriceSettings
@@ -19,7 +20,7 @@ from lightrag_dagster.spending.account import Account
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.conftest import API_KEY
-from tests.loopback import Loopback, Received, Reply
+from tests.loopback import Answer, Loopback, Received, Reply
 
 LLM = LLMSettings(provider="openai", model="m1", max_retries=0)
 EMBEDDING = EmbeddingSettings(provider="openai", model="m2", dimensions=8)
@@ -83,6 +84,50 @@ def test_the_limit_of_a_day_is_asked_of_the_ledger_before_each_call(any_home: Ho
     assert len(loopback.requests) == 1
     assert ledger.spent("2") > 0
     assert ledger.limits(Account("3", max_cost_per_day_usd=1.0))[0].spent == pytest.approx(ledger.spent("2"))
+
+
+EMPTY = Answer("", "length", usage={"prompt_tokens": 1_000, "completion_tokens": 50})
+FILTERED = Answer("Text", "content_filter", usage={"prompt_tokens": 1_000, "completion_tokens": 50})
+
+
+@pytest.mark.parametrize(
+    ("replies", "tokens"),
+    [([EMPTY], 1_050), ([FILTERED], 1_050), ([Answer(" ", usage=EMPTY.usage), Answer("Hello")], 1_050 + 120)],
+)
+def test_an_answer_of_no_use_costs_what_the_provider_tells(
+    any_home: Home, loopback: Loopback, replies: list[Answer], tokens: int
+) -> None:
+    said = iter(replies)
+    loopback.chat = lambda body: next(said)
+    prices = {LLM.model: PriceSettings(input=1.0, cached_input=1.0, output=1.0)}
+    priced = LLM.model_copy(update={"prices": prices, "max_retries": 1})
+
+    async def ask() -> None:
+        async with open_chat_model(priced, any_home, "answer", Account("run")) as model:
+            with suppress(ProviderError):
+                await model.complete(REQUEST)
+
+    asyncio.run(ask())
+    assert Ledger(any_home.ledger).spent("run") == pytest.approx(tokens / 1e6)
+
+
+def test_attempts_that_take_too_long_count_with_the_most_they_can_cost_and_end_at_a_limit(
+    any_home: Home, loopback: Loopback
+) -> None:
+    loopback.delay = 5.0
+    prices = {LLM.model: PriceSettings(input=0.0, output=1.0)}
+    priced = LLM.model_copy(
+        update={"prices": prices, "timeout": 0.1, "max_retries": 5, "max_output_tokens": 1_000, "max_cost_usd": 0.0025}
+    )
+
+    async def ask() -> None:
+        async with open_chat_model(priced, any_home, "answer", Account.of("run", "", priced)) as model:
+            await model.complete(REQUEST)
+
+    with pytest.raises(BudgetExceededError, match="was spent and the next call may cost"):
+        asyncio.run(ask())
+    assert len(loopback.requests) == 2
+    assert Ledger(any_home.ledger).spent("run") == pytest.approx(0.002)
 
 
 SPEND = """

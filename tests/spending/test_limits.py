@@ -157,6 +157,23 @@ def test_what_a_killed_process_may_have_spent_counts(address: Address) -> None:
     assert Ledger(address).limits(Account("1", max_cost_usd=1.0)) == [Limit("run", 1.0, 0.75)]
 
 
+def test_calls_without_an_entry_yet_are_a_row_of_their_own_and_batches_are_not(address: Address) -> None:
+    ledger, one = Ledger(address), Account("1", "river")
+    ledger.add(one.entry("extract", "m", Usage(calls=1, cost_usd=0.1)))
+    ledger.reserve("batch", one, 0.4)
+    ledger.reserve("killed", one, 0.25, 60.0)
+    ledger.settle("killed", 0.05)
+    rows = ledger.costs(["source", "purpose"])
+    assert [(row["purpose"], row["calls"], row["cost_usd"]) for row in rows] == [
+        ("extract", 1, 0.1),
+        ("set aside", 0, pytest.approx(0.2)),
+    ]
+    assert ledger.spent("1") == pytest.approx(0.3)
+    assert ledger.entries()["purpose"].to_pylist() == ["extract", "set aside"]
+    ledger.add(one.entry("extract", "m", Usage(calls=2, cost_usd=0.2)), reserved="killed")
+    assert [row["calls"] for row in ledger.costs(["purpose"])] == [3]
+
+
 def test_money_for_a_batch_is_set_aside_until_its_answers_are_entered(address: Address) -> None:
     ledger, one = Ledger(address), account("1")
     for batch in ("first", "second"):

@@ -140,6 +140,8 @@ class Batches:
             for key, outcome in outcomes:
                 if isinstance(outcome, FailedCallError):
                     failures[key] = outcome.error
+                    if lost := outcome.billed:
+                        usage.add(replace(lost, cost_usd=self.price.of(*lost.billed)), stored=False)
                 elif key not in answered:
                     answered.add(key)
                     answers[key] = replace(outcome, cost_usd=self.price.of(*outcome.billed))
@@ -150,7 +152,7 @@ class Batches:
             "extract", openai_chat_identity(self.settings), usage
         )
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
-        collected = batch.model_copy(update={"finished": usage.calls, "cost_usd": usage.cost_usd})
+        collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)
 
     async def _results(self, batch: Batch) -> AsyncIterator[list[RequestOutcome]]:

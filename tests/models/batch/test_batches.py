@@ -164,6 +164,15 @@ def test_failed_lines_count_as_failed_calls(loopback: Loopback, home: Home) -> N
     assert "lower LIGHTRAG_CHUNKING__SIZE" in errors
 
 
+def test_lines_of_no_use_cost_what_the_provider_tells(loopback: Loopback, home: Home) -> None:
+    said = iter([Answer("Text", "content_filter")])
+    loopback.chat = lambda body: next(said, None) or answer(body)
+    rows, _ = finish(home, llm())
+    spent = Ledger(home.ledger).by_purpose()["extract"]
+    assert spent.calls == 10
+    assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()) + Price(0.075, 0.075, 0.3).of(100, 20))
+
+
 def test_a_batch_that_is_not_accepted_ends_the_run_and_may_be_tried_again(loopback: Loopback, home: Home) -> None:
     loopback.chat = answer
     loopback.batches.spoil = lambda batch: Fate("failed", refusal="invalid_json_line")
