@@ -212,9 +212,9 @@ def _noticing_removal(generation: Generation) -> Iterator[None]:
         generation.home.files.take_over([generation.path(MANIFEST)])
         if generation.has(MANIFEST):
             raise
+        longer = "" if generation.home.scope else ", and raise retention.grace_days if readers stay open longer"
         raise StoreError(
-            f"{generation.id} was removed by `gc` while it was open; open the knowledge base again, and raise "
-            "retention.grace_days if readers stay open longer"
+            f"{generation.id} was removed by `gc` while it was open; open the knowledge base again{longer}"
         ) from error
 
 
