@@ -89,15 +89,15 @@ def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
                 if gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
                     with building(below, 0):
                         gc.collect_garbage(below, _ALONE, dry_run=dry_run)
-                    gone = "what it had replaced"
+                    gone = f"what scope {name} had replaced"
             else:
                 if not dry_run:
                     with building(home, 0):
                         empty(below)
                         _write_homes(home, _homes(home) - {name})
-                gone = "all of it, since the settings have no such scope"
+                gone = f"scope {name}, which the settings lack"
         if gone:
-            found.append(f"{'would be removed' if dry_run else 'removed'} of scope {name}: {gone}")
+            found.append(f"{'would be removed' if dry_run else 'removed'}: {gone}")
     return found
 
 

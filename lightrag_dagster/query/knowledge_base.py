@@ -97,7 +97,8 @@ class KnowledgeBase(TableQuestions):
             account: it is billed for calls of models, within its budget; without one they are not recorded.
 
         Raises:
-            NoSnapshotError: the home has no published snapshot yet.
+            NoSnapshotError: the home has no published snapshot yet, the settings have scopes and lack this one, or the
+                snapshot is another than the one that the scope published.
             QueryError: an argument is of another kind.
             ClosedError: this process was forked from one that had a knowledge base open.
             SettingsError: the settings or prompts cannot be read.

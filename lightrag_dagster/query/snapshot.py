@@ -172,7 +172,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or name, by default the published one.
 
     Raises:
-        NoSnapshotError: the home has no published snapshot.
+        NoSnapshotError: the home has no published snapshot, or it is of a scope that has published another.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     manifest = find_snapshot(home, snapshot_id)

@@ -151,9 +151,9 @@ def test_what_a_scope_replaced_is_told_refused_and_collected(
     refused = f"error: there is no snapshot {old} in scope press; a scope keeps the published one alone\n"
     for asked in (("sql", "FROM chunks"), ("query", "Who leads the office?"), ("cypher", "MATCH (a) RETURN a")):
         assert ask("--scope", "press", *asked, "--snapshot", old) == (2, refused)
-    assert "\nwould be removed of scope press: what it had replaced\n" in ask("gc", "--dry-run")[1]
+    assert "\nwould be removed: what scope press had replaced\n" in ask("gc", "--dry-run")[1]
     assert folder.exists()
-    assert "\nremoved of scope press: what it had replaced\n" in ask("gc")[1]
+    assert "\nremoved: what scope press had replaced\n" in ask("gc")[1]
     assert not folder.exists()
     monkeypatch.setenv("LIGHTRAG_SCOPES", '{"media": {"sources": ["notes"]}, "all": {"paths": ["*"]}}')
     lacked = "error: `scopes` has no press; name one of all, media\n"
@@ -161,7 +161,7 @@ def test_what_a_scope_replaced_is_told_refused_and_collected(
         assert ask("--scope", "press", name) == (2, lacked)
     code, lines = ask("status", "--check")
     assert (code, "scope press waits: the settings lack it; the next run removes it\n" in lines) == (1, True)
-    assert "\nremoved of scope press: all of it, since the settings have no such scope\n" in ask("gc")[1]
+    assert "\nremoved: scope press, which the settings lack\n" in ask("gc")[1]
     assert not folder.parent.parent.exists()
 
 

@@ -378,9 +378,9 @@ def test_what_a_scope_replaced_is_refused_and_goes_with_its_reader(settings: Set
                 knowledge.changes()
         assert previous_snapshot(home_of(scoped, "press"), now.snapshot_id) is None
     assert not still_read(scoped, "press")
-    assert tidy_scopes(scoped, dry_run=True) == ["would be removed of scope press: what it had replaced"]
+    assert tidy_scopes(scoped, dry_run=True) == ["would be removed: what scope press had replaced"]
     again = with_access(settings, board="board")
-    assert run(again).tidied == ["removed of scope press: what it had replaced"]
+    assert run(again).tidied == ["removed: what scope press had replaced"]
     assert list_snapshots(home_of(scoped, "press")) == [now]
     assert not home_of(scoped, "press").generation(old).exists()
     assert run(again).tidied == []
@@ -394,7 +394,7 @@ def test_a_scope_that_the_settings_lack_is_refused_and_removed(settings: Setting
     with pytest.raises(NoSnapshotError, match="the settings have no scope press") as refused:
         shown(renamed)
     assert "media" not in str(refused.value)  # which a door would tell
-    gone = "removed of scope press: all of it, since the settings have no such scope"
+    gone = "removed: scope press, which the settings lack"
     assert tidy_scopes(renamed, dry_run=True) == [f"would be {gone}"]
     assert home_of(scoped, "press").root.exists()
     assert tidy_scopes(renamed) == [gone]
