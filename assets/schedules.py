@@ -14,6 +14,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.upstream import look_upstream
 from lightrag_dagster.errors import SettingsError
 from lightrag_dagster.pipeline.pending import look_at_sources, note_looks
+from lightrag_dagster.pipeline.scopes import tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
@@ -68,11 +69,12 @@ def build_schedules(settings: Settings, jobs: Mapping[str, Job]) -> list[dg.Sche
 def nightly(
     context: dg.ScheduleEvaluationContext, lightrag: dg.ResourceParam[LightRAG]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run for each source with pending work."""
+    """Request a run for each source with pending work, and remove what no scope shows any more."""
     night = context.scheduled_execution_time.isoformat()
     known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
     seconds = look_seconds()
     look_upstream(context.instance, lightrag.settings)
+    tidy_scopes(lightrag.settings)
     due = sources_to_ingest(lightrag.settings, known, seconds)
     if due.slow:
         names = ", ".join(due.slow)

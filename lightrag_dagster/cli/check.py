@@ -12,7 +12,7 @@ from lightrag_dagster.errors import cause_of
 from lightrag_dagster.orchestration.daemon import silent_daemon
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
-from lightrag_dagster.pipeline.scopes import EMPTY, empty_scopes
+from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, still_read
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
@@ -41,6 +41,8 @@ def check_status(console: Console, max_age: float | None) -> int:
     watch = _Watch(states, Looks(home.ledger).read(), time.time())
     scopes = [f"scope {name} waits: {why}" for name, why in states.scopes.items()]
     scopes += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, states.scopes)]
+    sound = () if settings.scope else settings.scopes.keys() - states.scopes.keys()
+    scopes += [f"scope {name}: {STILL_READ}" for name in sorted(sound) if still_read(settings, name)]
     lines = [*watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]

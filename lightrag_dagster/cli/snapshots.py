@@ -10,6 +10,8 @@ from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
+from lightrag_dagster.pipeline.retention import collect_by_hand
+from lightrag_dagster.pipeline.scopes import tidy_scopes
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -74,11 +76,10 @@ def collect(console: Console, *, dry_run: bool) -> None:
 
     Runs are removed from the Dagster instance in the home alone.
     """
-    from lightrag_dagster.pipeline.retention import collect_by_hand
-
     settings = load_settings()
     with _locked() as (home, _):
         garbage = collect_by_hand(home, settings.retention, dry_run=dry_run)
+        of_scopes = tidy_scopes(settings, dry_run=dry_run)
     for snapshot, reason in sorted(garbage.kept.items()):
         console.print(f"kept: {snapshot} ({reason})")
     if garbage.skipped:
@@ -91,6 +92,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
         f"{filesize.decimal(garbage.bytes_removed)} of {filesize.decimal(garbage.bytes_before)}; "
         "the response and vector stores stay"
     )
+    for one in of_scopes:
+        console.print(one)
     if home.has_own_history:
         from lightrag_dagster.orchestration.jobs import prune_history
 

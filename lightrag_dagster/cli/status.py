@@ -20,7 +20,7 @@ from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.listings import watermark_line
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.retention import disk_of, last_collection
-from lightrag_dagster.pipeline.scopes import published_of
+from lightrag_dagster.pipeline.scopes import STILL_READ, published_of, still_read
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -223,7 +223,8 @@ def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
         shown = published_of(settings, name) if name not in states.scopes else None
         rows = shown.rows["raw_documents"] if shown else 0
         published = f"published, {counted(rows, 'document', 'documents')}" if rows else "it shows no document"
-        found[name] = states.scopes.get(name, published)
+        read = f"; {STILL_READ}" if shown and still_read(settings, name) else ""
+        found[name] = states.scopes.get(name, published + read)
     return found
 
 

@@ -12,7 +12,7 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Changed
 from lightrag_dagster.storage.snapshots.checks import CheckedGeneration
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.snapshots.snapshots import previous_snapshot, require_published, snapshot_named
+from lightrag_dagster.storage.snapshots.snapshots import listed_by, previous_snapshot, require_published, snapshot_named
 from lightrag_dagster.view_schemas import CHANGES
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def compared(home: Home, before: str | None = None, after: str | None = None) ->
     last = snapshot_named(home, after) if after else require_published(home)
     first = snapshot_named(home, before) if before else previous_snapshot(home, last.snapshot_id)
     if first is None:
-        raise StoreError(f"there is no snapshot before {last.snapshot_id}; `lightrag-dagster snapshots` lists them")
+        raise StoreError(f"there is no snapshot before {last.snapshot_id}; {listed_by(home)}")
     return CheckedGeneration.of(home, first.snapshot_id), CheckedGeneration.of(home, last.snapshot_id)
 
 

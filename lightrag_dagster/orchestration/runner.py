@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.merge import next_publication
 from lightrag_dagster.pipeline.pending import Pending, accept_pending, note_looks, pending, why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.retention import Collection, last_collection
-from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged
+from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged, tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.ledger import Ledger
@@ -129,7 +129,7 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    account, outcome = account or str(uuid4()), Outcome(tidied=take_over(home))
+    account, outcome = account or str(uuid4()), Outcome(tidied=[*take_over(home), *tidy_scopes(settings)])
     refresh_upstream(settings)
     outcome.damaged = _repair(home, verify=verify) + remove_damaged(settings, verify=verify)
     refresh_views(home, verify=verify)
@@ -271,8 +271,7 @@ class _PendingWork:
     def _publish(self, *, backfill: bool) -> None:
         now = self._now()
         is_new = next_publication(now, backfill=backfill) is not None
-        due = pending_scopes(now)
-        if is_new or due:
+        if is_new or pending_scopes(now):
             before, scopes = _collected(self._home), _scopes(now.settings)
             self._jobs.execute("publish", config={"merge": {"config": {"backfill": backfill}}})
             self._outcome.published = self._now().newest if is_new else self._outcome.published
@@ -280,7 +279,7 @@ class _PendingWork:
                 f"Scope {name} is published: {counted(one.rows['raw_documents'], 'document', 'documents')}."
                 for name, one in _scopes(now.settings).items()
                 if one != scopes.get(name)
-            ] + [f"Scope {name} is removed." for name in due if name not in now.settings.scopes]
+            ]
             if lines:
                 self._outcome.notes["scopes"] = lines
             after = _collected(self._home)

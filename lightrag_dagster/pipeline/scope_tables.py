@@ -58,13 +58,18 @@ class Shown(NamedTuple):
         return _among(rows, *key)
 
 
-def allowed(documents: Sequence[Path], rule: ScopeRule) -> Shown:
-    """Return what a rule shows of documents of a source that it allows, in some files; their chunks are to be added."""
+def allowed(documents: Sequence[Path], rule: ScopeRule, *also: Sequence[Path]) -> Shown:
+    """Return what a rule shows of documents of a source that it allows, in some files; their chunks are to be added.
+
+    Those are left out that it does not allow in `also`, each the files of another version of them.
+    """
     values = {name: list(rule[name]) if name in rule else None for name in _OF_DOCUMENTS}
     with in_memory() as connection:
         view_files(connection, "documents", documents, RAW_DOCUMENTS)
         found = connection.sql(sql("allowed"), params=values).to_arrow_table()
     shown = found.filter(found["passes"])
+    for others in also:
+        shown = _among(shown, "doc_id", allowed(others, rule).documents)
     unlabelled = pc.sum(found["without"], min_count=0).as_py() if "access" in rule else 0
     return Shown(shown["doc_id"].combine_chunks(), originals_of(shown), unlabelled)
 
@@ -78,7 +83,7 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
 
     `sources` are versions of tables in the home `above` it. Raises StoreError.
     """
-    home, due = Home.of(settings), to_fill(settings, sources)
+    home, due = Home.of(settings), to_fill(settings, above, sources)
     remove_gone_sources(home, due)
     for source, given in due.items():
         if made_from(home, source) != given:
@@ -86,14 +91,25 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
             filling.all(sources[source], settings.scopes[home.scope])
 
 
-def to_fill(settings: Settings, sources: Versions) -> dict[str, str]:
-    """Return the sources that a scope may show, each with a hash of what it is given of it."""
+def to_fill(settings: Settings, above: Home, sources: Versions) -> dict[str, str]:
+    """Return the sources that a scope may show, each with a hash of what it is given; takes and raises as `fill`."""
     rule = settings.scopes[settings.scope]
+    values = {name: sorted(values) for name, values in rule.items()}
     return {
-        source: digest(sql("allowed"), versions, {name: sorted(values) for name, values in rule.items()})
+        source: digest(sql("allowed"), versions, values, *_todays(above, source, versions, rule))
         for source, versions in sources.items()
         if source != CURATION and composed(source) in rule.get("sources", (composed(source),))
     }
+
+
+def _todays(above: Home, source: str, versions: Mapping[str, str], rule: ScopeRule) -> list[str]:
+    """Return the version of the documents by which `access` is asked for too: today's, while another is published.
+
+    So no rollback shows again what lost its value since. A source that is gone has an empty one.
+    """
+    record = accepted(above, source) if "access" in rule else None
+    today = record.tables["raw_documents"] if record else ""
+    return [today] if "access" in rule and today != versions["raw_documents"] else []
 
 
 def made_from(home: Home, source: str) -> str | None:
@@ -127,7 +143,9 @@ class _Filling:
     def all(self, versions: Mapping[str, str], rule: ScopeRule) -> None:
         """Store the allowed rows of all tables, and accept them if there is a document; that ends it."""
         home, source = self.tables.home, self.source
-        shown = allowed(self.above.open("raw_documents", source, versions["raw_documents"]), rule)
+        used = [versions["raw_documents"], *_todays(self.above.home, source, versions, rule)]
+        documents, *also = (self.above.open("raw_documents", source, one) if one else [] for one in used)
+        shown = allowed(documents, rule, *also)
         with ingesting(home, source, STEP_SECONDS):
             home.accepted(source).unlink(missing_ok=True)
             shown = shown._replace(chunks=self._copy("chunks", versions["chunks"], shown))

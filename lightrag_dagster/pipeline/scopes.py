@@ -24,7 +24,7 @@ from lightrag_dagster.pipeline.retention import collect_after_publication
 from lightrag_dagster.pipeline.scope_tables import UNLABELLED, Versions, fill, made_from, to_fill
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.pipeline.vectors import embed
-from lightrag_dagster.settings import Settings
+from lightrag_dagster.settings import RetentionSettings, Settings
 from lightrag_dagster.spending.account import Account, of_scope
 from lightrag_dagster.storage.database.looks import NEVER, Looks
 from lightrag_dagster.storage.files import atomic
@@ -34,15 +34,19 @@ from lightrag_dagster.storage.locking import builder_lock, building
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 from lightrag_dagster.storage.manifests import VECTOR_TABLES, Manifest
 from lightrag_dagster.storage.records import Record, read_record
-from lightrag_dagster.storage.snapshots.gc import remove_unused
+from lightrag_dagster.storage.snapshots import gc
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import published_snapshot, without_graph
 from lightrag_dagster.storage.tables.acceptance import accepted_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.take_over import take_over
 
-_NEXT = "the next run publishes it"
+_NEXT, _LACKED = "the next run publishes it", "the settings lack it; the next run removes it"
 EMPTY = "shows no document; correct its rule, or `access` of documents"
+STILL_READ = "a reader has a replaced snapshot open, which may show what is hidden by now; end it, or let it ask again"
+
+_ALONE = RetentionSettings(automatic=True, snapshots=1, grace_days=0)
+"""The retention of scopes: an older snapshot may show what is hidden by now."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,41 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
     """
     settings, home = situation.settings, situation.home
     with building(home, STEP_SECONDS):
-        known = _homes(home)
-        _write_homes(home, known | settings.scopes.keys())
-        for name in known - settings.scopes.keys():
-            empty(Home.of(settings.within(name)))
-        _write_homes(home, {*settings.scopes})
+        _write_homes(home, _homes(home) | settings.scopes.keys())
+        tidy_scopes(settings)
     return [_published(situation, name, account) for name in sorted(settings.scopes)]
+
+
+def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
+    """Remove scopes that no setting has, and of others the snapshots that were replaced and no reader has open.
+
+    Return a line for each. A scope that another process is building stays as it is. Raises StoreError of the home
+    itself.
+    """
+    home, found = Home.of(settings), list[str]()
+    for name in sorted(_homes(home) | settings.scopes.keys()):
+        below, gone = Home.of(settings.within(name)), ""
+        with suppress(LightRAGError):  # it is being built, or `pending_scopes` tells of it
+            below.files.take_over()
+            if name in settings.scopes:
+                if gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
+                    with building(below, 0):
+                        gc.collect_garbage(below, _ALONE, dry_run=dry_run)
+                    gone = f"what scope {name} had replaced"
+            else:
+                if not dry_run:
+                    with building(home, 0):
+                        empty(below)
+                        _write_homes(home, _homes(home) - {name})
+                gone = f"scope {name}, which the settings lack"
+        if gone:
+            found.append(f"{'would be removed' if dry_run else 'removed'}: {gone}")
+    return found
+
+
+def still_read(settings: Settings, name: str) -> bool:
+    """Say whether a reader is known to have a replaced snapshot of a scope open; raises StoreError."""
+    return gc.BEING_READ in gc.kept_snapshots(Home.of(settings.within(name)), _ALONE).values()
 
 
 def pending_scopes(situation: Situation) -> dict[str, str]:
@@ -81,7 +114,7 @@ def pending_scopes(situation: Situation) -> dict[str, str]:
     if situation.published is None:
         return {}
     due = {name: why for name in situation.settings.scopes if (why := _why_due(situation, name))}
-    due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _NEXT)
+    due |= dict.fromkeys(_homes(situation.home) - situation.settings.scopes.keys(), _LACKED)
     looks = Looks(situation.home.ledger).read() if due else {}
     return {name: looks.get(of_scope(name), NEVER).error or due[name] for name in sorted(due)}
 
@@ -147,7 +180,7 @@ def empty(home: Home) -> None:
             for source in {Home.source_of(folder) for folder in home.root.glob("tables/*/*")}:
                 SourceTables(home).remove_records(source)
                 home.accepted(source).unlink(missing_ok=True)
-            remove_unused(home, {}, dry_run=False)
+            gc.remove_unused(home, {}, dry_run=False)
     if home.bucket is None:
         shutil.rmtree(home.root)
 
@@ -192,9 +225,8 @@ def publish_scope(situation: Situation, name: str, account: Account | None) -> S
         again = _summaries_again(situation, below)
         snapshot, cost = below.newest, 0.0
         if next_publication(below, backfill=again) is not None:
-            # The gates are those of the home; and an older snapshot may show what is hidden by now.
-            alone = {"automatic": True, "snapshots": 1, "grace_days": 0}
-            ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=alone))
+            # The gates are those of the home.
+            ungated = replace(recipes, settings=settings.changed(publish="automatic", checks=None, retention=_ALONE))
             snapshot, used = publish_merged(ungated, account, backfill=again)
             cost = used.cost_usd
         if settings.builds_graph and without_graph(home):
@@ -234,7 +266,7 @@ def _why_due(situation: Situation, name: str) -> str | None:
 
 def _is_due(situation: Situation, name: str) -> bool:
     settings = situation.settings.within(name)
-    home, sources = Home.of(settings), to_fill(settings, _sources(situation))
+    home, sources = Home.of(settings), to_fill(settings, situation.home, _sources(situation))
     home.files.take_over()
     if not is_todays(read(home)) or accepted_sources(home) - sources.keys():
         return True

@@ -41,7 +41,7 @@ def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:
 
 
 def _snapshots(home: Home) -> pa.Table:
-    """Return SNAPSHOTS, the oldest first."""
+    """Return SNAPSHOTS, the oldest first; of a scope, the published one alone."""
     published = published_snapshot(home)
     rows = [
         {
@@ -53,5 +53,6 @@ def _snapshots(home: Home) -> pa.Table:
             **{name: one.rows[name] for name in ("chunks", "entities", "relations")},
         }
         for one in list_snapshots(home)
+        if not home.scope or one == published
     ]
     return pa.Table.from_pylist(rows, SNAPSHOTS)

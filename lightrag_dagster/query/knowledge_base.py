@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, cast
 
 from lightrag_dagster.core.protocols import ChatRequest
+from lightrag_dagster.errors import NoSnapshotError
 from lightrag_dagster.models.providers import chat_identity
 from lightrag_dagster.query.arguments import instance, path_of, several, text, wrong
 from lightrag_dagster.query.ask import require_model
@@ -96,7 +97,8 @@ class KnowledgeBase(TableQuestions):
             account: it is billed for calls of models, within its budget; without one they are not recorded.
 
         Raises:
-            NoSnapshotError: the home has no published snapshot yet.
+            NoSnapshotError: the home has no published snapshot yet, the settings have scopes and lack this one, or the
+                snapshot is another than the one that the scope published.
             QueryError: an argument is of another kind.
             ClosedError: this process was forked from one that had a knowledge base open.
             SettingsError: the settings or prompts cannot be read.
@@ -107,6 +109,8 @@ class KnowledgeBase(TableQuestions):
             settings = settings.model_copy(update={"home": path_of(home, "home")})
         if scope is not None:
             settings = settings.within(text(scope, "scope"))
+            if settings.scopes and scope not in settings.scopes:  # which a door does not name
+                raise NoSnapshotError(f"the settings have no scope {scope}; name one of their `scopes`")
         name = None if snapshot_id is None else text(snapshot_id, "snapshot_id")
         return cls(open_snapshot(Home.of(settings), name), settings, account, name)
 

@@ -172,7 +172,7 @@ def open_snapshot(home: Home, snapshot_id: str | None) -> Snapshot:
     """Open a snapshot by its id or name, by default the published one.
 
     Raises:
-        NoSnapshotError: the home has no published snapshot.
+        NoSnapshotError: the home has no published snapshot, or it is of a scope that has published another.
         StoreError: there is no snapshot of that name, a part of it is missing or damaged, or `gc` removed it meanwhile.
     """
     manifest = find_snapshot(home, snapshot_id)
@@ -212,9 +212,9 @@ def _noticing_removal(generation: Generation) -> Iterator[None]:
         generation.home.files.take_over([generation.path(MANIFEST)])
         if generation.has(MANIFEST):
             raise
+        longer = "" if generation.home.scope else ", and raise retention.grace_days if readers stay open longer"
         raise StoreError(
-            f"{generation.id} was removed by `gc` while it was open; open the knowledge base again, and raise "
-            "retention.grace_days if readers stay open longer"
+            f"{generation.id} was removed by `gc` while it was open; open the knowledge base again{longer}"
         ) from error
 
 

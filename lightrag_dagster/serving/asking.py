@@ -14,6 +14,9 @@ from lightrag_dagster.serving import requests
 
 _MOST = 20_000
 """Most characters of a document at once."""
+_SHORT = 400
+"""Most characters of a description among what a search finds; `entity` has all of it."""
+_BY_RULES = "no language model is set, so these are sentences of the passages; read them"
 _NO_WORD = "no passage has a word of the question, so these are only the least unlike it"
 _INNER = {"tokens", "rank", "degree", "score", "rerank_score", "likeness"}
 
@@ -57,6 +60,9 @@ async def search(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
     del found["steps"]
     for chunk in found["chunks"]:
         del chunk["doc_id"], chunk["source"], chunk["path"]
+    for one in (*found["entities"], *found["relations"]):
+        if len(said := one["description"]) > _SHORT:
+            one["description"] = f"{said[:_SHORT]}… ({len(said) - _SHORT:,} more characters)"
     told = lean({"notes": found.pop("notes"), "chunks": found.pop("chunks")} | found)
     words = await base.aretrieve(asked.query, mode="bm25", chunk_top_k=1, filters=asked.filters or Filters())
     return told if words.chunks else told | {"notes": [*told.get("notes", ()), _NO_WORD]}
@@ -74,7 +80,10 @@ async def answer(base: KnowledgeBase, asked: requests.SearchRequest) -> dict[str
         "snapshot_id": found.snapshot_id,
         "answer": found.text,
         "references": references,
-        "notes": found.retrieval.notes,
+        "notes": [
+            *found.retrieval.notes,
+            *([_BY_RULES] if base.settings.llm.of("answer").provider == "offline" else []),
+        ],
     }
 
 
@@ -104,7 +113,8 @@ def _bounds(pages: list[int] | None, length: int, asked: requests.ReadRequest) -
         return asked.start, length
     begins, last = pages or [], max(asked.page, asked.last_page or 0)
     if last > len(begins):
-        raise QueryError(f"the document has {len(begins)} pages; start reads any from a character")
+        has = f"{len(begins)}" if begins else "no"
+        raise QueryError(f"the document has {has} pages; start reads any from a character")
     return max(asked.start, begins[asked.page - 1]), begins[last] if last < len(begins) else length
 
 
@@ -125,11 +135,14 @@ async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, 
     shared: dict[str, Any] = {"filters": asked.filters, "limit": asked.limit, **asked.conditions()}
     if asked.count or asked.by:
         return lean((await base.acount(asked.subject, by=asked.by, **shared)).to_dict())
-    return lean((await base.afacts(asked.subject, **shared)).to_dict())
+    return {"facts": []} | lean((await base.afacts(asked.subject, **shared)).to_dict())
 
 
 async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
     """Return what differs since a snapshot."""
+    snapshots = (await base.asql(_SNAPSHOTS)).to_pylist()
+    if asked.before is None and len(snapshots) < 2:
+        return {"changes": [], "notes": ["no earlier snapshot is kept to compare with"], "snapshots": snapshots}
     found = await base.achanges(asked.before)
     kinds = pc.binary_join_element_wise(found["kind"], found["change"], " ").value_counts().to_pylist()
     shown = [
@@ -140,5 +153,5 @@ async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[s
         "numbers": {one["values"]: one["counts"] for one in kinds},
         "changes": shown,
         "left_out": found.num_rows - len(shown),
-        "snapshots": (await base.asql(_SNAPSHOTS)).to_pylist(),
+        "snapshots": snapshots,
     }

@@ -64,6 +64,11 @@ class Bases:
             self._opened.pop(key, None)  # the next question opens it again
             raise
 
+    async def look(self) -> None:
+        """Have each base look at what is published, so that none holds a replaced snapshot; raises as `open_base`."""
+        opened = await asyncio.gather(*map(asyncio.shield, list(self._opened.values())))
+        await asyncio.gather(*(asyncio.to_thread(one.refresh) for one in opened))
+
     async def close(self) -> None:
         """Close every base."""
         closing = [*self._closing, *(asyncio.create_task(self._close(one, 0)) for one in self._opened.values())]

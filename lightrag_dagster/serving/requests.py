@@ -45,8 +45,8 @@ class SearchRequest(Narrowed):
 class FindRequest(SearchRequest):
     """A question of an agent, whose context is short."""
 
-    top_k: int | None = Field(5, ge=1, le=1000, description="Most entities, and most relations.")
-    chunk_top_k: int | None = Field(8, ge=1, le=1000, description="Most passages.")
+    top_k: int | None = Field(4, ge=1, le=1000, description="Most entities, and most relations.")
+    chunk_top_k: int | None = Field(5, ge=1, le=1000, description="Most passages.")
 
 
 class ReadRequest(BaseModel, extra="forbid"):
@@ -80,7 +80,7 @@ class FactsRequest(Narrowed):
     """Conditions on facts, of which all given ones must hold."""
 
     subject: str | None = Field(None, description="Name or id of the entity that they are about.")
-    relation: str | None = Field(None, description="Name of the relation, as the schema has it.")
+    relation: str | None = Field(None, description="Name of the relation; `by` relation lists them.")
     object: str | None = Field(None, description="Name or id of the entity at the other end.")
     type: str | None = Field(None, description="Type of the subject.")
     value: str | None = Field(None, description="4.2 EUR, 2024-03 or yes; or one behind <, <=, =, >= or >.")

@@ -35,7 +35,7 @@ class Service:
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     logs_questions: bool = False
     ready: bool = False
-    """True when every scope that a token names is open."""
+    """True while every scope that a token names is open."""
 
     def __post_init__(self) -> None:
         self._bases, self._turnstile = Bases(self.settings, self.limits.seconds), Turnstile(self.limits)
@@ -76,13 +76,15 @@ class Service:
             await self._bases.close()
 
     async def _open(self) -> None:
-        """Open the base of each scope, and try again every few seconds where nothing is published yet."""
+        """Open the base of each scope, and see every few seconds that all are open and of what is published now."""
         callers = self.tokens.callers.values() if self.tokens else [self.anyone]
-        while not self.ready:
+        while True:
             try:
                 for scope in {one.scope for one in callers}:
                     await self._bases.of(Caller(name="opening", scope=scope))
+                await self._bases.look()
                 self.ready = True
             except Exception as error:
+                self.ready = False
                 _log.warning("not ready: %s", refusal(error, self._place))
-                await asyncio.sleep(5)
+            await asyncio.sleep(5)

@@ -44,7 +44,11 @@ TOOLS = {
     "path": Tool(
         requests.PathRequest, asking.path, "Find how two entities are related: paths, each step with a quote."
     ),
-    "facts": Tool(requests.FactsRequest, asking.facts, "List or count dated facts, each with the words that state it."),
+    "facts": Tool(
+        requests.FactsRequest,
+        asking.facts,
+        "List or count dated facts, with the words that state them, and those that contradict them.",
+    ),
     "changes": Tool(requests.ChangesRequest, asking.changes, "List what changed since a snapshot.", knows_scopes=False),
     "answer": Tool(
         requests.SearchRequest, asking.answer, "Have the base's own language model answer; it may cost money."

@@ -340,7 +340,7 @@ def load_settings(**overrides: object) -> Settings:
     check_variables(Settings)
     try:
         settings = Settings(**_over(chosen.settings, overrides))  # type: ignore[arg-type]  # pydantic checks the values
-        return settings.within(chosen.scope)
+        settings = settings.within(chosen.scope)
     except yaml.YAMLError as error:
         raise SettingsError(f"{file} is not valid YAML: {yaml_mistake(error)}") from None
     except RecursionError:
@@ -354,6 +354,9 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsError(f"{mistake}{see} {places} and LIGHTRAG_… variables") from error
     except ValueError as error:
         raise SettingsError(f"{file} or a LIGHTRAG_… variable cannot be used: {one_line(error)}") from error
+    if settings.scope and settings.scopes and settings.scope not in settings.scopes:
+        raise SettingsError(f"`scopes` has no {settings.scope}; name one of {', '.join(sorted(settings.scopes))}")
+    return settings
 
 
 def _first_mistake(error: ValidationError, *section: str) -> str:

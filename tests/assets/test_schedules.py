@@ -2,11 +2,13 @@
 
 import shutil
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.assets.jobs import build_jobs
 from lightrag_dagster.assets.schedules import (
     MORNING_DEADLINE,
@@ -14,12 +16,15 @@ from lightrag_dagster.assets.schedules import (
     Due,
     build_schedules,
     look_seconds,
+    nightly,
     requests_of,
     sources_to_ingest,
 )
 from lightrag_dagster.errors import SettingsError, SourceError
 from lightrag_dagster.orchestration.definitions import build_definitions
+from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.pipeline.ingest import source_to_read
+from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.database.looks import Looks
 from lightrag_dagster.storage.home import Home
@@ -99,3 +104,20 @@ def test_a_morning_without_a_report_shows(settings: Settings) -> None:
     policies = {name: spec.freshness_policy for name, spec in specs.items() if spec.freshness_policy}
     assert list(policies) == ["status_report"]
     assert policies["status_report"] == dg.FreshnessPolicy.cron(MORNING_DEADLINE, MORNING_SLACK)
+
+
+@pytest.mark.long
+def test_the_night_removes_what_scopes_replaced(settings: Settings) -> None:
+    scoped = settings.changed(scopes={"all": {"paths": ("*",)}, "press": {"sources": ("notes",)}})
+    write_source(scoped, "notes", {"river.md": RIVER})
+    build(scoped)
+    home = Home.of(scoped.within("press"))
+    with KnowledgeBase.open(settings=scoped, scope="press"):
+        write_source(scoped, "notes", {"river.md": FLOOD})
+        build(scoped)
+    assert len(list(home.generations.iterdir())) == 2
+    with open_instance(Home.of(scoped)) as instance:
+        night = datetime(2026, 1, 2, tzinfo=UTC)
+        with dg.build_schedule_context(instance=instance, scheduled_execution_time=night) as context:
+            assert isinstance(nightly(context, LightRAG(scoped)), dg.SkipReason)
+    assert len(list(home.generations.iterdir())) == 1

@@ -11,18 +11,20 @@ import dagster as dg
 import pytest
 
 from benchmarks.nights import age_runs
+from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.cli.run import print_outcome
 from lightrag_dagster.cli.terminal import console
 from lightrag_dagster.orchestration.instance import open_instance
 from lightrag_dagster.orchestration.runner import Outcome
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.manifests import Manifest
 from tests.assets.runs import pretend
 from tests.cli.test_cli import command
 from tests.storage import corpus
 from tests.storage.corpus import home_of
-from tests.support import RIVER, build, published, write_source
+from tests.support import FLOOD, RIVER, build, published, write_source
 
 
 @pytest.mark.long
@@ -119,9 +121,50 @@ def test_what_waits_for_release_is_said_to_wait(
     print_outcome(console(), Outcome(published=second, manifest=first, unreleased=second.snapshot_id))
     output, _ = capfd.readouterr()
     assert output.startswith(f"Built {second.snapshot_id}, which waits for release.\n{first.snapshot_id} is held: ")
-    print_outcome(console(), Outcome(manifest=first, notes={"scopes": ["Scope press is removed."]}))
+    print_outcome(
+        console(), Outcome(manifest=first, notes={"scopes": [said := "Scope press is published: 1 document."]})
+    )
     output, _ = capfd.readouterr()
-    assert output == f"Scope press is removed.\nNothing else changed; {first.snapshot_id} stays published.\n"
+    assert output == f"{said}\nNothing else changed; {first.snapshot_id} stays published.\n"
+
+
+@pytest.mark.long
+def test_what_a_scope_replaced_is_told_refused_and_collected(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, notes: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"press": {"sources": ["notes"]}}')
+    build(load_settings())
+    old = published(load_settings().within("press")).snapshot_id
+    folder = Home.of(load_settings().within("press")).generation(old)
+
+    def ask(*arguments: str) -> tuple[int, str]:
+        code, output, errors = command(capfd, monkeypatch, *arguments)
+        return code, output + errors
+
+    told = "a reader has a replaced snapshot open, which may show what is hidden by now; end it, or let it ask again\n"
+    with KnowledgeBase.open(load_settings().home, scope="press"):
+        (notes / "river.md").write_text(FLOOD)
+        build(load_settings())
+        assert ask("status", "--check") == (1, f"scope press: {told}")
+        assert f"scope press: published, 1 document; {told}" in ask("status")[1]
+        assert "scope press" not in ask("gc")[1]
+    assert ask("status", "--check") == (0, "")
+    refused = f"error: there is no snapshot {old} in scope press; a scope keeps the published one alone\n"
+    for asked in (("sql", "FROM chunks"), ("query", "Who leads the office?"), ("cypher", "MATCH (a) RETURN a")):
+        assert ask("--scope", "press", *asked, "--snapshot", old) == (2, refused)
+    assert "\nwould be removed: what scope press had replaced\n" in ask("gc", "--dry-run")[1]
+    assert folder.exists()
+    assert "\nremoved: what scope press had replaced\n" in ask("gc")[1]
+    assert not folder.exists()
+    monkeypatch.setenv("LIGHTRAG_SCOPES", '{"media": {"sources": ["notes"]}, "all": {"paths": ["*"]}}')
+    lacked = "error: `scopes` has no press; name one of all, media\n"
+    for name in ("status", "communities", "serve"):
+        assert ask("--scope", "press", name) == (2, lacked)
+    code, lines = ask("status", "--check")
+    assert (code, "scope press waits: the settings lack it; the next run removes it\n" in lines) == (1, True)
+    assert "\nremoved: scope press, which the settings lack\n" in ask("gc")[1]
+    assert not folder.parent.parent.exists()
 
 
 def test_a_narrow_terminal_cuts_nothing_off(

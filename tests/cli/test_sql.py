@@ -99,7 +99,7 @@ def test_a_scope_that_shows_no_document_is_told_and_refused(
     shutil.move(tmp_path / "staff", home / "scopes" / "staff")
     monkeypatch.setenv("LIGHTRAG_HOME", str(home))
     code, printed, errors = command(capfd, monkeypatch, "--scope", "staff", "sql", "from raw_documents")
-    said = "it shows no document, or no run has made it yet; correct its rule"
+    said = "the settings lack it, it shows no document, or no run has made it yet; correct its rule"
     assert (code, printed) == (2, "")
     assert errors.startswith(f"error: no scope staff is published in {home}: {said}")
     code, printed, _ = command(capfd, monkeypatch, "--scope", "staff", "status")

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,22 @@ from lightrag_dagster import KnowledgeBase
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import copy_decisions
-from lightrag_dagster.errors import NoSnapshotError, SettingsError
+from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.scopes import pending_scopes, published_scopes, remove_damaged
+from lightrag_dagster.pipeline.scopes import pending_scopes, published_scopes, remove_damaged, still_read, tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, rollback, without_graph
+from lightrag_dagster.storage.snapshots.snapshots import (
+    list_snapshots,
+    previous_snapshot,
+    published_snapshot,
+    release,
+    rollback,
+    without_graph,
+)
 from tests.layouts import as_another_layout
 from tests.support import (
     FLOOD,
@@ -331,3 +339,101 @@ def test_the_graph_of_a_scope_is_built_by_the_next_run(settings: Settings) -> No
     assert (state.problem, without_graph(home)) == (None, None)
     assert published(scoped.within("board")) == snapshot
     assert pending_scopes(Situation.looking(scoped)) == {}
+
+
+def with_access(settings: Settings, board: str, flood: str = "public") -> Settings:
+    """Return settings in which the board's paper, and that about the flood, have these values of `access`."""
+    papers = settings.sources.parent / "papers"
+    source = SourceSettings(uri=str(papers), access={"board.md": board, "flood.md": flood, "*": "public"})
+    settings.sources.mkdir(parents=True, exist_ok=True)
+    write_source(settings.changed(sources=papers.parent), "papers", {"board.md": OFFICE, "flood.md": FLOOD})
+    named = settings.model_copy(update={"named_sources": {"papers": source}})
+    return with_scopes(named, press={"access": ("public",)})
+
+
+def shown(settings: Settings) -> list[str]:
+    """Return the paths of the documents that the scope `press` shows."""
+    with KnowledgeBase.open(settings.home, scope="press", settings=settings) as knowledge:
+        found: list[str] = knowledge.sql("SELECT path FROM raw_documents ORDER BY path")["path"].to_pylist()
+        return found
+
+
+@pytest.mark.long
+def test_what_a_scope_replaced_is_refused_and_goes_with_its_reader(settings: Settings) -> None:
+    scoped = with_access(settings, board="public")
+    build(scoped)
+    old = published(scoped.within("press")).snapshot_id
+    opened = partial(KnowledgeBase.open, scoped.home, scope="press", settings=scoped)
+    with opened(old) as reader:
+        build(with_access(settings, board="board"))
+        now = published(scoped.within("press"))
+        assert home_of(scoped, "press").generation(old).exists()
+        assert (still_read(scoped, "press"), tidy_scopes(scoped)) == (True, [])
+        for refused in (partial(opened, old), reader.refresh):
+            with pytest.raises(NoSnapshotError, match=f"no snapshot {old} in scope press; a scope keeps the published"):
+                refused()
+        with opened() as knowledge:
+            assert knowledge.sql("SELECT snapshot_id FROM snapshots")["snapshot_id"].to_pylist() == [now.snapshot_id]
+            with pytest.raises(StoreError, match=r"no snapshot before .*; a scope keeps the published"):
+                knowledge.changes()
+        assert previous_snapshot(home_of(scoped, "press"), now.snapshot_id) is None
+    assert not still_read(scoped, "press")
+    assert tidy_scopes(scoped, dry_run=True) == ["would be removed: what scope press had replaced"]
+    again = with_access(settings, board="board")
+    assert run(again).tidied == ["removed: what scope press had replaced"]
+    assert list_snapshots(home_of(scoped, "press")) == [now]
+    assert not home_of(scoped, "press").generation(old).exists()
+    assert run(again).tidied == []
+
+
+@pytest.mark.long
+def test_a_scope_that_the_settings_lack_is_refused_and_removed(settings: Settings) -> None:
+    scoped = with_access(settings, board="public")
+    build(scoped)
+    renamed = with_scopes(scoped, media={"access": ("public",)})
+    with pytest.raises(NoSnapshotError, match="the settings have no scope press") as refused:
+        shown(renamed)
+    assert "media" not in str(refused.value)  # which a door would tell
+    gone = "removed: scope press, which the settings lack"
+    assert tidy_scopes(renamed, dry_run=True) == [f"would be {gone}"]
+    assert home_of(scoped, "press").root.exists()
+    assert tidy_scopes(renamed) == [gone]
+    assert not home_of(scoped, "press").root.exists()
+    assert tidy_scopes(renamed) == []
+
+
+@pytest.mark.long
+def test_a_rollback_shows_nothing_again_that_lost_its_access(settings: Settings) -> None:
+    build(with_access(settings, board="public", flood="board"))
+    first = published(settings).snapshot_id
+    now = with_access(settings, board="board", flood="public")
+    build(now)
+    assert shown(now) == ["flood.md"]
+    with building(Home.of(now)) as lock:
+        rollback(Home.of(now), first, lock)
+    build(now)
+    assert shown(now) == []  # neither had the value then and has it today
+    assert pending_scopes(Situation.looking(now)) == {}
+    with building(Home.of(now)) as lock:
+        release(Home.of(now), lock)
+    build(now)
+    assert shown(now) == ["flood.md"]
+
+
+@pytest.mark.long
+def test_a_document_that_is_gone_has_no_access_after_a_rollback(settings: Settings) -> None:
+    scoped = with_access(settings, board="public").changed(documents={"accept_deletes": True})
+    both = with_scopes(scoped, press={"access": ("public",)}, papers={"sources": ("papers",)})
+    build(both)
+    first = published(both).snapshot_id
+    (settings.sources.parent / "papers" / "board.md").unlink()
+    build(both)
+    with building(Home.of(both)) as lock:
+        rollback(Home.of(both), first, lock)
+    build(both)
+    assert shown(both) == ["flood.md"]
+    assert published(both.within("papers")).rows["raw_documents"] == 2
+    without = both.model_copy(update={"named_sources": {}})
+    write_source(without, "notes", {"river.md": RIVER})
+    build(without)
+    assert shown(without) == []

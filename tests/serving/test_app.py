@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from lightrag_dagster.pipeline.scopes import still_read
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
+from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens, until
+from tests.support import FLOOD, RIVER, build, write_source
 
 QUESTION = "Who repaired the sensor at Station 14?"
 
@@ -73,6 +76,30 @@ def test_a_scope_that_is_not_there_is_an_error(published_home: Path) -> None:
         answer = client.post("/retrieve", json={"query": QUESTION}, headers={"X-API-Key": KEYS["board"]})
         assert (answer.status_code, "no scope board is published in the home" in answer.text) == (503, True)
         assert client.get("/ready").status_code == 503
+
+
+@pytest.mark.long
+def test_a_service_is_ready_while_all_scopes_are_there_and_holds_no_replaced_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scopes = {"board": {"sources": ("notes",)}, "press": {"sources": ("notes",)}}
+    settings = load_settings(home=tmp_path / "home", sources=tmp_path / "sources", scopes=scopes)
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    given = tokens(board={"scope": "board", "dollars_a_day": 1}, keeper={"scope": "press"})
+    with listening(service_of(settings, tokens=given)) as client:
+        key = {"X-API-Key": KEYS["board"]}
+        assert client.post("/facts", json={}, headers=key).status_code == 200
+        until(lambda: client.get("/ready").status_code == 200)
+        write_source(settings, "notes", {"flood.md": FLOOD, "river.md": FLOOD})
+        build(settings)
+        until(lambda: not still_read(settings, "board"))  # although nothing is asked
+        build(settings.changed(scopes={"press": scopes["press"]}))
+        until(lambda: client.get("/ready").status_code == 503)
+        assert client.post("/facts", json={}, headers=key).status_code == 503
+        build(settings)
+        until(lambda: client.get("/ready").status_code == 200)
+        assert client.post("/facts", json={}, headers=key).status_code == 200
 
 
 def test_who_asks_too_often_is_told_when_to_ask_again(published_home: Path) -> None:

@@ -12,7 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from lightrag_dagster.serving import Service
+from lightrag_dagster.serving import Service, asking
 from lightrag_dagster.settings import load_settings
 from tests.serving.doors import KEYS, listening, service_of, tokens
 from tests.support import FLOOD, RIVER, build, write_source
@@ -93,8 +93,7 @@ def test_each_tool_answers(published_home: Path, tool: str, given: dict[str, Any
         pytest.param(
             "read", {"id": "chunk-' or true --"}, 'nothing has the id "chunk-\' or true --"', marks=pytest.mark.long
         ),
-        pytest.param("read", {"id": "office/copy.md", "page": 1}, "the document has 0 pages", marks=pytest.mark.long),
-        ("changes", {}, "there is no snapshot before"),
+        pytest.param("read", {"id": "office/copy.md", "page": 1}, "the document has no pages", marks=pytest.mark.long),
         ("drop", {}, "there is no tool 'drop'; there are search, read"),
     ],
 )
@@ -111,6 +110,24 @@ async def listed(client: Client) -> list[str]:
 def test_what_nothing_is_like_is_said(published_home: Path) -> None:
     assert "no passage has a word of the question" in str(called(published_home, "search", query="xqzzt", mode="ppr"))
     assert "no passage has a word" not in str(called(published_home, "search", query="Who repaired the sensor?"))
+
+
+def test_a_search_has_the_beginning_of_long_descriptions(published_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_SHORT", 10)
+    found = called(published_home, "search", query="Marta Lindqvist", mode="local")
+    said = [one["description"] for kind in ("entities", "relations") for one in found[kind]]
+    assert said
+    assert max(map(len, said)) < 40
+    assert any(one[10:].endswith(" more characters)") for one in said)
+
+
+@pytest.mark.long
+def test_an_empty_result_says_that_it_is_empty(published_home: Path) -> None:
+    assert called(published_home, "facts", subject="Marta Lindqvist")["facts"] == []
+    told = called(published_home, "changes")
+    assert (told["changes"], len(told["snapshots"])) == ([], 1)
+    assert told["notes"] == ["no earlier snapshot is kept to compare with"]
+    assert asking._BY_RULES in called(published_home, "answer", query="Who repaired the sensor?", mode="bm25")["notes"]
 
 
 @pytest.mark.long

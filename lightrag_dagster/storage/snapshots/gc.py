@@ -36,6 +36,9 @@ from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
 
+BEING_READ = "being read"
+"""Why a snapshot is kept that a reader has open, if for nothing else."""
+
 
 @dataclass
 class Garbage:
@@ -183,7 +186,7 @@ def kept_snapshots(home: Home, retention: RetentionSettings) -> dict[str, str]:
         reasons[held] = "held"
     if published := published_snapshot(home):
         reasons[published.snapshot_id] = "published"
-    return {one: "being read" for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
+    return {one: BEING_READ for one in garbage_generations(home, reasons) if is_read(home, one)} | reasons
 
 
 def _used_versions(home: Home, kept: Iterable[str]) -> set[Path]:

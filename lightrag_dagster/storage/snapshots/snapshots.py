@@ -26,8 +26,8 @@ NO_GATES = Gates()
 """The results where there is no gate."""
 
 UNPUBLISHED_SCOPE = (
-    "it shows no document, or no run has made it yet; correct its rule under `scopes`, or `access` of documents, then "
-    "run `lightrag-dagster run`"
+    "the settings lack it, it shows no document, or no run has made it yet; correct its rule under `scopes`, or "
+    "`access` of documents, then run `lightrag-dagster run`"
 )
 """Why nothing of a scope is published, and what to do."""
 
@@ -127,12 +127,23 @@ def read_manifest(home: Home, snapshot_id: str) -> Manifest:
     """
     found = read_record(home.generation(snapshot_id) / generations.MANIFEST, Manifest)
     if found is None:
-        raise StoreError(f"there is no snapshot {snapshot_id} in {home.name}; `lightrag-dagster snapshots` lists them")
+        raise StoreError(f"there is no snapshot {snapshot_id} in {home.name}; {listed_by(home)}")
     return found
 
 
+def listed_by(home: Home) -> str:
+    """Return what to know of the snapshots of a home when one is not there."""
+    return "a scope keeps the published one alone" if home.scope else "`lightrag-dagster snapshots` lists them"
+
+
 def snapshot_named(home: Home, name: str) -> Manifest:
-    """Return a snapshot by its id or the name that it is pinned as; raises StoreError when there is none."""
+    """Return a snapshot by its id or the name that it is pinned as.
+
+    Raises StoreError when there is none, and NoSnapshotError for any but the published one of a scope: an earlier one,
+    which is there while a reader has it open, may show what is hidden by now.
+    """
+    if home.scope and name != require_published(home).snapshot_id:
+        raise NoSnapshotError(f"there is no snapshot {name} in scope {home.scope}; {listed_by(home)}")
     return read_manifest(home, pinned_snapshots(home).get(name, name))
 
 
@@ -264,8 +275,8 @@ def release(home: Home, lock: Lock | None = None) -> Manifest:
 
 
 def previous_snapshot(home: Home, snapshot_id: str) -> Manifest | None:
-    """Return the snapshot that was published before another; None if there is none any more."""
-    listed = list_snapshots(home)
+    """Return the snapshot that was published before another; None if there is none any more, and in a scope."""
+    listed = [] if home.scope else list_snapshots(home)
     place = next((at for at, one in enumerate(listed) if one.snapshot_id == snapshot_id), 0)
     return listed[place - 1] if place else None
 
