@@ -29,7 +29,7 @@ CODE = {
     "exports": 371,  # OKF
     "imports": 749,  # three imports, where 500 were asked; claims, facts of a table
     "indexes": 2298,  # SQL in processes, checks of files
-    "models": 2240,  # batches and ledger by purpose, what may pass; columns
+    "models": 2239,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 974,  # scopes
