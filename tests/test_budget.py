@@ -36,14 +36,14 @@ CODE = {
     "pipeline": 3254,  # scopes and what they replaced, kept rows
     "plan": 813,
     "purge": 425,  # scopes
-    "query": 4240,  # time limits, follow, warm, SQL in processes
+    "query": 4247,  # time limits, follow, warm, SQL in processes
     "readers": 8039,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 915,  # a priced stream is complete before its first line
     "settings": 1129,  # scopes, access
     "spending": 514,
-    "stages": 5764,  # kept rows of the merge
+    "stages": 5776,  # kept rows of the merge
     "storage": 4093,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_078,  # attempts without an answer are billed; scopes
+    "lines of code outside the rooms behind doors": 38_097,  # attempts without an answer are billed; scopes
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,

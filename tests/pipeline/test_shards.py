@@ -209,7 +209,7 @@ def test_a_name_that_is_not_utf_8_is_listed(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / os.fsdecode(b"caf\xe9.txt")).write_text("")
     listing = Listing(Source("notes", LocalFolder(tmp_path / "notes")), tmp_path / "files.parquet")
-    assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt"]
+    assert pq.read_table(listing.path)["path"].to_pylist() == ["caf\\udce9.txt (57eaa2c0)"]
 
 
 def test_an_empty_source_has_an_empty_listing(tmp_path: Path) -> None:

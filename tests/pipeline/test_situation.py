@@ -35,6 +35,7 @@ MAY_ASK = {
     },
     "require_published": {
         "indexes.changes": "below the situation",
+        "storage.snapshots.snapshots": "below the situation; refuses another snapshot of a scope",
         "assets.knowledge_base": "what readers open after a publication",
         "pipeline.graph": "returns what it built, under the builder's lock",
         "pipeline.communities": "asks the published snapshot, which no source or setting shapes",

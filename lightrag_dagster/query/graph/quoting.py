@@ -19,12 +19,13 @@ _WORD = re.compile(r"\S+")
 def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") -> Span:
     """Return the span of the sentences in which a name of each group is, the names nearest to each other.
 
-    A statement that was taken from the text word by word is quoted itself. One name alone is quoted with the sentences
+    A statement that was taken from the text word by word is quoted itself, or the first of its sentences that was. One
+    name alone is quoted with the sentences
     right behind that have it as well. If the sentences are too long, the words around the names are quoted; if no name
     is in the text, its first words.
     """
-    if 0 < len(statement) <= MOST and (at := text.find(statement)) >= 0:
-        return trimmed(text, at, at + len(statement))
+    if span := _verbatim(text, statement):
+        return span
     found = [spans for spans in (_occurrences(text, names) for names in groups) if spans]
     anchor = _nearest(found)
     if anchor is None:
@@ -42,6 +43,16 @@ def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") ->
             if first == end and named and last - start <= MOST:
                 end = last
     return trimmed(text, start, end)
+
+
+def _verbatim(text: str, statement: str) -> Span | None:
+    """Return the span of a statement, or of its first sentence that a text has, whatever spaces are between words."""
+    ends = sentences(statement)(0, len(statement))
+    for one in (statement, *(statement[start:end] for start, end in pairwise([0, *ends, len(statement)]))):
+        words = one.split() if len(one) <= MOST else []
+        if words and (found := re.search(r"\s+".join(map(re.escape, words)), text)):
+            return found.span()
+    return None
 
 
 def _occurrences(text: str, names: Collection[str]) -> list[Span]:

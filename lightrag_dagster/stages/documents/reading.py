@@ -62,6 +62,8 @@ def read_listed(
         SettingsError: the function that masks cannot be imported.
         SourceError: a path occurs twice, as the ids of a table's rows may.
     """
+    if pc.count_distinct(listed["doc_id"]).as_py() < len(listed):
+        listed = _told_apart(listed)
     if repeated := _repeated(listed):
         raise SourceError(
             f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
@@ -111,12 +113,20 @@ def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Tabl
 
 def _repeated(listed: pa.Table) -> str | None:
     """Return the first path that occurs several times in a table."""
-    paths = listed.filter(pc.not_equal(listed["kind"], ""))["path"]
+    paths = listed["path"]
     if pc.count_distinct(paths).as_py() == len(paths):
         return None
     counts = paths.value_counts()
     twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     return str(pc.min(twice).as_py())
+
+
+def _told_apart(listed: pa.Table) -> pa.Table:
+    """Return rows of LISTED without refused ones that have the path of another, which files can be named for."""
+    ids, refused = listed["doc_id"].to_pylist(), listed["refused"].to_pylist()
+    kept = {ids[at]: at for at in sorted(range(len(ids)), key=lambda at: refused[at] is None)}
+    readable = {at for at, why in enumerate(refused) if why is None}
+    return listed.take(sorted(readable | set(kept.values())))
 
 
 def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table:

@@ -111,12 +111,19 @@ def test_what_cannot_be_a_document_is_refused_with_a_reason(tmp_path: Path) -> N
     unfit = "path holds control characters or is not UTF-8; rename it"
     assert refusals(tmp_path) == {
         "Makefile": None,
-        "caf\\udce9.txt": unfit,
+        "caf\\udce9.txt (57eaa2c0)": unfit,
         "good.md": None,
         "image.BMP": f"unsupported file type (.bmp); {supported}",
-        "line\\nbreak.md": unfit,
+        "line\\nbreak.md (9681b4d3)": unfit,
         "pipe.txt": "not a regular file",
     }
+
+
+def test_a_time_that_no_calendar_has_is_the_nearest_one(tmp_path: Path) -> None:
+    write(tmp_path, "a.md")
+    for seconds, year in ((253_402_300_800, 9999), (-62_135_600_000, 1)):
+        os.utime(tmp_path / "a.md", (seconds, seconds))
+        assert [one.modified_at.year for one in LocalFolder(tmp_path).files()] == [year]
 
 
 def test_links_stay_inside_the_source(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_files_beside_the_folders_are_in_no_source(tmp_path: Path) -> None:
     (tmp_path / "sources" / "notes").mkdir(parents=True)
     for name in ("b.md", "a\nb.md", ".hidden", "notes/in.md"):
         (tmp_path / "sources" / name).write_text("Marta Lindqvist")
-    assert loose_files(settings(tmp_path / "sources")) == ["a\\nb.md", "b.md"]
+    assert loose_files(settings(tmp_path / "sources")) == ["a\\nb.md (9832b165)", "b.md"]
     assert loose_files(settings(tmp_path / "sources" / "notes")) == ["in.md"]
 
 

@@ -3,7 +3,7 @@
 import errno
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -135,11 +135,12 @@ def _listed(path: str, facts: dict[str, Any]) -> ListedFile:
 
 
 def _time(value: object) -> datetime | None:
-    """Return a time as one of the file systems gives it; without a time zone it is UTC."""
+    """Return a time as one of the file systems gives it, UTC without a time zone; None if there is no such time."""
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
-    if isinstance(value, int | float):
-        return datetime.fromtimestamp(value, UTC)
-    if isinstance(value, tuple) and len(value) == 6:
-        return datetime(*value, tzinfo=UTC)
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        if isinstance(value, tuple) and len(value) == 6:
+            return datetime(*value, tzinfo=UTC)
     return None

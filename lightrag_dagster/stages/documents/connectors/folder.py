@@ -6,12 +6,15 @@ import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
 from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ListedFile, shown, unusable
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
+
+_FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC) - EPOCH, datetime(9999, 12, 30, tzinfo=UTC) - EPOCH
+"""Times of files that are kept, from 1970 on; others are the nearest of these."""
 
 # O_PATH needs no right to list the folder; only Linux has it.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -129,7 +132,7 @@ def _found(path: str, file: str, status: os.stat_result, refused: str | None) ->
         path=shown(path),
         place="" if refused else file,
         size=status.st_size,
-        modified_at=EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000),
+        modified_at=EPOCH + min(max(timedelta(microseconds=status.st_mtime_ns // 1000), _FIRST), _LAST),
         stamp=f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}-{status.st_ino}",
         stamp_is_stable=max(status.st_mtime, status.st_ctime) < time.time() - STABLE_AFTER,
         refused=refused,

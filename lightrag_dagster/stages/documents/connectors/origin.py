@@ -11,6 +11,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from lightrag_dagster.core.identity import digest
+
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
 
@@ -128,8 +130,9 @@ def at_last(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
 
 
 def shown(path: str) -> str:
-    """Return a path with unfit characters escaped."""
-    return UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
+    """Return a path with unfit characters escaped, and then with a hash, since others may be written so."""
+    escaped = UNFIT_CHARACTERS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), path)
+    return escaped if escaped == path else f"{escaped} ({digest(path)[:8]})"
 
 
 def unusable(path: str) -> str | None:

@@ -58,7 +58,7 @@ def test_documents_are_listed_by_patterns_and_refused_as_of_any_source() -> None
         ("a.md", None),
         ("b.dat", "unsupported file type (.dat); docs/sources.md lists those that can be read"),
         ("c/d.md", None),
-        ("c\\n.md", "path holds control characters or is not UTF-8; rename it"),
+        ("c\\n.md (49c35e74)", "path holds control characters or is not UTF-8; rename it"),
     ]
 
 

@@ -384,6 +384,25 @@ def test_a_broken_file_of_an_archive_costs_itself_alone(tmp_path: Path) -> None:
     assert rows["good.md"]["content"] == FLOOD
 
 
+def test_a_name_that_is_shown_as_another_or_an_impossible_time_costs_itself_alone(tmp_path: Path) -> None:
+    path, names = tmp_path / "a.zip", {"a\tb.md": "one", "a\\tb.md": "two", "dup.md (entry 1 of 2)": "three"}
+    write_archive(path, [*names.items(), ("dup.md", "four"), ("dup.md", "five")])
+    data = bytearray(path.read_bytes())
+    at = data.rindex(b"PK\x01\x02")  # the last entry in the list of all
+    data[at + 14 : at + 16] = b"\0\0"  # its day: month 0
+    path.write_bytes(data)
+    settings = load_settings(home=tmp_path / "home", named_sources={"docs": {"uri": f"zip::{path}"}})
+    source, tables = find_source(_named_only(settings, tmp_path), "docs"), SourceTables(Home(settings.home))
+    read_source(source, tables, Recipes.of(settings))
+    rows = tables.read("raw_documents", "docs").to_pylist()
+    assert len({row["doc_id"] for row in rows}) == len(rows) == 4
+    assert {row["path"]: row["content"] for row in rows if row["status"] == "processed"} == {
+        "a\\tb.md": "two",
+        "dup.md": "five",
+        "dup.md (entry 1 of 2)": "three",
+    }
+
+
 NAMES = {
     "a.md": "one",
     "../../x.md": "two",
