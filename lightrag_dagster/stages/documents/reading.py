@@ -122,7 +122,7 @@ def _repeated(listed: pa.Table) -> str | None:
 
 
 def _told_apart(listed: pa.Table) -> pa.Table:
-    """Return rows of LISTED without refused ones that have the path of another, which files can be named for."""
+    """Return rows of LISTED without refused ones whose path another row has; all readable ones stay."""
     ids, refused = listed["doc_id"].to_pylist(), listed["refused"].to_pylist()
     kept = {ids[at]: at for at in sorted(range(len(ids)), key=lambda at: refused[at] is None)}
     readable = {at for at, why in enumerate(refused) if why is None}
