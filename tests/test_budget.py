@@ -33,7 +33,7 @@ CODE = {
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 974,  # scopes
-    "pipeline": 3255,  # scopes and what they replaced, kept rows
+    "pipeline": 3260,  # scopes and what they replaced, kept rows
     "plan": 813,
     "purge": 425,  # scopes
     "query": 4240,  # time limits, follow, warm, SQL in processes
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_083,  # attempts without an answer are billed; scopes
+    "lines of code outside the rooms behind doors": 38_088,  # attempts without an answer are billed; scopes
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,
