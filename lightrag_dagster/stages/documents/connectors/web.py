@@ -15,7 +15,7 @@ from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import SIDECAR_SUFFIX
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ByURI, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ByURI, ListedFile, shown, unusable, warn_once
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -50,7 +50,14 @@ class Web(ByURI):
         """See `Origin.files`."""
         visible = (name for name in self.names if not any(part.startswith(".") for part in name.split("/")))
         wanted = [name for name in visible if self.patterns.match(name)]
-        yield from (listed for _, listed in map_in_time(self._listed, wanted, self.at_once) if listed)
+        missing = list[str]()
+        for name, listed in map_in_time(self._listed, wanted, self.at_once):
+            if listed:
+                yield listed
+            elif not name.endswith(SIDECAR_SUFFIX):
+                missing.append(name)
+        if missing:
+            warn_once(f"{self.uri}: {len(missing)} of its files in include, such as {min(missing)}, are not there")
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""

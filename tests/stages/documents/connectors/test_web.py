@@ -106,9 +106,9 @@ def found(origin: Origin) -> dict[str, bytes]:
     return {one.path: origin.read(one, 1_000_000) for one in list_files(Source("s", origin)) if one.refused is None}
 
 
-def test_files_of_a_web_server_are_named(server: Server) -> None:
+def test_files_of_a_web_server_are_named(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     server.pages = {"/docs/a%20b.md": Page(RIVER), "/docs/c.md": Page(OFFICE), "/docs/no.md": Page("no")}
-    origin = Web(f"{server.url}/docs", ("a b.md", "c.md", "missing.md", ".hidden.md", "x.bin"))
+    origin = Web(f"{server.url}/docs", ("a b.md", "c.md", "missing.md", "c.md.access", ".hidden.md"))
     assert found(origin) == {"a b.md": RIVER.encode(), "c.md": OFFICE.encode()}
     listed = {one.path: one for one in origin.files()}
     assert sorted(listed) == ["a b.md", "c.md"]
@@ -116,6 +116,8 @@ def test_files_of_a_web_server_are_named(server: Server) -> None:
     assert (one.size, one.modified_at.timestamp(), one.stamp_is_stable) == (len(OFFICE), 1_600_000_000, True)
     assert one.stamp == f"{len(OFFICE)}-1600000000.0"  # as stamps of earlier versions of the package are
     assert origin.read(one, 5) == OFFICE.encode()[:5]
+    (said,) = caplog.messages  # once, although it was listed twice
+    assert said == f"{server.url}/docs: 1 of its files in include, such as missing.md, are not there"
 
 
 @pytest.mark.parametrize(
