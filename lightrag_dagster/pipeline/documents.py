@@ -5,7 +5,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -108,7 +108,8 @@ def read_source(
         tasks = _listed_by_shard(listing, parts, scratch)
         at_once = max(1, recipes.settings.llm.of("describe").max_concurrency // max(1, engine.workers))
         read = partial(_read_shard, step, source, known, (open_describer, at_once))
-        each = each_shard(engine, read, tasks, ("documents", parts, listing.count))
+        with _noted(tables, name, listing):
+            each = each_shard(engine, read, tasks, ("documents", parts, listing.count))
         made = [one for one, _ in each]
         stored = [one.files[0] for one in made]
         before = step.open("raw_documents", judge.version) if judge.version else []
@@ -116,11 +117,8 @@ def read_source(
         settings, about = recipes.settings.documents, _joined([reading for _, reading in each])
         if before or len(parts) > 1:
             with open_sql(scratch, len(parts)) as connection:
-                try:
+                with _noted(tables, name, listing):
                     about = about._replace(losses=_losses(name, connection, (before, now), settings))
-                except SourceError as error:
-                    tables.refuse(name, listing.signature, str(error))
-                    raise
                 if len(parts) > 1:
                     originals = connection.sql(sql("duplicates", _STAGE)).to_arrow_table()
                     stored = _mark_duplicates(step, stored, originals, engine)
@@ -129,6 +127,16 @@ def read_source(
         version = _record(step, stored, made, listing, losses_accepted=losses_accepted)
     kept, usage = sum(one.kept[0] for one in made), sum((one.usage for one in made), Usage())
     return ReadReport(**vars(report(version, stored, kept, usage)), reading=about)
+
+
+@contextmanager
+def _noted(tables: SourceTables, source: str, listing: Listing) -> Iterator[None]:
+    """Note for what reason the documents of a listing are not taken."""
+    try:
+        yield
+    except SourceError as error:
+        tables.refuse(source, listing.signature, str(error))
+        raise
 
 
 def _list(source: Source, tables: SourceTables, scratch: Path, earlier: Earlier) -> Listing:

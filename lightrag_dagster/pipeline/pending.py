@@ -32,6 +32,7 @@ from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.spending.withdrawals import withdrawal_warnings
 from lightrag_dagster.stages.documents.connectors.origin import Incremental
+from lightrag_dagster.stages.documents.connectors.web import Web
 from lightrag_dagster.stages.documents.sources import Source, loose_files, misnamed_sources
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
@@ -310,13 +311,13 @@ def why_ingest(source: Source, tables: SourceTables, recipes: Recipes) -> str | 
     """Return the first table of a source that has to be made again, and the reason; None when there is nothing to do.
 
     For the candidate tables of a backfill, rows of another recipe are a reason too, and so is a source of which an
-    ordinary run reads only what changed: a backfill reads all of it.
+    ordinary run reads only what changed, or may not see a change: a backfill reads all of it.
 
     Raises:
         SourceError: the source cannot be listed.
         StoreError: a record is damaged.
     """
-    if tables.candidate and isinstance(source.origin, Incremental) and not tables.has_candidate(source.name):
+    if tables.candidate and isinstance(source.origin, Incremental | Web) and not tables.has_candidate(source.name):
         return "raw_documents, a backfill reads all of it"
     return why_again(source.name, signature_now(source, tables, recipes), tables, recipes.of_source(source.name))
 

@@ -12,7 +12,7 @@ from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
-from lightrag_dagster.settings import Settings, SourceSettings
+from lightrag_dagster.settings import RowsSettings, Settings, SourceSettings
 from lightrag_dagster.stages.documents.sources import find_source
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.acceptance import accepted
@@ -134,6 +134,18 @@ def test_rows_whose_column_became_null_are_refused(settings: Settings, tmp_path:
         connection.execute("UPDATE pages SET body = NULL")
     with pytest.raises(SourceError, match=r"lost 10 of 10 documents at once \(10 emptied\)"):
         read(settings)
+
+
+def test_a_table_with_a_repeated_id_is_withheld_until_it_is_corrected(settings: Settings, tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    settings = settings.changed(named_sources={"notes": SourceSettings(uri=str(table), rows=RowsSettings())})
+    table.write_text("id,text\n1,a\n1,b\n")
+    with pytest.raises(SourceError, match="have the id '1'") as refused:
+        read(settings)
+    assert pending(Situation.looking(settings)).rejected == {"notes": str(refused.value)}
+    table.write_text("id,text\n1,a\n2,b\n")
+    assert read(settings) == {"processed": 2}
+    assert pending(Situation.looking(settings)).rejected == {}
 
 
 def test_the_chunks_of_what_was_refused_stay(settings: Settings) -> None:

@@ -59,8 +59,9 @@ def _listed(source: Source, files: Callable[[], Iterator[ListedFile]]) -> Iterat
         raise
     except Exception as error:  # libraries raise many kinds, and a source that cannot be listed costs itself alone
         reason = getattr(error, "strerror", None) or one_line(error) or type(error).__name__
+        place = getattr(error, "filename", None) or source.origin.name  # the sub-folder that is closed
         raise SourceError(
-            f"source {source.name!r}: {source.origin.name} cannot be listed: {reason}; nothing was changed. "
+            f"source {source.name!r}: {place} cannot be listed: {reason}; nothing was changed. "
             "Correct that and run again"
         ) from error
 

@@ -193,7 +193,7 @@ def test_a_folder_that_cannot_be_listed_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
 def test_an_unreadable_sub_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
-    with pytest.raises(SourceError, match="Permission denied"):
+    with pytest.raises(SourceError, match=r"closed cannot be listed: Permission denied"):
         listing(tmp_path)
 
 

@@ -3,7 +3,6 @@
 Nothing that a document says of itself gets here.
 """
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -13,7 +12,7 @@ from lightrag_dagster.core.globs import matches
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.core.text.composed import composed
 from lightrag_dagster.settings.sources import SIDECAR, SIDECAR_SUFFIX, asks_beside, columns_in
-from lightrag_dagster.stages.documents.connectors.origin import ListedFile, at_last
+from lightrag_dagster.stages.documents.connectors.origin import ListedFile, at_last, warn_once
 
 MOST = 10_000
 """The most bytes of a file beside a document."""
@@ -23,7 +22,6 @@ UNREAD = f"{NO_ACCESS}cannot be read"
 """The beginning of the reason for missing values, and that of one that may pass."""
 
 _REFUSED = "is refused: it leads out of the source, or is not a regular file"
-_log = logging.getLogger(__name__)
 
 
 def access_of(access: Mapping[str, str], path: str, text_of: Callable[[str], str]) -> tuple[str, ...]:
@@ -60,7 +58,7 @@ def with_access(
             sidecar=("" if found.refused else found.place) if found else None,
         )
     if beside:
-        _log.warning("source %s: %d files, such as %s, are beside no document", source, len(beside), min(beside))
+        warn_once(f"source {source}: {len(beside)} files, such as {min(beside)}, are beside no document")
 
 
 def sidecar_of(listed: ListedFile) -> ListedFile:

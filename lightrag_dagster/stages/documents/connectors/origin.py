@@ -1,5 +1,6 @@
 """The protocol of connectors: the list of a source's documents, and the bytes of one."""
 
+import logging
 import pickle
 import re
 import tempfile
@@ -7,12 +8,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Protocol
 
 import pyarrow as pa
 
 from lightrag_dagster.core.identity import digest
 
+_log = logging.getLogger(__name__)
 UNFIT_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters not allowed in names: control characters, line separators, bytes that are not UTF-8."""
 
@@ -127,6 +130,12 @@ def at_last(files: Iterable[ListedFile]) -> Iterator[ListedFile]:
         listed.seek(0)
         while listed.tell() < end:
             yield pickle.load(listed)
+
+
+@cache
+def warn_once(said: str) -> None:
+    """Log a warning about a place, the first time in a process: a command lists a source several times."""
+    _log.warning(said)
 
 
 def shown(path: str) -> str:

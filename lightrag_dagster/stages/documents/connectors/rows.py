@@ -5,6 +5,7 @@ import decimal
 import errno
 import html
 import json
+import re
 import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from lightrag_dagster.stages.facts.dates import read_date
 _SUFFIXES = {"markdown": ".md", "html": ".html"}
 _GROUP = 3
 """Digits of a group of thousands."""
+_RAW = re.compile(r'"\\u0000([-+.\w]+)\\u0000"')
 _PROPERTIES = ("title", "author", "date", "tags", "language")
 
 
@@ -125,14 +127,14 @@ def _text(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
-    return (
-        json.dumps(value, ensure_ascii=False, default=_plain) if isinstance(value, list | dict | tuple) else str(value)
-    )
+    if isinstance(value, bool | list | dict | tuple):
+        return _RAW.sub(r"\1", json.dumps(value, ensure_ascii=False, default=_plain))
+    return str(value)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in a list or object as JSON has it."""
-    return float(value) if isinstance(value, decimal.Decimal) else str(value)
+    """Return a value in a list or object as JSON has it; of an exact number, a mark by which its digits stay."""
+    return f"\0{value}\0" if isinstance(value, decimal.Decimal) else str(value)
 
 
 def _time(value: object) -> datetime.datetime:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -15,7 +15,7 @@ from lightrag_dagster.core.in_time import map_in_time
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import SIDECAR_SUFFIX
 from lightrag_dagster.stages.documents.connectors.hosts import Hosts
-from lightrag_dagster.stages.documents.connectors.origin import EPOCH, STABLE_AFTER, ByURI, ListedFile, shown, unusable
+from lightrag_dagster.stages.documents.connectors.origin import EPOCH, ByURI, ListedFile, shown, unusable, warn_once
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE, Patterns
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _GONE = (404, 410)
 _PASSING = (408, 425, 429, *range(500, 600))
 _ATTEMPTS, _RETRY_SECONDS, _LONGEST_WAIT_SECONDS = 8, 60.0, 15.0
 _REQUEST_SECONDS, _CONNECT_SECONDS, _REDIRECTS = 120.0, 10.0, 5
+_WEAK = timedelta(seconds=60)  # of a time that counts seconds, beside the server's own clock
 _UNQUOTED = "/!$&'()*+,;=:@~"
 
 
@@ -49,7 +50,14 @@ class Web(ByURI):
         """See `Origin.files`."""
         visible = (name for name in self.names if not any(part.startswith(".") for part in name.split("/")))
         wanted = [name for name in visible if self.patterns.match(name)]
-        yield from (listed for _, listed in map_in_time(self._listed, wanted, self.at_once) if listed)
+        missing = list[str]()
+        for name, listed in map_in_time(self._listed, wanted, self.at_once):
+            if listed:
+                yield listed
+            elif not name.endswith(SIDECAR_SUFFIX):
+                missing.append(name)
+        if missing:
+            warn_once(f"{self.uri}: {len(missing)} of its files in include, such as {min(missing)}, are not there")
 
     def read(self, listed: ListedFile, most: int) -> bytes:
         """See `Origin.read`."""
@@ -57,7 +65,7 @@ class Web(ByURI):
 
     def _listed(self, name: str) -> ListedFile | None:
         """Return a file, or None if there is none; a file with few headers is checked by reading it."""
-        size, modified, e_tag = None, EPOCH, None
+        size, modified, e_tag, now = None, EPOCH, None, EPOCH
         try:
             headers = self._repeated(lambda: self._headers(name))
         except FileNotFoundError as error:
@@ -70,17 +78,17 @@ class Web(ByURI):
         else:
             size = headers.get("Content-Length")
             modified, e_tag = _time(headers.get("Last-Modified")), headers.get("ETag")
+            now = _time(headers.get("Date"))
         if size is None or not size.isdecimal():
             size, modified, e_tag = "0", EPOCH, None
-        changed = modified.timestamp()
+        is_stable = EPOCH < modified < now - _WEAK  # the tag of a web server often depends on the file's time
         return ListedFile(
             path=shown(name),
             place=name,
             size=int(size),
             modified_at=modified,
-            stamp=f"{int(size)}-{e_tag or changed}",
-            # The tag of a web server often depends on the file's time.
-            stamp_is_stable=modified > EPOCH and changed < time.time() - STABLE_AFTER,
+            stamp=f"{int(size)}-{e_tag or modified.timestamp()}{'' if is_stable else '?'}",
+            stamp_is_stable=is_stable,
             refused=unusable(name),
         )
 

@@ -232,6 +232,20 @@ def test_values_of_any_type_become_text(folder: Path, tmp_path: Path) -> None:
     assert (listed.path, listed.content) == ("7", b'a, b|{"k": [1, null]}|2026-01-02||1.5|{}')
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_values_in_lists_and_objects_keep_their_digits(folder: Path, tmp_path: Path, kind: str) -> None:
+    row = '{"id": 1, "ok": true, "list": [1.10, -2.00], "of": {"price": 1.50, "on": false, "say": "1.0"}}'
+    if kind == "jsonl":
+        (folder / "rows.jsonl").write_text(row.replace("1.50", "0.12345678901234567890123"))
+    else:
+        exact = json.loads(row, parse_float=Decimal)
+        pq.write_table(pa.Table.from_pylist([exact]), folder / "rows.parquet")
+    (listed,) = list_files(source_of(tmp_path, {"uri": str(folder)}, text="{ok} {list} {of}"))
+    price = "0.12345678901234567890123" if kind == "jsonl" else "1.50"
+    said = f'true [1.10, -2.00] {{"price": {price}, "on": false, "say": "1.0"}}'
+    assert (listed.content or b"").decode() == said
+
+
 @pytest.fixture
 def _few_a_shard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROWS", 1)

@@ -5,6 +5,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.pipeline.documents import read_source
+from lightrag_dagster.pipeline.pending import why_ingest
 from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors import web
@@ -104,9 +106,9 @@ def found(origin: Origin) -> dict[str, bytes]:
     return {one.path: origin.read(one, 1_000_000) for one in list_files(Source("s", origin)) if one.refused is None}
 
 
-def test_files_of_a_web_server_are_named(server: Server) -> None:
+def test_files_of_a_web_server_are_named(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     server.pages = {"/docs/a%20b.md": Page(RIVER), "/docs/c.md": Page(OFFICE), "/docs/no.md": Page("no")}
-    origin = Web(f"{server.url}/docs", ("a b.md", "c.md", "missing.md", ".hidden.md", "x.bin"))
+    origin = Web(f"{server.url}/docs", ("a b.md", "c.md", "missing.md", "c.md.access", ".hidden.md"))
     assert found(origin) == {"a b.md": RIVER.encode(), "c.md": OFFICE.encode()}
     listed = {one.path: one for one in origin.files()}
     assert sorted(listed) == ["a b.md", "c.md"]
@@ -114,6 +116,8 @@ def test_files_of_a_web_server_are_named(server: Server) -> None:
     assert (one.size, one.modified_at.timestamp(), one.stamp_is_stable) == (len(OFFICE), 1_600_000_000, True)
     assert one.stamp == f"{len(OFFICE)}-1600000000.0"  # as stamps of earlier versions of the package are
     assert origin.read(one, 5) == OFFICE.encode()[:5]
+    (said,) = caplog.messages  # once, although it was listed twice
+    assert said == f"{server.url}/docs: 1 of its files in include, such as missing.md, are not there"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,32 @@ def test_a_file_whose_time_says_nothing_is_read_again(server: Server, modified: 
     server.pages["/a.md"] = Page(RIVER, modified=modified)
     (listed,) = Web(server.url, ("a.md",)).files()
     assert not listed.stamp_is_stable
+
+
+def test_a_file_that_changed_within_the_last_minute_is_read_by_the_next_run(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.pages["/a.md"] = Page(RIVER, modified=formatdate(time.time() - 30, usegmt=True))
+    (early,) = Web(server.url, ("a.md",)).files()
+    monkeypatch.setattr(web, "_WEAK", timedelta(seconds=10))  # as if a minute had passed
+    (late,) = Web(server.url, ("a.md",)).files()
+    assert (early.stamp_is_stable, late.stamp_is_stable) == (False, True)
+    assert early.stamp != late.stamp
+
+
+def test_a_backfill_finds_a_change_with_the_same_size_and_time(server: Server, settings: Settings) -> None:
+    server.pages["/a.md"] = Page("It costs 10 EUR.")
+    named = {"web": SourceSettings(uri=f"{server.url}/a.md")}
+    source = find_source(settings := settings.model_copy(update={"named_sources": named}), "web")
+    recipes, tables = Recipes.of(settings), SourceTables(Home(settings.home))
+    read_source(source, tables, recipes)
+    server.pages["/a.md"] = Page("It costs 20 EUR.")
+    assert "raw_documents" not in str(why_ingest(source, tables, recipes))
+    tables = SourceTables(tables.home, candidate=True)
+    assert "raw_documents" in str(why_ingest(source, tables, recipes))
+    read_source(source, tables, recipes)
+    assert tables.read("raw_documents", "web")["content"].to_pylist() == ["It costs 20 EUR."]
+    assert "raw_documents" not in str(why_ingest(source, tables, recipes)), "one reading is enough"
 
 
 @contextmanager
