@@ -21,7 +21,7 @@ from tools.settings_page import leaves
 CODE = {
     "assets": 2437,  # tokens of summaries, once for all tables of a merge
     "cli": 3857,  # gold, models without a price, JSON has what text says
-    "core": 1606,  # sheets of people, which decisions read alone before; marks in estimates of tokens
+    "core": 1609,  # sheets of people, which decisions read alone before; marks in estimates of tokens
     "curation.desk": 794,
     "curation.rules": 661,  # decisions in scopes
     "engines": 201,
@@ -29,7 +29,7 @@ CODE = {
     "exports": 371,  # OKF
     "imports": 749,  # three imports, where 500 were asked; claims, facts of a table
     "indexes": 2298,  # SQL in processes, checks of files
-    "models": 2239,  # batches and ledger by purpose, what may pass; columns
+    "models": 2240,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
     "orchestration": 974,  # scopes
@@ -42,7 +42,7 @@ CODE = {
     "resources": 90,  # facts of the resource
     "serving": 915,  # a priced stream is complete before its first line
     "settings": 1129,  # scopes, access
-    "spending": 514,
+    "spending": 513,
     "stages": 5792,  # kept rows of the merge
     "storage": 4093,  # scopes, checks of files
     "testing": 226,

@@ -1,6 +1,6 @@
-"""Attempts of a call that are billed and yield no answer: told where they fail, paid for where the call is made."""
+"""Attempts of a call: each can be paid for before it is made, and those without an answer are billed as well."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -9,20 +9,26 @@ from lightrag_dagster.core.protocols import ChatResponse
 Pay = Callable[[ChatResponse | None], None]
 """Pays for the tokens of an attempt; None is one that was given up, and may be billed as anything."""
 
-_pay: ContextVar[Pay | None] = ContextVar("pay", default=None)
+_payer: ContextVar[tuple[Pay, Callable[[], Awaitable[None]]] | None] = ContextVar("payer", default=None)
 
 
 @contextmanager
-def paying(pay: Pay) -> Iterator[None]:
-    """Have attempts of the calls in the block paid for by `pay`."""
-    before = _pay.set(pay)
+def paying(pay: Pay, reserve: Callable[[], Awaitable[None]]) -> Iterator[None]:
+    """Have attempts of the calls in the block paid for by `pay`, after `reserve` has set money aside for each."""
+    before = _payer.set((pay, reserve))
     try:
         yield
     finally:
-        _pay.reset(before)
+        _payer.reset(before)
+
+
+async def afford() -> None:
+    """Wait until an attempt can be paid for; raises BudgetExceededError if it cannot."""
+    if payer := _payer.get():
+        await payer[1]()
 
 
 def bill(attempt: ChatResponse | None) -> None:
-    """Have an attempt paid for; raises what `pay` raises, as BudgetExceededError."""
-    if pay := _pay.get():
-        pay(attempt)
+    """Have an attempt without an answer paid for."""
+    if payer := _payer.get():
+        payer[0](attempt)

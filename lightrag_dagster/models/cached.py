@@ -93,10 +93,10 @@ class StoredChatModel:
                 lost = attempt or ChatResponse("", input_tokens=tokens)
                 lost = replace(lost, cost_usd=self._price.of(*lost.billed) if attempt else worst)
                 self.usage.add(lost, stored=False)
-                reservation.lose(lost.cost_usd)
+                reservation.settle(lost.cost_usd)
 
             try:
-                with paying(pay):
+                with paying(pay, reservation.renew):
                     response = await self._model.complete(request)
                 if not response.text.strip():
                     raise TransientProviderError(f"{self.identity} gave an empty answer; run again")
@@ -216,13 +216,16 @@ class StoredEmbedder:
             return {}
         most = sum(len(text.encode()) for text in texts.values())
 
-        def pay(attempt: ChatResponse | None) -> None:
-            self.usage.calls += 1
-            self.usage.input_tokens += attempt.input_tokens if attempt else most
-
         async with self._budget.reserve(self._price.of(most, 0)) as reservation:
+
+            def pay(attempt: ChatResponse | None) -> None:
+                tokens = attempt.input_tokens if attempt else most
+                lost = ChatResponse("", input_tokens=tokens, cost_usd=self._price.of(tokens, 0))
+                self.usage.add(lost, stored=False)
+                reservation.settle(lost.cost_usd)
+
             try:
-                with paying(pay):
+                with paying(pay, reservation.renew):
                     vectors = await embed(list(texts.values()))
             except LightRAGError as error:
                 _count_failure(self.usage, error)

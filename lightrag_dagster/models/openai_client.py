@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
@@ -11,9 +10,9 @@ import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from tenacity import AsyncRetrying, RetryCallState, stop_after_attempt, wait_exponential, wait_random
 
-from lightrag_dagster.core.attempts import bill
+from lightrag_dagster.core.attempts import afford, bill
 from lightrag_dagster.core.progress import note
-from lightrag_dagster.errors import BudgetExceededError, PermanentProviderError, ProviderAccessError
+from lightrag_dagster.errors import PermanentProviderError, ProviderAccessError
 from lightrag_dagster.models.access import missing, prefix_of
 from lightrag_dagster.models.clouds import signing
 from lightrag_dagster.models.openai_errors import FORBIDDEN_TEXT, FailedCallError, Target, explain, timed_out
@@ -112,6 +111,7 @@ class Endpoint:
     async def _attempt(
         self, send: Callable[[AsyncOpenAI], Awaitable[Answer]], client: AsyncOpenAI, tokens: int
     ) -> Answer:
+        await afford()
         await self._pace.wait(tokens)
         try:
             # The SDK's own timeout starts again with every byte that arrives.
@@ -120,8 +120,7 @@ class Endpoint:
             self._passed, self._forbidden = True, 0
             return answer
         except asyncio.CancelledError:
-            with suppress(BudgetExceededError):
-                bill(None)
+            bill(None)
             raise
         except TimeoutError:
             failed = timed_out(self.target)

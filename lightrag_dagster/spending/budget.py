@@ -1,7 +1,7 @@
 """Hard limits of spending."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -20,12 +20,30 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 0.5
 
 
 class Reservation:
-    """Money set aside for one call, which notes the real `cost` of its last attempt. US dollars."""
+    """Money set aside for the attempts of one call, one after another; the last notes its real `cost`. US dollars."""
 
-    def __init__(self, lose: Callable[[float], None] = lambda cost: None) -> None:
-        self.cost = 0.0
-        self.lose = lose
-        """Pays for an attempt without an answer, and sets the worst case of another aside, or raises as `reserve`."""
+    cost: float = 0.0
+
+    def __init__(self, name: str = "", worst: float = 0.0, billed: "tuple[Ledger, Account] | None" = None) -> None:
+        self._name, self._worst, self._billed, self._is_open = name, worst, billed, False
+
+    async def renew(self) -> None:
+        """Set the worst case of the next attempt aside, unless it is; raises as `Budget.reserve`."""
+        if self._billed is None or self._is_open:
+            return
+        (ledger, account), wait = self._billed, _SHORTEST_WAIT
+        while exceeded := ledger.reserve(self._name, account, self._worst, LEASE_SECONDS):
+            if not exceeded.under_way:
+                raise exceeded.exceeded(self._worst)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+        self._is_open = True
+
+    def settle(self, cost: float) -> None:
+        """Keep the cost of an attempt that has ended, of what was set aside for it."""
+        if self._billed is not None and self._is_open:
+            self._is_open = False
+            self._billed[0].settle(self._name, self._worst - cost)
 
 
 class Budget:
@@ -58,29 +76,13 @@ class Budget:
             yield Reservation()
             return
         self.name = self.name or uuid4().hex
-        (ledger, account), wait = self._billed, _SHORTEST_WAIT
-        while exceeded := ledger.reserve(self.name, account, worst, LEASE_SECONDS):
-            if not exceeded.under_way:
-                raise exceeded.exceeded(worst)
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, _LONGEST_WAIT)
-        is_open = True
-
-        def lose(cost: float) -> None:
-            nonlocal is_open
-            ledger.settle(self.name, worst - cost)
-            exceeded = ledger.reserve(self.name, account, worst, LEASE_SECONDS)
-            is_open = exceeded is None
-            if exceeded:
-                raise exceeded.exceeded(worst)
-
-        reservation = Reservation(lose)
+        reservation = Reservation(self.name, worst, self._billed)
+        await reservation.renew()
         try:
-            with _renewing(ledger, self.name):
+            with _renewing(self._billed[0], self.name):
                 yield reservation
         finally:
-            if is_open:
-                ledger.settle(self.name, worst - reservation.cost)
+            reservation.settle(reservation.cost)
 
 
 @contextmanager

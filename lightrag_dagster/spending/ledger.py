@@ -127,7 +127,7 @@ class Ledger:
 
     def last_run(self) -> str | None:
         """Return the run of the newest entry."""
-        statement = select(LEDGER.c.run).order_by(LEDGER.c.number.desc()).limit(1)
+        statement = select(ALL.c.run).order_by(ALL.c.number.desc()).limit(1)
         with self._reading() as connection:
             return connection.execute(statement).scalar() if connection else None
 

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
-from lightrag_dagster.errors import BudgetExceededError, LightRAGError, ProviderError, StoreError
+from lightrag_dagster.errors import (
+    BudgetExceededError,
+    LightRAGError,
+    PermanentProviderError,
+    ProviderError,
+    StoreError,
+)
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
 from lightrag_dagster.settings import EmbeddingSettings, LLMSettings, RoleSettings
 from lightrag_dagster.settings.models import PriceSettings
@@ -128,6 +134,38 @@ def test_attempts_that_take_too_long_count_with_the_most_they_can_cost_and_end_a
         asyncio.run(ask())
     assert len(loopback.requests) == 2
     assert Ledger(any_home.ledger).spent("run") == pytest.approx(0.002)
+
+
+def test_a_failure_that_is_not_retried_needs_no_money_for_another_attempt(any_home: Home, loopback: Loopback) -> None:
+    loopback.chat = lambda body: FILTERED
+    priced = LLM.model_copy(
+        update={"prices": {LLM.model: PriceSettings(input=0.0, output=1.0)}, "max_output_tokens": 1_000}
+    )
+
+    async def ask() -> None:
+        account = Account("run", max_cost_usd=0.001)
+        async with open_chat_model(priced, any_home, "answer", account) as model:
+            await model.complete(REQUEST)
+
+    with pytest.raises(PermanentProviderError, match="content filter"):
+        asyncio.run(ask())
+    assert Ledger(any_home.ledger).spent("run") == pytest.approx(50 / 1e6)
+
+
+def test_an_embedder_that_does_not_answer_is_not_asked_beyond_a_limit(any_home: Home, loopback: Loopback) -> None:
+    loopback.delay = 5.0
+    prices = {EMBEDDING.model: PriceSettings(input=1.0)}
+    slow = EMBEDDING.model_copy(update={"prices": prices, "timeout": 0.1})
+    slow = slow.model_copy(update={"max_retries": 5})
+
+    async def ask() -> None:
+        async with open_embedder(slow, any_home, Account("run", max_cost_usd=2.5e-5)) as embedder:
+            await embedder.embed_documents(["ten bytes."])
+
+    with pytest.raises(BudgetExceededError):
+        asyncio.run(ask())
+    assert len(loopback.requests) == 2
+    assert Ledger(any_home.ledger).spent("run") == pytest.approx(2e-5)
 
 
 SPEND = """

@@ -45,6 +45,28 @@ def test_the_limit_holds_with_many_calls_of_several_models_in_flight(address: Ad
     assert 11 < sum(cost > 0 for cost in made) < 60
 
 
+def test_another_attempt_waits_for_calls_in_flight_and_is_refused_if_it_does_not_fit(address: Address) -> None:
+    budget = budget_of(address, 1.0)
+
+    async def calls() -> float:
+        other = asyncio.create_task(call(budget, 0.7, 0.1, 0.1))
+        await asyncio.sleep(0.02)
+        async with budget.reserve(0.3) as reservation:
+            reservation.settle(0.2)
+            await reservation.renew()
+            assert other.done()
+            reservation.settle(0.3)
+            reservation.settle(0.3)  # which nothing is set aside for
+            await reservation.renew()
+            reservation.settle(0.3)
+            with pytest.raises(BudgetExceededError):
+                await reservation.renew()
+        return await other
+
+    assert asyncio.run(calls()) == 0.1
+    assert Ledger(address).limits(Account("run", max_cost_usd=1.0))[0].spent == pytest.approx(0.1 + 0.2 + 0.3 + 0.3)
+
+
 def test_a_call_waits_for_those_of_another_process_but_not_of_another_run(tmp_path: Path) -> None:
     one, other, elsewhere = (budget_of(tmp_path / "ledger", 1.0, run) for run in ("run", "run", "another run"))
 
