@@ -161,14 +161,15 @@ def test_calls_without_an_entry_yet_are_a_row_of_their_own_and_batches_are_not(a
     ledger, one = Ledger(address), Account("1", "river")
     ledger.add(one.entry("extract", "m", Usage(calls=1, cost_usd=0.1)))
     ledger.reserve("batch", one, 0.4)
-    ledger.reserve("killed", one, 0.25, 60.0)
+    ledger.reserve("killed", Account("2", "river"), 0.25, 60.0)
     ledger.settle("killed", 0.05)
     rows = ledger.costs(["source", "purpose"])
     assert [(row["purpose"], row["calls"], row["cost_usd"]) for row in rows] == [
         ("extract", 1, 0.1),
         ("set aside", 0, pytest.approx(0.2)),
     ]
-    assert ledger.spent("1") == pytest.approx(0.3)
+    assert (ledger.spent("1"), ledger.last_run()) == (0.1, "2")
+    assert ledger.spent("2") == pytest.approx(0.2)
     assert ledger.entries()["purpose"].to_pylist() == ["extract", "set aside"]
     ledger.add(one.entry("extract", "m", Usage(calls=2, cost_usd=0.2)), reserved="killed")
     assert [row["calls"] for row in ledger.costs(["purpose"])] == [3]
