@@ -25,7 +25,7 @@ def test_two_names_are_quoted_where_they_are_nearest() -> None:
 def test_a_statement_that_the_text_has_is_quoted() -> None:
     assert quote(TEXT, ["Bergen"], statement="It rained.") == "It rained."
     assert quote(TEXT, ["Bergen"], statement="Marta lindqvist came back.") == "Marta\nlindqvist came back."
-    told = f"She told nobody. Then Jonas Feld called Marta Lindqvist. {'word ' * 100}"
+    told = f"She told nobody. Then Jonas Feld called Marta Lindqvist. {'Word ' * 100}"
     assert quote(TEXT, ["Bergen"], statement=told) == "Then Jonas Feld called Marta Lindqvist."
 
 
