@@ -20,9 +20,8 @@ def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") ->
     """Return the span of the sentences in which a name of each group is, the names nearest to each other.
 
     A statement that was taken from the text word by word is quoted itself, or the first of its sentences that was. One
-    name alone is quoted with the sentences
-    right behind that have it as well. If the sentences are too long, the words around the names are quoted; if no name
-    is in the text, its first words.
+    name alone is quoted with the sentences right behind that have it as well. If the sentences are too long, the words
+    around the names are quoted; if no name is in the text, its first words.
     """
     if span := _verbatim(text, statement):
         return span
@@ -46,7 +45,7 @@ def quoted(text: str, groups: Sequence[Collection[str]], statement: str = "") ->
 
 
 def _verbatim(text: str, statement: str) -> Span | None:
-    """Return the span of a statement, or of its first sentence that a text has, whatever spaces are between words."""
+    """Return the span of a statement, or of its first sentence that a text has; any spaces are equal."""
     ends = sentences(statement)(0, len(statement))
     for one in (statement, *(statement[start:end] for start, end in pairwise([0, *ends, len(statement)]))):
         words = one.split() if len(one) <= MOST else []

@@ -41,7 +41,7 @@ def _base64(written: str) -> tuple[bytes, str | None]:
         if widths and not widths.most_common(1)[0][0] % 4:
             pieces = encoded
     data = b"".join(map(decode_base64, pieces))
-    note = "base64 that is cut or damaged, decoded as far as it can be" if wrong else None
+    note = "base64 that is cut or damaged; its readable part is kept" if wrong else None
     return b"\n".join(filter(None, (data, behind))), note
 
 

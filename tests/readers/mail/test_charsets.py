@@ -80,7 +80,7 @@ def test_a_mail_that_an_editor_saved_is_read(saved: Callable[[str], bytes], char
 
 LINES = "The gauge at Corley failed on Monday.\nThe crew comes on Friday, with the keys of the weir.\n" * 3
 ENCODED = base64.encodebytes(LINES.encode()).decode()
-CUT = "base64 that is cut or damaged, decoded as far as it can be"
+CUT = "base64 that is cut or damaged; its readable part is kept"
 
 
 @pytest.mark.parametrize(
