@@ -63,12 +63,7 @@ def read_listed(
         SourceError: a path occurs twice, as the ids of a table's rows may.
     """
     if pc.count_distinct(listed["doc_id"]).as_py() < len(listed):
-        listed = _told_apart(listed)
-    if repeated := _repeated(listed):
-        raise SourceError(
-            f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
-            "changed. Make ids unique and run again"
-        )
+        listed = _told_apart(source, listed)
     earlier_documents, earlier_stamps = before
     known = _known(listed, earlier_documents, earlier_stamps)
     same = known.filter(known["same"])["doc_id"]
@@ -111,22 +106,23 @@ def _with_access(source: Source, files: Sequence[ListedFile], documents: pa.Tabl
     return with_columns(documents, access=access, error=pa.array(errors, pa.string()))
 
 
-def _repeated(listed: pa.Table) -> str | None:
-    """Return the first path that occurs several times in a table."""
-    paths = listed["path"]
-    if pc.count_distinct(paths).as_py() == len(paths):
-        return None
-    counts = paths.value_counts()
-    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    return str(pc.min(twice).as_py())
+def _told_apart(source: Source, listed: pa.Table) -> pa.Table:
+    """Return rows of LISTED with one for each path: that which can be read, else the first one that is refused.
 
-
-def _told_apart(listed: pa.Table) -> pa.Table:
-    """Return rows of LISTED without refused ones whose path another row has; all readable ones stay."""
-    ids, refused = listed["doc_id"].to_pylist(), listed["refused"].to_pylist()
-    kept = {ids[at]: at for at in sorted(range(len(ids)), key=lambda at: refused[at] is None)}
-    readable = {at for at, why in enumerate(refused) if why is None}
-    return listed.take(sorted(readable | set(kept.values())))
+    A name that is refused may be shown as that of another file. Raises SourceError if two can be read.
+    """
+    listed = listed.append_column("number", pa.array(range(len(listed))))
+    readable = listed.filter(pc.is_null(listed["refused"]))
+    counts = readable["path"].value_counts()
+    if repeated := pc.min(counts.field("values").filter(pc.greater(counts.field("counts"), 1))).as_py():
+        raise SourceError(
+            f"source {source.name!r}: several rows of {source.origin.name} have the id {repeated!r}; nothing was "
+            "changed. Make ids unique and run again"
+        )
+    others = listed.filter(pc.invert(pc.is_in(listed["doc_id"], readable["doc_id"].combine_chunks())))
+    refused = others.group_by("doc_id").aggregate([("number", "min")])["number_min"]
+    kept = pa.chunked_array([*readable["number"].chunks, *refused.chunks], pa.int64())
+    return listed.take(pc.take(kept, pc.sort_indices(kept))).drop_columns("number")
 
 
 def _known(listed: pa.Table, documents: pa.Table, earlier: pa.Table) -> pa.Table:
