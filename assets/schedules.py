@@ -74,7 +74,8 @@ def nightly(
     known = set(context.instance.get_dynamic_partitions(Namespace(lightrag.settings.namespace).partitions))
     seconds = look_seconds()
     look_upstream(context.instance, lightrag.settings)
-    tidy_scopes(lightrag.settings)
+    for line in tidy_scopes(lightrag.settings):
+        context.log.info(line)
     due = sources_to_ingest(lightrag.settings, known, seconds)
     if due.slow:
         names = ", ".join(due.slow)

@@ -14,7 +14,7 @@ from functools import partial
 from pydantic import Field
 
 from lightrag_dagster.core.protocols import Usage
-from lightrag_dagster.errors import LightRAGError, StoreError
+from lightrag_dagster.errors import BuilderLockedError, LightRAGError, StoreError
 from lightrag_dagster.models.providers import open_chat_model, open_embedder
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.pipeline.merge import merge_sources, next_publication, outdated
@@ -77,28 +77,36 @@ def published_scopes(situation: Situation, account: Account | None) -> list[Scop
 def tidy_scopes(settings: Settings, *, dry_run: bool = False) -> list[str]:
     """Remove scopes that no setting has, and of others the snapshots that were replaced and no reader has open.
 
-    Return a line for each. A scope that another process is building stays as it is. Raises StoreError of the home
-    itself.
+    Return a line for each, and for each of which they cannot be removed. A scope that another process is building stays
+    as it is. Raises StoreError of the home itself.
     """
     home, found = Home.of(settings), list[str]()
     for name in sorted(_homes(home) | settings.scopes.keys()):
-        below, gone = Home.of(settings.within(name)), ""
-        with suppress(LightRAGError):  # it is being built, or `pending_scopes` tells of it
-            below.files.take_over()
-            if name in settings.scopes:
-                if gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
-                    with building(below, 0):
-                        gc.collect_garbage(below, _ALONE, dry_run=dry_run)
-                    gone = f"what scope {name} had replaced"
-            else:
-                if not dry_run:
-                    with building(home, 0):
-                        empty(below)
-                        _write_homes(home, _homes(home) - {name})
-                gone = f"scope {name}, which the settings lack"
-        if gone:
-            found.append(f"{'would be removed' if dry_run else 'removed'}: {gone}")
+        try:
+            if gone := _tidied(settings, name, dry_run=dry_run):
+                found.append(f"{'would be removed' if dry_run else 'removed'}: {gone}")
+        except BuilderLockedError:
+            continue
+        except LightRAGError as error:
+            found.append(f"scope {name} is not tidied: {error}")
     return found
+
+
+def _tidied(settings: Settings, name: str, *, dry_run: bool) -> str:
+    """Remove what a scope does not show any more, and return it in words; "" for nothing. Raises StoreError."""
+    home, below = Home.of(settings), Home.of(settings.within(name))
+    below.files.take_over()
+    if name in settings.scopes:
+        if not gc.garbage_generations(below, gc.kept_snapshots(below, _ALONE)):
+            return ""
+        with building(below, 0):
+            gc.collect_garbage(below, _ALONE, dry_run=dry_run)
+        return f"what scope {name} had replaced"
+    if not dry_run:
+        with building(home, 0):
+            empty(below)
+            _write_homes(home, _homes(home) - {name})
+    return f"scope {name}, which the settings lack"
 
 
 def still_read(settings: Settings, name: str) -> bool:
