@@ -141,7 +141,7 @@ async def facts(base: KnowledgeBase, asked: requests.FactsRequest) -> dict[str, 
 async def changes(base: KnowledgeBase, asked: requests.ChangesRequest) -> dict[str, Any]:
     """Return what differs since a snapshot."""
     snapshots = (await base.asql(_SNAPSHOTS)).to_pylist()
-    if asked.before is None and len(snapshots) < 2:
+    if asked.before is None and base.snapshot_id == snapshots[0]["snapshot_id"]:
         return {"changes": [], "notes": ["no earlier snapshot is kept to compare with"], "snapshots": snapshots}
     found = await base.achanges(asked.before)
     kinds = pc.binary_join_element_wise(found["kind"], found["change"], " ").value_counts().to_pylist()

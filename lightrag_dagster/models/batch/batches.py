@@ -139,9 +139,9 @@ class Batches:
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if isinstance(outcome, FailedCallError):
-                    failures[key] = outcome.error
-                    if lost := outcome.billed:
+                    if (lost := outcome.billed) and key not in failures:
                         usage.add(replace(lost, cost_usd=self.price.of(*lost.billed)), stored=False)
+                    failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
                     answers[key] = replace(outcome, cost_usd=self.price.of(*outcome.billed))
