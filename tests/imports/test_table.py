@@ -245,5 +245,7 @@ def test_a_row_that_is_no_fact_is_named(tmp_path: Path, row: dict[str, Any]) -> 
 @pytest.mark.parametrize("name", ["{x}", "id", "subject", "fact 1", "a: b", "=1+1", "Überschuß", "x" * 300])
 def test_a_relation_of_any_name_can_be_set(settings: Settings, tmp_path: Path, name: str) -> None:
     file = written(tmp_path / "a.jsonl", [{"subject": "A", "relation": name, "object": "B"}])
-    [fact] = stated(settings, file, tmp_path).named_sources["own"].rows.facts  # type: ignore[union-attr]
+    rows = stated(settings, file, tmp_path).named_sources["own"].rows
+    assert rows is not None
+    (fact,) = rows.facts
     assert fact.relation == name

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 import traceback
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +15,8 @@ from lightrag_dagster.core.protocols import ChatRequest, Message, Usage
 from lightrag_dagster.errors import (
     BudgetExceededError,
     LightRAGError,
+    OutputLimitError,
     PermanentProviderError,
-    ProviderError,
     StoreError,
 )
 from lightrag_dagster.models.providers import chat_identity, embedder_identity, open_chat_model, open_embedder
@@ -97,11 +97,15 @@ FILTERED = Answer("Text", "content_filter", usage={"prompt_tokens": 1_000, "comp
 
 
 @pytest.mark.parametrize(
-    ("replies", "tokens"),
-    [([EMPTY], 1_050), ([FILTERED], 1_050), ([Answer(" ", usage=EMPTY.usage), Answer("Hello")], 1_050 + 120)],
+    ("replies", "tokens", "ending"),
+    [
+        ([EMPTY], 1_050, pytest.raises(OutputLimitError)),
+        ([FILTERED], 1_050, pytest.raises(PermanentProviderError)),
+        ([Answer(" ", usage=EMPTY.usage), Answer("Hello")], 1_050 + 120, nullcontext()),
+    ],
 )
 def test_an_answer_of_no_use_costs_what_the_provider_tells(
-    any_home: Home, loopback: Loopback, replies: list[Answer], tokens: int
+    any_home: Home, loopback: Loopback, replies: list[Answer], tokens: int, ending: AbstractContextManager[object]
 ) -> None:
     said = iter(replies)
     loopback.chat = lambda body: next(said)
@@ -110,7 +114,7 @@ def test_an_answer_of_no_use_costs_what_the_provider_tells(
 
     async def ask() -> None:
         async with open_chat_model(priced, any_home, "answer", Account("run")) as model:
-            with suppress(ProviderError):
+            with ending:
                 await model.complete(REQUEST)
 
     asyncio.run(ask())
