@@ -107,6 +107,7 @@ _CONDITIONS: dict[str, Any] = {
         _Text, typer.Option(help="Only with this value, like 'yes', '100 EUR', '>=100 EUR' or '<2024-03'.")
     ],
     "as_of": AsOf,
+    "contradicted": Annotated[bool | None, typer.Option("--contradicted", help="Only facts that others contradict.")],
 }
 """The option of each condition of `KnowledgeBase.facts`."""
 

@@ -85,13 +85,14 @@ class FactsRequest(Narrowed):
     type: str | None = Field(None, description="Type of the subject.")
     value: str | None = Field(None, description="4.2 EUR, 2024-03 or yes; or one behind <, <=, =, >= or >.")
     as_of: str | None = Field(None, description="Only what held on this day, ISO 8601; 2025 is its first day.")
+    contradicted: bool = Field(False, description="Only facts that others contradict.")
     limit: int = Field(20, ge=1, le=1000, description="Most facts, or most numbers.")
     count: bool = Field(False, description="Return numbers in place of facts.")
     by: By | None = Field(None, description="Count, with a number for each of these.")
 
     def conditions(self) -> FactOptions:
         """Return the conditions besides the subject."""
-        return cast(FactOptions, self.model_dump(include={"relation", "object", "type", "value", "as_of"}))
+        return cast(FactOptions, self.model_dump(include=set(FactOptions.__annotations__)))
 
 
 class ChangesRequest(BaseModel, extra="forbid"):

@@ -36,6 +36,8 @@ class FactOptions(TypedDict, total=False):
     """Only what this source says: a short form of `filters`."""
     as_of: date | str | None
     """Only what held on this day; of a month or year its first day."""
+    contradicted: bool | None
+    """True for only facts that another one contradicts."""
 
 
 class ValueCondition(NamedTuple):
@@ -59,6 +61,7 @@ class Conditions:
     """Words of the schemas, by `relation` and `type`."""
     value: ValueCondition
     as_of: date | None
+    contradicted: bool
     filters: Filters
 
 
@@ -75,8 +78,9 @@ def conditions_of(subject: str | None, filters: Filters | None, given: FactOptio
         if allowed.sources is not None:
             raise QueryError("source and filters.sources are both given; leave one out")
         allowed = replace(allowed, sources=text(source, "source"))
-    day = given.get("as_of")
-    return Conditions(said, words, compared(given.get("value")), None if day is None else day_of(day), allowed)
+    day = None if (said_day := given.get("as_of")) is None else day_of(said_day)
+    contradicted = instance(given.get("contradicted") or False, bool, "contradicted", "True or False")
+    return Conditions(said, words, compared(given.get("value")), day, contradicted, allowed)
 
 
 def compared(value: object) -> ValueCondition:

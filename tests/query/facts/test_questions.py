@@ -179,3 +179,10 @@ def test_facts_that_cannot_both_be_name_each_other(knowledge: KnowledgeBase) -> 
     first, last = knowledge.facts("Bergen Ferry", relation="chief_executive")
     assert (first.contradicts, last.contradicts) == ((last.fact_id,), (first.fact_id,))
     assert (first.contradicts_left_out, {first.object, last.object}) == (0, {"Ada Holm", "Jonas Feld"})
+    contradicted = knowledge.facts(contradicted=True)
+    assert list(contradicted) == [one for one in knowledge.facts(limit=10_000) if one.contradicts]
+    assert {first, last} <= set(contradicted)
+    assert knowledge.count(contradicted=True).total == len(contradicted)
+    assert len(knowledge.facts("Orrin Instruments", contradicted=True)) == 0
+    with pytest.raises(QueryError, match="contradicted takes True or False"):
+        knowledge.facts(contradicted="yes")  # type: ignore[arg-type]

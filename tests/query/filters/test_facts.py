@@ -19,6 +19,7 @@ def all_of_facts(knowledge: KnowledgeBase, filters: Filters) -> str:
     shown = [json.dumps(knowledge.facts(filters=filters, limit=1_000).to_dict())]
     for by in ("relation", "subject", "object", "type", "value", "year"):
         shown.append(json.dumps(knowledge.count(filters=filters, by=by).to_dict()))
+    shown.append(json.dumps(knowledge.facts(filters=filters, contradicted=True).to_dict()))
     day = knowledge.facts("Orrin Instruments", as_of="2023", filters=filters)
     return "".join([*shown, json.dumps(day.to_dict()), everything_shown(knowledge, filters=filters, as_of="2023")])
 
