@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
@@ -312,7 +314,11 @@ def _rows(
         result = connection.execute(query, values or None)
         names = [column[0] for column in result.description or ()]
         _require_distinct(names if part else [])
+        singles = {column[0] for column in result.description or () if str(column[1]) == "FLOAT"}
+        singles -= {part.column} if part else set()  # which is compared in full
         while rows := result.fetchmany(_ROWS_AT_ONCE):
-            yield from (dict(zip(names, row, strict=True)) for row in rows)
+            for row in (dict(zip(names, values, strict=True)) for values in rows):
+                # A number of single precision has some seven digits; as one of double precision 0.1 has seventeen.
+                yield row | {name: float(str(np.float32(row[name]))) for name in singles if row[name] is not None}
     except duckdb.Error as error:
         raise OSError(errno.EIO, _HINTS.split(one_line(error))[0]) from error

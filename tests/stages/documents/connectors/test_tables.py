@@ -3,6 +3,8 @@
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lightrag_dagster.stages.documents.connectors.patterns import Patterns
@@ -131,3 +133,12 @@ def test_one_column_is_read(tmp_path: Path) -> None:
     path = tmp_path / "texts.csv"
     path.write_bytes(b"text\na, b\nc\n")
     assert list(TableFiles(path, Patterns((), ())).rows()) == [{"text": "a, b"}, {"text": "c"}]
+
+
+def test_a_number_of_single_precision_has_the_digits_that_were_written(tmp_path: Path) -> None:
+    values = [0.1, 19.99, 1e-07, 16777216.0, None, -2.5, 0.7]
+    pq.write_table(pa.table({"price": pa.array(values, pa.float32())}), tmp_path / "a.parquet")
+    table = TableFiles(tmp_path / "a.parquet", Patterns((), ()))
+    assert [row["price"] for row in table.rows()] == values
+    *_, last = table.rows(From("price", None))  # a watermark is compared in full: 0.7 is more than the row has
+    assert last in list(table.rows(From("price", last["price"])))
