@@ -44,7 +44,7 @@ CODE = {
     "settings": 1129,  # scopes, access
     "spending": 513,
     "stages": 5792,  # kept rows of the merge
-    "storage": 4093,  # scopes, checks of files
+    "storage": 4095,  # scopes, checks of files
     "testing": 226,
     "the package itself": 659,
 }
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_136,  # attempts without an answer are billed; scopes
+    "lines of code outside the rooms behind doors": 38_138,  # attempts without an answer are billed; scopes
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -26,7 +26,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
                     shutil.rmtree(leftover)
         except OSError as error:  # it is held, or another user's
             _log.info("%s stays: %s", leftover, error)
-    with tempfile.TemporaryDirectory(prefix=prefix) as name, _held(Path(name)):
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name, _held(Path(name)):
         yield Path(name)
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX, Event, Thread
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import QueryError, QueryTimeoutError, StoreError, one_line
 from lightrag_dagster.fact_schemas import PASS_TABLES, of_pass
 from lightrag_dagster.indexes.views import add_derived
@@ -102,9 +102,9 @@ def open_tables(
     Raises:
         StoreError: a file is missing or damaged.
     """
-    with TemporaryDirectory(prefix="lightrag-sql-") as spilled, open_duckdb() as connection:
+    with temporary_folder("lightrag-sql-") as spilled, open_duckdb() as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")  # also for further cursors
-        _bound(connection, Path(spilled))
+        _bound(connection, spilled)
         for table, schema in TABLES.items():
             # A table that is registered would hide a view that a statement makes under its name.
             rows = _dataset([str(path) for path in files.get(table, ())], schema)

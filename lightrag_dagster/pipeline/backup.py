@@ -8,11 +8,11 @@ that was killed is never taken for a whole one, and the same command makes it ag
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from sqlalchemy import Table
 
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
 from lightrag_dagster.models.batch.ledger import BATCHES, BatchLedger
@@ -146,10 +146,10 @@ def _save(store: _Store, target: Contents) -> dict[str, int]:
     rows = {}
     with (
         store.open(store.address) if is_there(store.address) else nullcontext() as database,
-        TemporaryDirectory(prefix="lightrag-copy-") as folder,
+        temporary_folder("lightrag-copy-") as folder,
     ):
         for table in store.tables:
-            path = Path(folder) / "rows.parquet"
+            path = folder / "rows.parquet"
             rows[table.name] = save_rows(database, table, path)
             target.place.upload(_key(table), path, create=False)
     return rows

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lightrag_dagster import errors
 from lightrag_dagster.core.child import Child, ChildEndedError, ChildStartError, Pool
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import QueryError, QueryTimeoutError
 from lightrag_dagster.query.asked import UnderWay
 
@@ -37,8 +37,8 @@ class SqlReader:
             StoreError: a file of a table is damaged.
         """
         paths = {table: [str(path) for path in found] for table, found in files.items()}
-        with NamedTemporaryFile(prefix="lightrag-sql-", suffix=".arrow") as file:
-            question = {"files": paths, "statements": statements, "more": [*more], "rows": file.name}
+        with temporary_folder("lightrag-sql-") as folder:
+            question = {"files": paths, "statements": statements, "more": [*more], "rows": f"{folder}/rows.arrow"}
 
             def exchange(child: Child) -> bytes | None:
                 try:
@@ -68,7 +68,7 @@ class SqlReader:
             if answer:
                 kind, _, said = answer.decode().partition(" ")
                 raise asked.too_late() if kind == "QueryTimeoutError" else getattr(errors, kind)(said)
-            with pa.memory_map(file.name) as rows:
+            with pa.memory_map(question["rows"]) as rows:
                 return pa.ipc.open_file(rows).read_all()
 
     def close(self) -> None:

@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Self
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import SettingsError, StoreError
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
@@ -76,7 +76,7 @@ def local(place: Place, key: str) -> Iterator[Path]:
             path = place.root / key
             found = path.is_file()
         else:
-            path = Path(opened.enter_context(TemporaryDirectory(prefix="lightrag-copy-")), "content")
+            path = opened.enter_context(temporary_folder("lightrag-copy-")) / "content"
             found = place.download(key, path)
         if not found:
             raise StoreError(f"{place.name}/{key} is missing; run again, or use another backup")
@@ -162,8 +162,8 @@ class Contents:
             if here == name:
                 self._store(name, path)
                 return
-            with TemporaryDirectory(prefix="lightrag-copy-") as folder:
-                content = Path(folder, "content")
+            with temporary_folder("lightrag-copy-") as folder:
+                content = folder / "content"
                 if self.packs:
                     packed.pack(path, content)
                 else:

@@ -16,6 +16,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from lightrag_dagster.core.statements import read_sql
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
 @contextmanager
 def spilling(folder: Path | None = None) -> Iterator["duckdb.DuckDBPyConnection"]:
     """Open a database that keeps in a folder, else in a temporary one, what does not fit into SPILLING_GIGABYTES."""
-    own = tempfile.TemporaryDirectory(prefix="lightrag-", ignore_cleanup_errors=True) if folder is None else None
+    own = temporary_folder("lightrag-spill-") if folder is None else None
     with (
         own or nullcontext(folder) as place,
         open_duckdb(

@@ -1,6 +1,7 @@
 """Temporary folders: what a killed process has left goes, what a living one uses stays."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core.temporary import temporary_folder
+from tests.test_floors import product
 
 HOLDER = """
 import sys
@@ -38,3 +40,11 @@ def test_the_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monke
     with temporary_folder("lightrag-plan-") as ours:
         assert list(tmp_path.iterdir()) == [ours]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_temporary_folders_are_such() -> None:
+    """Others stay for good where a process is killed: spilled rows, copies of tables, results."""
+    beside = re.compile(r"(TemporaryDirectory|NamedTemporaryFile)\((?!dir=|\s*dir=)[^)]*\)")
+    found = [f"{name}: {one[0]}" for name, text in product().items() for one in beside.finditer(text)]
+    kept = [one for one in found if "dir=" not in one and "delete=False" not in one]
+    assert kept == ["lightrag_dagster.core.temporary: TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)"]

@@ -13,6 +13,7 @@ from tempfile import NamedTemporaryFile
 import pyarrow as pa
 
 from lightrag_dagster.core.objects import Objects
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.storage.files.atomic import disk_errors
 
@@ -46,8 +47,8 @@ def hash_of(objects: Objects, name: str) -> str | None:
         StoreError: there is no place for a temporary file, or the bucket refuses.
     """
     try:
-        with NamedTemporaryFile(prefix="lightrag-hash-") as file:
-            content = Path(file.name)
+        with temporary_folder("lightrag-copy-") as folder:
+            content = folder / "content"
             if not objects.download(key_of(name), content):
                 return None
             with pa.input_stream(content, compression=_COMPRESSION if is_packed(name) else None) as stored:

@@ -5,7 +5,6 @@ import errno
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lightrag_dagster.core.temporary import temporary_folder
 from lightrag_dagster.errors import one_line
 from lightrag_dagster.settings.sources import PARTITION
 from lightrag_dagster.stages.documents.connectors.bucket import Bucket
@@ -129,9 +129,9 @@ class TableObjects:
     def rows(self, part: From | None = None) -> Iterator[Row]:
         """See `Table.rows`."""
         listed = sorted(self.bucket.files(), key=lambda one: one.path)
-        with tempfile.TemporaryDirectory(prefix="lightrag-rows-") as folder:
+        with temporary_folder("lightrag-rows-") as folder:
             for one in listed:
-                copy = Path(folder) / f"rows{Path(one.place).suffix.lower()}"
+                copy = folder / f"rows{Path(one.place).suffix.lower()}"
                 self.bucket.copy(one, copy)
                 yield from _rows_of_file(f"{self.name}/{one.path}", copy, part)
                 copy.unlink()
