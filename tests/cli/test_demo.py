@@ -1,5 +1,6 @@
 """The demo, with one of its documents and questions: the whole of it is run by `make demo`."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -49,6 +50,19 @@ def test_the_demo_leaves_no_asset_missing_that_a_job_makes(
         missing = {key.to_user_string() for key in keys if instance.get_latest_materialization_event(key) is None}
     asked_for = {"communities", "duplicate_candidates", "graph_report"}
     assert missing == {"curation"} | asked_for  # decisions are observed, others made when somebody wants them
+
+
+@pytest.mark.long
+def test_the_readme_shows_what_the_demo_prints(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTRAG_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "120")
+    printed = command(capfd, monkeypatch, "demo")[1]
+    block = (demo._EXAMPLES.parent / "README.md").read_text().partition("The demo ends like this:\n\n```\n")[2]
+    shown = block.partition("\n```")[0]
+    seconds = re.compile(r" +[\d.]+ │$", re.MULTILINE)
+    assert seconds.sub("", shown) in seconds.sub("", printed)
 
 
 def test_in_the_clone_the_commands_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
