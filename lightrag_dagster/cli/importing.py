@@ -35,6 +35,7 @@ _OUTCOMES = {
     "empty": "without text, left out",
     "too large": "larger than documents.max_bytes, left out",
     "renamed": "with another path than there, which every system takes",
+    "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
 _NEXT = NEXT.replace("It takes", "They take")
 _READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
@@ -127,8 +128,8 @@ def _import(
 def _lines(made: Imported, base: StoredBase, options: ImportOptions) -> Iterator[str]:
     """Yield all that came along, and all that did not."""
     documents, chunks, would = made.documents, made.chunks, "would be " if options.dry_run else ""
-    for name, count in documents.counts.items():
-        yield f"Documents {_OUTCOMES[name]}: {count:,}, first {documents.first[name]}"
+    for name in filter(documents.counts.get, _OUTCOMES):
+        yield f"Documents {_OUTCOMES[name]}: {documents.counts[name]:,}, first {documents.first[name]}"
     left = chunks.chunks - chunks.known - chunks.answered
     yield f"Chunks: {chunks.chunks:,}; {chunks.answered:,} stored answers {would}taken, {left:,} are to be asked about."
     if chunks.known:

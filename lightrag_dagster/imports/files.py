@@ -1,10 +1,11 @@
 """Documents of another system as files of a source: safe paths, and no change to what a person changed."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from lightrag_dagster.core.identity import digest, text_digest
 from lightrag_dagster.core.text.composed import composed
@@ -15,7 +16,7 @@ from lightrag_dagster.stages.documents.connectors.origin import UNFIT_CHARACTERS
 from lightrag_dagster.storage.files.atomic import replacing, write_text
 
 RECORD = ".imported"
-"""The hidden file of a source that has hashes of path and text of each document that was imported."""
+"""The hidden file of a source with a line for each file that was imported: hashes of its path, text, and id and path there."""
 
 _UNFIT = re.compile(rf'{UNFIT_CHARACTERS.pattern}|[<>:"|?*]')
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
@@ -31,7 +32,8 @@ class WrittenDocuments:
 
     They are `new`, `changed` there and taken, or `unchanged`; those that `differ` from a file that was changed here,
     and those `removed here`, stay as they are. `empty` and `too large` ones are left out. Some of these count
-    as `renamed` as well: their path is not that which they had, but a safe one, or one of their own.
+    as `renamed` as well: their path is not that which they had, but a safe one, or one of their own; new ones as
+    `beside` as well: others had their path, are gone there, and may be what they were before.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -43,22 +45,112 @@ class WrittenDocuments:
         self.first.setdefault(outcome, path)
 
 
-def write_documents(folder: Path, documents: Iterable[StoredDocument], most: int) -> WrittenDocuments:
-    """Write documents into the folder of a source, of at most `most` bytes each; raises StoreError."""
-    record, taken, written = _read(folder / RECORD), set[str](), WrittenDocuments()
-    for one in documents:
-        text = valid(one.text)
-        path = _path_of(one, text, taken)
-        if one.path and not path.startswith(composed(one.path).lstrip("/")):
-            written.add("renamed", path)
-        if not text.strip():
-            written.add("empty", path)
-        elif len(text.encode()) > most:
-            written.add("too large", path)
-        else:
-            written.add(_write(folder, path, text, record), path)
-    write_text(folder / RECORD, "".join(f"{path} {text}\n" for path, text in sorted(record.items())))
+class _ImportedFile(NamedTuple):
+    """The hashes of a document as it was imported: of its text, of its id and of its path there."""
+
+    text: str
+    id: str
+    name: str
+
+
+class _New(NamedTuple):
+    """A document whose id no import before had: the path that it would have alone, and the hash of its text."""
+
+    id: str
+    path: str
+    text: str
+
+
+def write_documents(folder: Path, documents: Callable[[], Iterable[StoredDocument]], most: int) -> WrittenDocuments:
+    """Write documents into the folder of a source, of at most `most` bytes each, in any order; raises StoreError.
+
+    One keeps the path that an import before gave its id. `documents` gives all of them each time.
+    """
+    record, written = _read(folder / RECORD), WrittenDocuments()
+    keys, paths = _place(folder, documents(), record, most, written)
+    for one in documents():
+        identity, text = digest(one.id), valid(one.text)
+        if key := keys.pop(identity, None):
+            path = paths.get(key) or safe_path(one.path)
+            if one.path and not path.startswith(composed(one.path).lstrip("/")):
+                written.add("renamed", path)
+            before = record[key].text if key in record else ""
+            outcome = _write(folder, path, text, before) if key in paths else "removed here"
+            written.add(outcome, path)
+            if outcome in ("new", "changed", "unchanged"):
+                record[key] = _ImportedFile(text_digest(text), identity, _name(one))
+    write_text(folder / RECORD, "".join(f"{path} {' '.join(entry)}\n" for path, entry in sorted(record.items())))
     return written
+
+
+def _place(
+    folder: Path,
+    documents: Iterable[StoredDocument],
+    record: dict[str, _ImportedFile],
+    most: int,
+    written: WrittenDocuments,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the key in the record of the file of each document, by the hash of its id, and the paths of files by keys.
+
+    A file that was removed here has no path. Those left out are counted.
+    """
+    relative = (composed(one.relative_to(folder).as_posix()) for one in folder.rglob("*"))
+    paths = {key: path for path in relative if (key := digest(path)) in record}
+    known = {entry.id: key for key, entry in record.items()}
+    ids, keys, new = set[str](), dict[str, str](), defaultdict[str, list[_New]](list)
+    for one in documents:
+        identity, text = digest(one.id), valid(one.text)
+        ids.add(identity)
+        if not text.strip() or len(text.encode()) > most:
+            written.add("too large" if text.strip() else "empty", _path_of(one, text))
+        elif identity in known:
+            keys[identity] = known[identity]
+        else:
+            new[_name(one)].append(_New(one.id, _path_of(one, text), text_digest(text)))
+    gone = defaultdict[str, dict[str, str]](dict)
+    for key, entry in sorted(record.items()):
+        if entry.id not in ids:
+            gone[entry.name][key] = entry.text
+    taken = {path.casefold() for path in paths.values()}
+    for name, those in sorted(new.items(), key=lambda item: min(item[1])):
+        replaced = _replaced(sorted(those), gone[name], paths)
+        for added in sorted(those):
+            if key := replaced.get(added, ""):
+                record[key] = record[key]._replace(id=digest(added.id))
+            else:
+                path = next(one for one in _paths(added) if one.casefold() not in taken and digest(one) not in record)
+                taken.add(path.casefold())
+                key = digest(path)
+                paths[key] = path
+                if len(gone[name]) > len(replaced):
+                    written.add("beside", path)
+            keys[digest(added.id)] = key
+    return keys, paths
+
+
+def _replaced(new: Sequence[_New], gone: Mapping[str, str], paths: Mapping[str, str]) -> dict[_New, str]:
+    """Return the keys of files, of ids that are gone, whose documents have other ids now, of one path there.
+
+    They have the same text, or there is one alone of both; files that are here come first.
+    """
+    of_text = {text: key for key, text in gone.items()}
+    found = {one: key for one in new if (key := of_text.pop(one.text, None))}
+    left, others = [one for one in new if one not in found], gone.keys() - found.values()
+    others = others & paths.keys() or others
+    return found | (dict(zip(left, others, strict=True)) if len(left) == len(others) == 1 else {})
+
+
+def _paths(one: _New) -> Iterator[str]:
+    """Yield the paths that a document may have, of which it gets the first that is free."""
+    yield one.path
+    (stem, dot, suffix), mark = one.path.rpartition("."), one.id
+    while mark := digest(mark):
+        yield f"{stem}~{mark[:8]}{dot}{suffix}"
+
+
+def _name(one: StoredDocument) -> str:
+    """Return the hash of the path there, which several documents may have."""
+    return digest(one.path or one.id)
 
 
 def safe_path(name: str) -> str:
@@ -74,17 +166,12 @@ def _safe_name(name: str) -> str:
     return f"_{name}" if _DEVICE.fullmatch(name) else name
 
 
-def _path_of(one: StoredDocument, text: str, taken: set[str]) -> str:
-    """Return a path that no document before has, in any case; a file of another kind gets a suffix of text."""
+def _path_of(one: StoredDocument, text: str) -> str:
+    """Return the path of a document that is alone; a file of another kind gets a suffix of text."""
     *folders, name = (safe_path(one.path) or safe_path(one.id) or digest(one.id)).split("/")
     folders = [f"{part}_" if media_type(part) in _TEXTS else part for part in folders]  # so that none is a file
     name += "" if media_type(name) in _TEXTS and _reads_as_is(name, text) else _suffix(name, text)
-    path = "/".join([*folders, name])
-    if path.casefold() in taken:
-        stem, dot, suffix = path.rpartition(".")
-        path = f"{stem}~{digest(one.id)[:8]}{dot}{suffix}"
-    taken.add(path.casefold())
-    return path
+    return "/".join([*folders, name])
 
 
 def _suffix(name: str, text: str) -> str:
@@ -103,10 +190,9 @@ def _reads_as_is(name: str, text: str) -> bool:
         return False
 
 
-def _write(folder: Path, path: str, text: str, record: dict[str, str]) -> str:
+def _write(folder: Path, path: str, text: str, before: str) -> str:
     """Write a document, unless a person changed or removed its file, or it is there; return what became of it."""
-    target, key, now = folder / path, digest(path), text_digest(text)
-    before = record.get(key)
+    target, now = folder / path, text_digest(text)
     if not _may_be_at(target, folder):
         return "differ"
     if not target.exists() and before:
@@ -114,7 +200,6 @@ def _write(folder: Path, path: str, text: str, record: dict[str, str]) -> str:
     here = text_digest(target.read_bytes().decode("utf-8", "replace")) if target.exists() else before
     if here not in (now, before):
         return "differ"
-    record[key] = now
     if here == now:
         return "unchanged"
     with replacing(target) as temporary:
@@ -131,8 +216,8 @@ def _may_be_at(target: Path, folder: Path) -> bool:
     return all(one.is_dir() or not one.exists() for one in above) and (target.is_file() or not target.exists())
 
 
-def _read(path: Path) -> dict[str, str]:
-    """Return the record of an earlier import: the hash of each path, and of its text."""
+def _read(path: Path) -> dict[str, _ImportedFile]:
+    """Return the record of an earlier import by the hashes of paths."""
     lines = path.read_text(encoding="ascii", errors="replace").splitlines() if path.is_file() else []
-    pairs = (line.split() for line in lines)
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+    fields = (line.split() for line in lines)
+    return {key: _ImportedFile(*entry) for key, *entry in fields if len(entry) == len(_ImportedFile._fields)}
