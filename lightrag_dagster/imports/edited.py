@@ -1,6 +1,6 @@
 """Names that people edited or merged in LightRAG: those that its graph and the stored answers do not share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -14,15 +14,22 @@ _HEAD = 4096
 
 
 class StoredGraph(NamedTuple):
-    """The description of each name of a graph, and the number of its pairs."""
+    """The description of each name of a graph, the number of its pairs, and its `silent` names.
+
+    These are of a chunk without an answer, so that what was edited is not known of them.
+    """
 
     descriptions: dict[str, str]
     pairs: int
+    silent: set[str]
 
 
-def read_graph(stores: JsonStores) -> StoredGraph | None:
-    """Return the graph in a folder; None if there is none, or it is damaged."""
-    described, pairs, key = dict[str, str](), 0, None
+def read_graph(stores: JsonStores, is_silent: Callable[[str], bool]) -> StoredGraph | None:
+    """Return the graph in a folder; None if there is none, or it is damaged.
+
+    A chunk without an answer `is_silent`.
+    """
+    described, pairs, keys, silent = dict[str, str](), 0, dict[str, str](), set[str]()
     try:
         if (path := stores.path(_FILE)) is None:
             raise ValueError("it is not in the folder, or is a link out of it")
@@ -33,10 +40,13 @@ def read_graph(stores: JsonStores) -> StoredGraph | None:
             file.seek(0)
             for _, one in ElementTree.iterparse(file):
                 kind = one.tag.rpartition("}")[2]
-                if kind == "key" and (one.get("for"), one.get("attr.name")) == ("node", "description"):
-                    key = one.get("id")
+                if kind == "key" and one.get("for") == "node":
+                    keys[one.get("id", "")] = one.get("attr.name", "")
                 elif kind == "node":
-                    described[one.get("id", "")] = next((data.text or "" for data in one if data.get("key") == key), "")
+                    name, said = one.get("id", ""), {keys.get(data.get("key", "")): data.text or "" for data in one}
+                    described[name] = said.get("description", "")
+                    if any(map(is_silent, said.get("source_id", "").split("<SEP>"))):
+                        silent.add(name)
                     one.clear()
                 elif kind == "edge":
                     pairs += 1
@@ -44,7 +54,7 @@ def read_graph(stores: JsonStores) -> StoredGraph | None:
     except (OSError, ValueError, ElementTree.ParseError) as error:
         stores.notes.append(f"{_FILE} cannot be read, so that names that were edited there are not known: {error}")
         return None
-    return StoredGraph(described, pairs)
+    return StoredGraph(described, pairs, silent)
 
 
 def edited_names(graph: StoredGraph, answers: Iterable[Sequence[str]], summaries: Iterable[str]) -> list[EditedName]:
@@ -59,6 +69,8 @@ def edited_names(graph: StoredGraph, answers: Iterable[Sequence[str]], summaries
     here = {name_key(name) for name in graph.descriptions}
     found = [EditedName(name, "answers") for key, name in names.items() if key not in here]
     for name, description in graph.descriptions.items():
+        if name in graph.silent:
+            continue
         if name_key(name) not in names:
             found.append(EditedName(name, "graph", description))
         elif not texts.issuperset(map(_letters, description.split("<SEP>"))):

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, 
 RECIPE = "lightrag-1.5.7"
 """The recipe of rows that come from LightRAG."""
 
-_DOCUMENTS = "kv_store_full_docs"
+_DOCUMENTS, _CHUNKS, _STATUS = "kv_store_full_docs", "kv_store_text_chunks", "kv_store_doc_status"
 _REAL_DATA = "-Real Data-"
-_TEXT = re.compile(r"\nText:\n(.*)\n#{5,}\nOutput:|\n```\n(.*)\n```", re.DOTALL)
+_AROUND_TEXT = (("\nText:\n", "\n#####"), ("\n```\n", "\n```"))
+_CONVERSATION = re.compile(r'^\[\{"role"', re.MULTILINE)
 _CHARACTERS_A_BYTE = 4  # of JSON, for a row with its other fields
 
 
@@ -33,68 +35,94 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
     stores = JsonStores(folder, _CHARACTERS_A_BYTE * most_bytes + (1 << 20))
     if not stores.path(f"{_DOCUMENTS}.json", f"{_DOCUMENTS}.jsonl"):
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
-    answers, summaries = _answers(stores)
-    graph = read_graph(stores)
-    base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores), answers, lambda: _vectors(stores))
-    if graph:
+    chunks = _chunks(stores)
+    answers, summaries = _answers(stores, chunks)
+    base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores, chunks), answers, lambda: _vectors(stores))
+    ids = {one.id for one in base.documents()}
+    if without := set(chunks.document.values()) - ids:
+        stores.notes.append(
+            f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
+        )
+    silent = {key for key, text in chunks.texts.items() if text not in answers and chunks.document[key] in ids}
+    if graph := read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.texts)):
         base.edited = edited_names(graph, answers.values(), summaries)
         base.made_again = len(graph.descriptions) + graph.pairs
+        if graph.silent:
+            stores.notes.append(
+                f"names of chunks without answers, edited or not, which cannot be told: {len(graph.silent):,}"
+            )
     base.notes = stores.notes
     return base
 
 
-def _documents(stores: JsonStores) -> Iterator[StoredDocument]:
+class _Chunks(NamedTuple):
+    """The key of the text, the hashes of answers and the document of each chunk, and the paths of documents."""
+
+    texts: dict[str, str]
+    listed: dict[str, list[str]]
+    document: dict[str, str]
+    paths: dict[str, str]
+
+
+def _chunks(stores: JsonStores) -> _Chunks:
+    found = _Chunks({}, {}, {}, {})
+    for key, row in stores.rows(_CHUNKS):
+        names, document = row.get("llm_cache_list"), _text(row, "full_doc_id")
+        found.texts[key], found.document[key] = key_of(_text(row, "content")), document
+        found.listed[key] = [_hash(one) for one in names if isinstance(one, str)] if isinstance(names, list) else []
+        found.paths[document] = max(_path(row), found.paths.get(document, ""))
+    if stores.path(f"{_STATUS}.json", f"{_STATUS}.jsonl"):
+        found.paths.update({key: path for key, row in stores.rows(_STATUS) if (path := _path(row))})
+    return found
+
+
+def _documents(stores: JsonStores, chunks: _Chunks) -> Iterator[StoredDocument]:
     for key, row in stores.rows(_DOCUMENTS):
-        path = _text(row, "file_path")
-        yield StoredDocument(key, "" if path == "unknown_source" else path, _text(row, "content"))
+        yield StoredDocument(key, _path(row) or chunks.paths.get(key, ""), _text(row, "content"))
 
 
-def _answers(stores: JsonStores) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the answers by the key of their chunk's text, those of each chunk in its order, and all summaries."""
-    texts, listed, documents = dict[str, str](), dict[str, list[str]](), set[object]()
-    for chunk, row in stores.rows("kv_store_text_chunks"):
-        texts[chunk] = key_of(_text(row, "content"))
-        names = row.get("llm_cache_list")
-        listed[chunk] = [_hash(name) for name in names if isinstance(name, str)] if isinstance(names, list) else []
-        documents.add(row.get("full_doc_id"))
     said, owner, summaries = dict[str, str](), dict[str, str | None](), list[str]()
-    of_text: dict[str, list[str]] = defaultdict(list)
+    of_text: dict[str, list[tuple[bool, int, str]]] = defaultdict(list)
+    texts, listed = chunks.texts, {name for names in chunks.listed.values() for name in names}
+    known = set(texts.values())
     for key, row in stores.rows("kv_store_llm_response_cache"):
-        answer, kind = valid(_text(row, "return")), row.get("cache_type")
+        answer, kind, name = valid(_text(row, "return")), row.get("cache_type"), _hash(key)
         if kind == "summary":
             summaries.append(answer)
         if kind == "extract" and answer:
-            said[_hash(key)], owner[_hash(key)] = answer, texts.get(_text(row, "chunk_id"))
-            if not row.get("chunk_id"):
-                text, first = _asked(_text(row, "original_prompt"))
-                of_text[text].insert(0 if first else len(of_text[text]), answer)
+            said[name], owner[name] = answer, texts.get(_text(row, "chunk_id"))
+            if name not in listed:
+                prompt = _text(row, "original_prompt")
+                asked, again = _asked(prompt)
+                text = owner[name] if owner[name] in asked or not asked else min(asked & known, default="")
+                of_text[text or ""].append((again, len(prompt), name))
     found, foreign = dict[str, tuple[str, ...]](), 0
-    for chunk, text in texts.items():
-        own = [name for name in listed[chunk] if owner.get(name) in (None, text)]
-        foreign += len(listed[chunk]) - len(own)
-        if responses := [said[name] for name in own if name in said] or of_text.get(text, []):
-            found.setdefault(text, tuple(responses))
+    for chunk, text in sorted(texts.items()):
+        own = [name for name in chunks.listed[chunk] if owner.get(name) in (None, text)]
+        foreign += len(chunks.listed[chunk]) - len(own)
+        names = [name for name in own if name in said] or [name for *_, name in sorted(of_text.get(text, []))]
+        if names:
+            found.setdefault(text, tuple(said[name] for name in names))
     if foreign:
         stores.notes.append(f"answers that a chunk lists and that are about another text are left out: {foreign:,}")
-    if without := documents - {one.id for one in _documents(stores)}:
-        stores.notes.append(
-            f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
-        )
     return found, summaries
 
 
-def _asked(prompt: str) -> tuple[str, bool]:
-    """Return the key of the text that a prompt of an old version is about, and whether it was the first about it.
-
-    Further ones begin with the conversation so far, as JSON.
-    """
-    first = not prompt.startswith("[")
-    try:
-        prompt = prompt if first else str(json.JSONDecoder(strict=False).raw_decode(prompt)[0][0]["content"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return "", first
-    found = _TEXT.search(prompt.rpartition(_REAL_DATA)[2])
-    return (key_of(found[1] or found[2] or "") if found else ""), first
+def _asked(prompt: str) -> tuple[set[str], bool]:
+    """Return the keys of what may be the text of a prompt, and whether it asks for more: then it has a conversation."""
+    conversation = _CONVERSATION.search(prompt)
+    if conversation:
+        try:
+            prompt = str(json.JSONDecoder(strict=False).raw_decode(prompt, conversation.start())[0][0]["content"])
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return set(), True
+    texts, real = set[str](), prompt.rpartition(_REAL_DATA)[2]
+    for start, end in _AROUND_TEXT:
+        rest = real.partition(start)[2]
+        texts |= {rest.partition(end)[0], rest.rpartition(end)[0]}
+    return set(map(key_of, texts - {""})), bool(conversation)
 
 
 def _vectors(stores: JsonStores) -> Iterator[tuple[str, Vectors]]:
@@ -111,6 +139,12 @@ def _vectors(stores: JsonStores) -> Iterator[tuple[str, Vectors]]:
 def _text(row: Row, name: str) -> str:
     value = row.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _path(row: Row) -> str:
+    """Return the path under which a document came in; empty if there was none."""
+    path = _text(row, "file_path")
+    return "" if path == "unknown_source" else path
 
 
 def _hash(key: str) -> str:

@@ -34,8 +34,8 @@ def test_lines_of_json_are_read_alike(tmp_path: Path) -> None:
     assert base.answers == WHOLE
 
 
-def old(stores: dict[str, Any], *, with_lists: bool) -> dict[str, Any]:
-    """Return stores as LightRAG 1.3 had them: answers under their mode, found by their prompts or by lists."""
+def old(stores: dict[str, Any], *, with_lists: bool, with_owners: bool) -> dict[str, Any]:
+    """Return stores as LightRAG 1.3 had them: answers under their mode, found by their prompts, owners or lists."""
     cache, of_chunk = {}, {key: row["content"] for key, row in stores["text_chunks"].items()}
     for key, row in stores["llm_response_cache"].items():
         text = of_chunk[row["chunk_id"]]
@@ -46,7 +46,7 @@ def old(stores: dict[str, Any], *, with_lists: bool) -> dict[str, Any]:
             said = [{"role": "user", "content": prompt}, {"role": "assistant", "content": ANSWERS[text][0]}]
             prompt = json.dumps(said) + "\nMANY entities were missed"
         cache[key.rpartition(":")[2]] = {"return": row["return"], "cache_type": "extract", "original_prompt": prompt}
-        cache[key.rpartition(":")[2]] |= {"chunk_id": row["chunk_id"] if with_lists else None}
+        cache[key.rpartition(":")[2]] |= {"chunk_id": row["chunk_id"] if with_owners else None}
     chunks = {key: {**row} for key, row in stores["text_chunks"].items()}
     for row in chunks.values():
         names = row.pop("llm_cache_list")
@@ -57,9 +57,54 @@ def old(stores: dict[str, Any], *, with_lists: bool) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("with_lists", [True, False])
-def test_the_caches_of_older_versions_are_read(tmp_path: Path, with_lists: bool) -> None:
-    assert read(write_json(tmp_path, old(rows_of(TEXTS), with_lists=with_lists))).answers == WHOLE
+@pytest.mark.parametrize(("with_lists", "with_owners"), [(True, True), (False, False), (False, True)])
+def test_the_caches_of_older_versions_are_read(tmp_path: Path, with_lists: bool, with_owners: bool) -> None:
+    stores = old(rows_of(TEXTS), with_lists=with_lists, with_owners=with_owners)
+    assert read(write_json(tmp_path, stores)).answers == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("prompts", "owner", "answers"),
+    [
+        # a prompt tells whose answer it is, whatever owner it has
+        ((f"Text:\n```\n{FLOOD}\n```",), "", ("0",)),
+        ((f"\nText:\n{FLOOD}\n#######\nOutput:",), "gone", ("0",)),
+        ((f"Extract.\n```\n{FLOOD}\n```\n\nFor example:\n```\na text\n```\nto",), "chunk", ("0",)),
+        (("\n```\nA text that was edited.\n```",), "chunk", ()),
+        # without one that can be read, the owner does
+        (("a prompt of one's own",), "chunk", ("0",)),
+        (("a prompt of one's own",), "gone", ()),
+        # those that asked for more come after the first
+        (
+            (f'More.\n[{{"role": "user", "content": "\\n```\\n{FLOOD}\\n```"}}]', f"\n```\n{FLOOD}\n```"),
+            "chunk",
+            ("1", "0"),
+        ),
+        (('[{"role": "user", "content": ', "a prompt of one's own"), "chunk", ("1", "0")),
+    ],
+)
+def test_answers_that_no_chunk_lists_are_taken_if_they_fit(
+    tmp_path: Path, prompts: tuple[str, ...], owner: str, answers: tuple[str, ...]
+) -> None:
+    rows = {
+        f"{at}": {"return": f"{at}", "cache_type": "extract", "chunk_id": owner, "original_prompt": f"\n{prompt}"}
+        for at, prompt in enumerate(prompts)
+    }
+    chunks = {"chunk": {"content": FLOOD}, "other": {"content": OFFICE}}
+    write_json(tmp_path, {"full_docs": {}, "text_chunks": chunks, "llm_response_cache": {"default": rows}})
+    assert read(tmp_path).answers == ({key_of(FLOOD): answers} if answers else {})
+
+
+def test_old_documents_have_the_paths_of_their_chunks_or_states(tmp_path: Path) -> None:
+    stores = rows_of({"a.txt": "One.", "b.txt": "Two.", "c.txt": "Three.", "unknown_source": "Four."}, {})
+    third = [row.pop("file_path") and row for row in stores["full_docs"].values()][2]
+    state = dict(zip(stores["full_docs"], ("a.txt", "moved.txt", "unknown_source"), strict=False))
+    stores["doc_status"] = {key: {"file_path": path} for key, path in state.items()}
+    third["file_path"] = "own.txt"
+    assert [one.path for one in read(write_json(tmp_path, stores)).documents()] == ["a.txt", "moved.txt", "own.txt", ""]
+    del stores["text_chunks"], third["file_path"]
+    (tmp_path / "kv_store_text_chunks.json").unlink()
+    assert [one.path for one in read(write_json(tmp_path, stores)).documents()] == ["a.txt", "moved.txt", "", ""]
 
 
 def test_a_chunk_is_known_by_its_text_but_for_its_ends(tmp_path: Path) -> None:
@@ -99,6 +144,37 @@ def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
         EditedName("STATION 14", "description", "By hand."),
     ]
     assert base.made_again == 6
+
+
+@pytest.mark.parametrize("lost", ["a cache", "an answer", "the chunks"])
+def test_names_of_chunks_without_answers_are_not_called_edited(tmp_path: Path, lost: str) -> None:
+    stores = rows_of(TEXTS)
+    flood, office = stores["text_chunks"]
+    kept = {
+        "Priya Nair": "Other.",
+        "Bergen": "Bergen has an office.",
+        "New": "By hand.",
+        "Station 14": "A.",
+        "Sensor": "B.",
+    }
+    of = {
+        "Priya Nair": [flood],
+        "Bergen": [office],
+        "New": ["manual_creation"],
+        "Station 14": [office, flood],
+        "Sensor": [flood],
+    }
+    write_graph(tmp_path, kept | {"Jonas Feld": "Jonas Feld leads the office."}, chunks=of | {"Jonas Feld": [office]})
+    if lost == "an answer":
+        stores["llm_response_cache"] = {
+            key: row for key, row in stores["llm_response_cache"].items() if row["chunk_id"] == office
+        }
+    else:
+        del stores["llm_response_cache" if lost == "a cache" else "text_chunks"]
+    base = read(write_json(tmp_path, stores))
+    assert base.edited == [EditedName("New", "graph", "By hand.")]
+    [note] = [one for one in base.notes if "cannot be told" in one]
+    assert note.endswith(": 3" if lost == "an answer" else ": 5")
 
 
 def test_vectors_are_read_with_their_texts(tmp_path: Path) -> None:
