@@ -38,6 +38,7 @@ _OUTCOMES = {
     "beside": "new beside files of the same path there, of which one may be what it was before; all are kept",
 }
 _NEXT = NEXT.replace("It takes", "They take")
+_TYPES_STAY = "A row with a description leaves the type of a name that documents have; one without sets it."
 _READERS = {"lightrag": read_lightrag, "graphrag": read_graphrag}
 
 
@@ -85,6 +86,8 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
         before = f"; {len(decisions) - new:,} were taken before" if new < len(decisions) else ""
         console.print(f"Decisions {taken}: {new:,}{before}.{f' {_NEXT}' if numbers else ''}")
         if numbers:
+            if any(one.decision.action == "add" and one.decision.type for one in decisions):
+                console.print(_TYPES_STAY)
             console.print(f"`lightrag-dagster curate undo {numbers[0]}-{numbers[-1]}` takes them back.")
     if base:
         _import(console, settings, base, options, facts)

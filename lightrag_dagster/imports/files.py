@@ -100,6 +100,8 @@ def _place(
     ids, keys, new = set[str](), dict[str, str](), defaultdict[str, list[_New]](list)
     for one in documents:
         identity, text = digest(one.id), valid(one.text)
+        if identity in ids:
+            continue
         ids.add(identity)
         if not text.strip() or len(text.encode()) > most:
             written.add("too large" if text.strip() else "empty", _path_of(one, text))

@@ -4,7 +4,7 @@ Facts become the rows of a source, whose columns state them.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from lightrag_dagster.imports.stored import StoredBase, StoredDocument, key_of, 
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.documents.connectors.patterns import EVERY_FILE
 from lightrag_dagster.stages.documents.connectors.tables import TableFiles
+from lightrag_dagster.stages.extraction.tuple_rows import strength
 from lightrag_dagster.stages.extraction.writing import write_answer
 from lightrag_dagster.stages.facts.dates import read_date
 from lightrag_dagster.stages.facts.passes import folded
@@ -28,6 +29,8 @@ _OURS = {"entity_name": "name", "entity_type": "type", "description": "text", "s
 _GIVEN = ("name", "type", "text", "source", "target", "keywords")
 _DAYS, _TYPES = ("valid_from", "valid_to"), ("subject_type", "object_type")
 _KINDS = ("chunks", "entities", "relationships")
+_TAKEN = {*_GIVEN, "aliases", "subject", "relation", "object", "value", "unit", *_DAYS, *_TYPES}
+_OF_CHUNKS = _TAKEN | {"content", "source_id", "file_path", "weight"}
 
 Row = Mapping[str, Any]
 Facts = tuple[list[str], list[dict[str, str]]]
@@ -49,7 +52,8 @@ def read_table(file: Path, signed: Mapping[str, object]) -> tuple[StoredBase | N
             base, left = _custom_graph(file)
         else:
             rows = enumerate(TableFiles(file, EVERY_FILE).rows(), start=1)
-            left = [(f"{file.name}: row {number}", _named(row)) for number, row in rows]
+            places = ((f"{file.name}: row {number}", row) for number, row in rows)
+            left = [(place, _named(row, place, _TAKEN)) for place, row in places]
             if not left:
                 raise ValueError("it has no rows")
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -73,10 +77,20 @@ def take_new(settings: Settings, decisions: Sequence[Placed], *, dry_run: bool) 
     return len(new), ()
 
 
-def _named(row: Row) -> dict[str, Any]:
-    """Return the values of a row by our names of its columns."""
-    lower = {name.strip().lower(): value for name, value in row.items() if value not in (None, "", [])}
-    return {_OURS.get(name, name): value for name, value in lower.items()}
+def _named(row: Row, place: str, columns: Collection[str]) -> dict[str, Any]:
+    """Return the values of a row by our names of its columns; raises DecisionError for a structure in one of some."""
+    found = dict[str, Any]()
+    for column, value in row.items():
+        name = _OURS.get(column.strip().lower(), column.strip().lower())
+        if isinstance(value, list) and name in ("keywords", "aliases") and all(isinstance(one, str) for one in value):
+            value = ", ".join(value) if name == "keywords" else value
+        elif isinstance(value, list | dict | tuple) and name in columns and value:
+            raise DecisionError(
+                f"{place} has a list or an object as `{column}`; give it a text, or to `keywords` and `aliases` texts"
+            )
+        if value not in (None, "", [], {}) and value == value:  # not a number that is missing
+            found[name] = str(value).lower() if isinstance(value, bool) else value
+    return found
 
 
 def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[Placed]:
@@ -89,8 +103,8 @@ def _decisions(row: Row, place: str, signed: Mapping[str, object]) -> Iterator[P
         ends = (given["source"], given["target"])
         yield check_decision(place, **signed, action="add", names=ends, **written)
         return
-    aliases = row.get("aliases") or ()
-    names = (given.get("name", ""), *(aliases.split(";") if isinstance(aliases, str) else map(str, aliases)))
+    aliases = row.get("aliases", "")
+    names = (given.get("name", ""), *(aliases if isinstance(aliases, list) else str(aliases).split(";")))
     names = tuple(dict.fromkeys(name for one in names if (name := visible(one).strip())))
     if not names:
         raise DecisionError(f"{place} has no name; give each a `name`, or a `source` and a `target`, or leave it out")
@@ -107,9 +121,9 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
     rows, stated = dict[str, dict[str, Any]](), dict[str, dict[str, str]]()
     for place, row in placed:
         name, end = str(row.get("relation", "")).replace("|", "/"), "object" if "object" in row else "value"
-        first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {len(stated) + 1}"}
-        first |= {one: one for one in _DAYS} | {one: str(row[one]) for one in _TYPES if one in row}
-        said = stated.setdefault(folded(name), first)
+        first = {"subject": "subject", "relation": " ".join(name.split()), end: f"fact {folded(name)}"}
+        said = stated.setdefault(folded(name), first | {one: one for one in _DAYS})
+        said |= {one: min(str(row[one]), said.get(one, str(row[one]))) for one in _TYPES if one in row}
         if not folded(name) or end not in said or ("object" in row) == ("value" in row):
             raise DecisionError(f"{place} has a subject; give it a `relation`, and the `object` or `value` that it has")
         value = f"{row[end]} {row['unit']}" if end == "value" and "unit" in row else row[end]
@@ -118,7 +132,7 @@ def _facts(placed: Sequence[tuple[str, Row]]) -> Facts:
     for said in stated.values():
         if column := said.get("value"):
             said["kind"] = _kind([str(row[column]) for row in rows.values() if column in row])
-    columns = {f"fact {number + 1}": None for number in range(len(stated))}
+    columns = {f"fact {name}": None for name in stated}
     made = ({"id": key} | columns | row for key, row in rows.items())
     return [json.dumps(one, ensure_ascii=False, default=str) for one in made], [*stated.values()]
 
@@ -137,22 +151,29 @@ def _custom_graph(file: Path) -> tuple[StoredBase | None, list[tuple[str, Row]]]
         raise ValueError(
             f"it has no lists {', '.join(_KINDS)} of objects; a file with an object a line is named .jsonl"
         )
-    chunks, *others = ([_named(row) for row in rows] for rows in lists)
-    texts = {str(row["source_id"]): key_of(_content(row)) for row in chunks if "source_id" in row}
-    of_text, left = {key_of(_content(row)): list[list[str]]() for row in chunks}, list[tuple[str, Row]]()
+    chunks, *others = (
+        [
+            (place := f"{file.name}: {kind} {number}", _named(row, place, _OF_CHUNKS))
+            for number, row in enumerate(rows, 1)
+        ]
+        for kind, rows in zip(_KINDS, lists, strict=True)
+    )
+    by_text = sorted(((_content(row), row) for _, row in chunks), key=lambda one: one[0])  # not by the order of rows
+    texts = {str(row["source_id"]): key_of(text) for text, row in by_text if "source_id" in row}
+    of_text, left = {key_of(text): list[list[str]]() for text, _ in by_text}, list[tuple[str, Row]]()
     for kind, rows in zip(_KINDS[1:], others, strict=True):
-        for number, row in enumerate(rows, start=1):
+        for place, row in rows:
             if text := texts.get(str(row.get("source_id"))):
-                of_text[text].append(_fields(row, kind))
+                of_text[text].append(_fields(row, kind, place))
             else:
-                left.append((f"{file.name}: {kind} {number}", row))
+                left.append((place, row))
 
     def documents() -> Iterator[StoredDocument]:
-        for number, row in enumerate(chunks):
-            name = str(row.get("source_id", number))
-            yield StoredDocument(f"{name} {number}", str(row.get("file_path", name)), _content(row))
+        for number, (_, row) in enumerate(chunks):
+            identity = digest(*(str(row.get(name)) for name in ("source_id", "file_path", "content")))
+            yield StoredDocument(identity, str(row.get("file_path", row.get("source_id", number))), _content(row))
 
-    answers = {text: (write_answer(rows),) for text, rows in of_text.items()}
+    answers = {text: (write_answer(sorted(rows)),) for text, rows in of_text.items()}
     return StoredBase(_RECIPE, "a table", documents, answers) if chunks else None, left
 
 
@@ -160,12 +181,14 @@ def _content(chunk: Row) -> str:
     return valid(str(chunk.get("content", "")))
 
 
-def _fields(row: Row, kind: str) -> list[str]:
+def _fields(row: Row, kind: str, place: str) -> list[str]:
     """Return the fields of an entity or relation in an answer."""
     names = [str(row.get(name, "")) for name in (("name",) if kind == "entities" else ("source", "target"))]
-    text, weight = str(row.get("text", ", ".join(names))), row.get("weight", 1)
+    text, weight = str(row.get("text", ", ".join(names))), str(row.get("weight", 1))
+    if not all(map(str.strip, names)) or strength(weight) is None:
+        raise DecisionError(f"{place} lacks a name, or its weight is not a number; give it both, or leave it out")
     if kind == "entities":
         return ["entity", *names, str(row.get("type", "other")), text]
     # With a strength, the description is the field that ends as a sentence does.
-    strength = [] if weight == 1 else [str(weight)]
-    return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if strength else text, *strength]
+    ending = [] if weight in ("1", "1.0") else [weight]
+    return ["relation", *names, str(row.get("keywords", "")), f"{text.rstrip('.')}." if ending else text, *ending]

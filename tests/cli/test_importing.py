@@ -128,6 +128,7 @@ def test_a_table_says_how_its_decisions_are_taken_back(
     code, said, errors = command(capfd, monkeypatch, *arguments)
     assert (code, errors) == (0, "")
     assert said.startswith("Decisions taken: 4. They take effect with the next `lightrag-dagster run`")
+    assert "A row with a description leaves the type" in said
     assert said.endswith("`lightrag-dagster curate undo 1-4` takes them back.\n")
     assert command(capfd, monkeypatch, *arguments)[1] == "Decisions taken: 0; 4 were taken before.\n"
     assert "import table names.csv" in command(capfd, monkeypatch, "curate", "--json")[1]

@@ -14,6 +14,7 @@ from lightrag_dagster.curation.desk import undo
 from lightrag_dagster.curation.rules import decisions_of
 from lightrag_dagster.errors import DecisionError, SourceError
 from lightrag_dagster.imports import import_base, read_table, take_new
+from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
 from tests.support import FLOOD, build, write_source
@@ -249,3 +250,88 @@ def test_a_relation_of_any_name_can_be_set(settings: Settings, tmp_path: Path, n
     assert rows is not None
     (fact,) = rows.facts
     assert fact.relation == name
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({"name": "A", "description": float("nan"), "type": None, "aliases": [], "text": {}}, (("A",), None, None)),
+        ({"name": 7, "description": True}, (("7",), "true", None)),
+        ({"source": "A", "target": "B", "keywords": ["to make", "by hand"]}, (("A", "B"), None, "to make, by hand")),
+        ({"source": "A", "target": "B", "keywords": [], "weight": [1]}, (("A", "B"), None, None)),
+    ],
+)
+def test_values_of_any_kind_are_texts(tmp_path: Path, row: dict[str, Any], found: tuple[Any, ...]) -> None:
+    [one] = [one.decision for one in read_table(written(tmp_path / "a.jsonl", [row]), SIGNED)[1]]
+    assert (one.names, one.text, one.keywords) == found
+
+
+@pytest.mark.parametrize("value", [["a", "b"], [1, None], [[]], {"x": 1}])
+@pytest.mark.parametrize(
+    "column",
+    ["name", "type", "description", "source", "target", "subject", "relation", "object", "value",
+     "unit", "valid_from", "valid_to", "subject_type", "object_type", "entity_name", "Entity_Type", "src_id"],
+)  # fmt: skip
+def test_structures_are_refused_by_row_and_column(tmp_path: Path, column: str, value: Any) -> None:
+    file = written(tmp_path / "a.jsonl", [{"name": "Y"}, {"name": "Z", column: value}])
+    with pytest.raises(DecisionError, match=rf"a\.jsonl: row 2 has a list or an object as `{column}`; give it a text"):
+        read_table(file, SIGNED)
+
+
+@pytest.mark.parametrize("value", [[1, None], ["a", ["b"]], {"x": 1}])
+@pytest.mark.parametrize("column", ["aliases", "keywords"])
+def test_lists_of_texts_alone_are_taken(tmp_path: Path, column: str, value: Any) -> None:
+    with pytest.raises(DecisionError, match=f"row 1 has a list or an object as `{column}`"):
+        read_table(written(tmp_path / "a.jsonl", [{"name": "Z", column: value}]), SIGNED)
+
+
+def test_numbers_and_answers_are_aliases_too(tmp_path: Path) -> None:
+    rows = [{"name": "A", "aliases": 7}, {"name": "B", "aliases": 7.5}, {"name": "C", "aliases": True}]
+    decisions = read_table(written(tmp_path / "a.jsonl", rows), SIGNED)[1]
+    assert [one.decision.names for one in decisions] == [("A", "7"), ("B", "7.5"), ("C", "true")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("chunks", {"content": ["a"]}),
+        ("chunks", {"source_id": {"a": 1}}),
+        ("chunks", {"file_path": [1]}),
+        ("entities", {"entity_name": ["Alice"]}),
+        ("entities", {"entity_name": None}),
+        ("entities", {"description": {"a": 1}}),
+        ("relationships", {"keywords": [1]}),
+        ("relationships", {"weight": [2]}),
+        ("relationships", {"weight": "much of it"}),
+        ("relationships", {"src_id": " "}),
+    ],
+)
+def test_rows_of_chunks_are_refused_by_their_place(tmp_path: Path, kind: str, changes: dict[str, Any]) -> None:
+    first, *others = GRAPH[kind]
+    (tmp_path / "a.json").write_text(json.dumps(GRAPH | {kind: [first | changes, *others]}))
+    with pytest.raises(DecisionError, match=rf"a\.json: {kind} 1 "):
+        read_table(tmp_path / "a.json", SIGNED)
+
+
+def test_the_order_of_rows_of_chunks_changes_nothing(tmp_path: Path) -> None:
+    several = [{"content": text, "source_id": "doc-1", "file_path": "lamps.txt"} for text in ("One.", "Two.", "Two.")]
+    graph = GRAPH | {"chunks": [*GRAPH["chunks"], *several]}
+    found = []
+    for order in (1, -1):
+        (tmp_path / "a.json").write_text(json.dumps({kind: rows[::order] for kind, rows in graph.items()}))
+        base = read_table(tmp_path / "a.json", SIGNED)[0]
+        assert base is not None
+        write_documents(tmp_path / "out", base.documents, 1000)
+        files = {one.name: one.read_text() for one in (tmp_path / "out").iterdir()}
+        found.append((base.answers, set(base.documents()), files))
+    assert found[0] == found[1]
+    assert len(found[0][2]) == 5
+
+
+def test_a_relation_keeps_its_column_in_any_table(tmp_path: Path) -> None:
+    """Settings that were printed for an earlier table read a later one."""
+    rows, facts = read_table(written(tmp_path / "a.csv", FACTS), SIGNED)[2]
+    more = [{"subject": "A", "relation": "new", "object": "B"}, *FACTS[::-1]]
+    more_rows, more_facts = read_table(written(tmp_path / "b.csv", more), SIGNED)[2]
+    assert {json.loads(row)["id"] for row in rows} < {json.loads(row)["id"] for row in more_rows}
+    assert [one for one in facts if one not in more_facts] == []
