@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import SourceError, one_line
 from lightrag_dagster.imports.claims import NOTHING, as_written, claims_of
@@ -19,7 +21,14 @@ if TYPE_CHECKING:
 
 _RECIPE = "graphrag"
 _CLAIMS = "covariates"
-_TABLES = ("documents", "text_units", "entities", "relationships", _CLAIMS)
+_COLUMNS = {
+    "documents": "id title text",
+    "text_units": "id text",
+    "entities": "title type description text_unit_ids",
+    "relationships": "source target description weight text_unit_ids",
+    _CLAIMS: "text_unit_id type status subject_id object_id start_date end_date source_text",
+}
+_KEYS = pa.schema({"id": pa.string(), "key": pa.string()})
 _ENDS = {"entity": 2, "relation": 3}  # of the names in a row
 
 
@@ -27,19 +36,22 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
     """Read what GraphRAG wrote into its output folder, of documents of at most `most_bytes` each.
 
     Raises:
-        SourceError: it is not a folder, it lacks a table of GraphRAG, or one of them is damaged.
+        SourceError: it is not a folder, it lacks a table of GraphRAG or a column of one, or one of them is damaged.
     """
     stores = JsonStores(folder, 0)
-    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _TABLES}
+    paths = {name: stores.path(f"{name}.parquet", f"create_final_{name}.parquet") for name in _COLUMNS}
     if missing := [name for name, path in paths.items() if path is None and name != _CLAIMS]:
         raise SourceError(f"{folder} has no {missing[0]}.parquet; name the output folder of GraphRAG 1.x to 3.3")
     answers, silent = dict[str, tuple[str, ...]](), 0
     with _opened(folder, paths) as connection:
-        counts = {view: connection.sql(f"FROM {view}").shape[0] for view, path in paths.items() if path}
+        counts = {view: _count(connection, view, path) for view, path in paths.items() if path}
+        units = _fetched(connection, 'SELECT id::VARCHAR, "text"::VARCHAR FROM text_units WHERE "text" IS NOT NULL')
+        keys = pa.Table.from_pylist([{"id": name, "key": key_of(text)} for name, text in units], schema=_KEYS)
+        connection.register("unit_key", keys)
         for text, rows in _fetched(connection, read_sql(__package__, "graphrag_units")):
             silent += rows is None
             if rows:
-                answers[key_of(text)] = answers.get(key_of(text), ()) + _answers(text, rows)
+                answers[key_of(text)] = _answers(text, rows)
         rows = _fetched(connection, read_sql(__package__, "graphrag_claims")) if counts.get(_CLAIMS) else ()
         claims, schema = claims_of(rows)
     if schema:
@@ -49,7 +61,7 @@ def read_graphrag(folder: Path, most_bytes: int) -> StoredBase:
 
     def documents() -> Iterator[StoredDocument]:
         # One character more than is taken, so that it counts as too large.
-        columns = f"id::VARCHAR, coalesce(title, ''), left(coalesce(\"text\", ''), {most_bytes + 1})"
+        columns = f"id::VARCHAR, coalesce(title::VARCHAR, ''), left(coalesce(\"text\"::VARCHAR, ''), {most_bytes + 1})"
         with _opened(folder, paths) as connection:
             for row in _fetched(connection, f"SELECT {columns} FROM documents ORDER BY id"):
                 yield StoredDocument(*row)
@@ -74,6 +86,22 @@ def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.Duc
             yield connection
     except duckdb.Error as error:
         raise SourceError(f"the tables in {folder} cannot be read: {one_line(error)}") from error
+
+
+def _count(connection: "duckdb.DuckDBPyConnection", view: str, path: Path) -> int:
+    """Return the number of rows of a table; raises SourceError if it lacks a column, or has another kind of lists."""
+    table = connection.sql(f"FROM {view}")
+    kinds = dict(zip(table.columns, map(str, table.types), strict=True))
+    for column in _COLUMNS[view].split():
+        if column not in kinds:
+            raise SourceError(
+                f"{path} has no column {column!r}, which GraphRAG 1.x to 3.3 writes; name its output folder"
+            )
+        if column == "text_unit_ids" and not kinds[column].endswith("]"):
+            raise SourceError(
+                f"{path} has {kinds[column]} as {column!r}, where GraphRAG writes lists; keep them as lists"
+            )
+    return table.shape[0]
 
 
 def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:

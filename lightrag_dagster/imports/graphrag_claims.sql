@@ -2,14 +2,16 @@
 -- that the status is not TRUE, and that there is no object; GraphRAG writes NONE. The types beyond the most frequent are
 -- left empty.
 WITH said AS (
-    SELECT text_unit_id AS id,
+    SELECT text_unit_id::VARCHAR AS id,
         regexp_replace(trim(coalesce(COLUMNS(
             ['type', 'status', 'subject_id', 'object_id', 'start_date', 'end_date', 'source_text']
         )::VARCHAR, '')), '^(?i)none$', '')
     FROM covariates
 ),
 common AS (SELECT lower(left("type", 100)) AS kind FROM said GROUP BY kind ORDER BY count(*) DESC, kind LIMIT 100),
-distinct_unit AS (SELECT id, any_value("text") AS content FROM text_units WHERE "text" IS NOT NULL GROUP BY id)
+distinct_unit AS (
+    SELECT id::VARCHAR AS id, min("text"::VARCHAR) AS content FROM text_units WHERE "text" IS NOT NULL GROUP BY 1
+)
 SELECT content, coalesce(kind, ''),
     concat_ws(', ',
         CASE upper(status) WHEN 'TRUE' THEN NULL WHEN 'FALSE' THEN 'false' WHEN 'SUSPECTED' THEN 'suspected'

@@ -10,6 +10,7 @@ import pytest
 
 from lightrag_dagster.errors import SourceError
 from lightrag_dagster.imports import import_base, read_graphrag
+from lightrag_dagster.imports.files import write_documents
 from lightrag_dagster.imports.stored import key_of
 from lightrag_dagster.query.knowledge_base import KnowledgeBase
 from lightrag_dagster.settings import Settings
@@ -154,6 +155,76 @@ def test_paths_stay_in_the_source_and_large_documents_out(settings: Settings, tm
     assert written.counts == {"new": 2, "too large": 1, "renamed": 1}
     assert not list(tmp_path.rglob("../outside.txt"))
     assert (small.sources / "notes" / "outside.txt").is_file()
+
+
+def weights(folder: Path, made: Tables) -> list[float]:
+    """Return the weights of the pair in the answers about each text."""
+    answers = read_graphrag(write(folder, made), MOST).answers.values()
+    return [one.weight for several in answers for one in merge_rounds(list(map(parse_response, several))).relations]
+
+
+def test_units_of_equal_text_are_one_for_a_weight(tmp_path: Path) -> None:
+    made, units = tables(), ["u1", "u2", "u3", "gone", "u1"]
+    made["text_units"].append({"id": "u3", "text": f" {FLOOD}"})
+    made["text_units"].append({"id": "u4", "text": None})
+    made["relationships"][0] |= {"weight": 7.0, "text_unit_ids": [*units, "u4"]}
+    assert weights(tmp_path / "a", made) == [3.5, 3.5]
+    made["relationships"].append(made["relationships"][0] | {"source": "JONAS FELD"})
+    assert sum(weights(tmp_path / "b", made)) == 14.0
+
+
+def test_numbers_as_titles_and_ids_are_names(tmp_path: Path) -> None:
+    made = tables()
+    for number, rows in enumerate((made["documents"], made["text_units"])):
+        for row in rows:
+            row["id"] = int(row["id"][1:]) + number
+    for row in (*made["entities"], *made["relationships"]):
+        row["text_unit_ids"] = [2, 3]
+    made["documents"] = [row | {"title": number} for number, row in enumerate(made["documents"])]
+    made["entities"] = [row | {"title": number, "type": 7} for number, row in enumerate(made["entities"], start=2020)]
+    made["relationships"] = [row | {"source": 2020, "target": 2021} for row in made["relationships"]]
+    base = read_graphrag(write(tmp_path, made), MOST)
+    assert [one.path for one in base.documents()] == ["0", "1"]
+    assert all(name in base.answers[key_of(FLOOD)][0] for name in ("2020", "2021", "2022"))
+
+
+@pytest.mark.parametrize("name", ["documents", "text_units", "entities", "relationships", "covariates"])
+def test_a_table_without_a_column_is_named_with_it(tmp_path: Path, name: str) -> None:
+    made = tables() | {"covariates": [{"text_unit_id": "u1"}]}
+    made[name] = [{**row, "id": "1"} for row in made[name]]
+    column = "type" if name == "covariates" else [*made[name][0]][1 if name == "documents" else 0]
+    made[name] = [{key: value for key, value in row.items() if key != column} for row in made[name]]
+    with pytest.raises(SourceError, match=rf"{name}\.parquet has no column '{column}'"):
+        read_graphrag(write(tmp_path, made), MOST)
+
+
+@pytest.mark.parametrize("name", ["entities", "relationships"])
+def test_lists_as_texts_are_refused_in_our_words(tmp_path: Path, name: str) -> None:
+    made = tables()
+    made[name] = [row | {"text_unit_ids": str(row["text_unit_ids"])} for row in made[name]]
+    said = rf"{name}\.parquet has VARCHAR as 'text_unit_ids', where GraphRAG writes lists; keep them as lists"
+    with pytest.raises(SourceError, match=said):
+        read_graphrag(write(tmp_path, made), MOST)
+
+
+@pytest.mark.long
+def test_the_order_of_rows_changes_nothing(tmp_path: Path) -> None:
+    """Titles may be equal, and an edit gives a document another id, as GraphRAG makes ids of texts."""
+    made, found = tables(), list[object]()
+    made["documents"] += [{"id": f"e{number}", "title": "notes.txt", "text": f"Text {number}."} for number in range(3)]
+    made["text_units"].append({"id": "u3", "text": FLOOD})
+    for number, order in enumerate((1, -1)):
+        base = read_graphrag(write(tmp_path / "o", {name: rows[::order] for name, rows in made.items()}), MOST)
+        for folder in (tmp_path / "first", tmp_path / f"{number}"):
+            write_documents(folder, base.documents, MOST)
+            found.append(sorted((one.name, one.read_text()) for one in folder.iterdir()))
+        found.append(base.answers)
+    assert found[0] == found[1] == found[3] == found[4]
+    assert found[2] == found[5]
+    made["documents"][-1] |= {"id": "new", "text": "Edited."}
+    base = read_graphrag(write(tmp_path / "o", made), MOST)
+    assert write_documents(tmp_path / "first", base.documents, MOST).counts["changed"] == 1
+    assert len([*(tmp_path / "first").iterdir()]) == 6
 
 
 def _damaged(folder: Path) -> None:
