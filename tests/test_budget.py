@@ -27,7 +27,7 @@ CODE = {
     "engines": 201,
     "evaluation": 1433,  # gold, the gate
     "exports": 371,  # OKF
-    "imports": 887,  # documents keep their files by ids; three imports, where 500 were asked; claims, facts of a table
+    "imports": 889,  # documents keep their files by ids; three imports, where 500 were asked; claims, facts of a table
     "indexes": 2298,  # SQL in processes, checks of files
     "models": 2240,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,

@@ -36,14 +36,14 @@ def read_lightrag(folder: Path, most_bytes: int) -> StoredBase:
     if not stores.path(f"{_DOCUMENTS}.json", f"{_DOCUMENTS}.jsonl"):
         raise SourceError(f"{folder} has no {_DOCUMENTS}.json; name LightRAG's working directory, or a workspace in it")
     chunks = _chunks(stores)
-    answers, summaries = _answers(stores, chunks)
+    answers, summaries, silent = _answers(stores, chunks)
     base = StoredBase(RECIPE, "lightrag", lambda: _documents(stores, chunks), answers, lambda: _vectors(stores))
     ids = {one.id for one in base.documents()}
     if without := set(chunks.document.values()) - ids:
         stores.notes.append(
             f"chunks of no document, as of insert_custom_kg, do not come along: those of {len(without):,} ids"
         )
-    silent = {key for key, text in chunks.texts.items() if text not in answers and chunks.document[key] in ids}
+    silent = {key for key in silent if chunks.document[key] in ids}
     if graph := read_graph(stores, lambda key: key in silent or ("chunk-" in key and key not in chunks.texts)):
         base.edited = edited_names(graph, answers.values(), summaries)
         base.made_again = len(graph.descriptions) + graph.pairs
@@ -81,8 +81,11 @@ def _documents(stores: JsonStores, chunks: _Chunks) -> Iterator[StoredDocument]:
         yield StoredDocument(key, _path(row) or chunks.paths.get(key, ""), _text(row, "content"))
 
 
-def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the answers by the key of their chunk's text, those of each chunk in its order, and all summaries."""
+def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, ...]], list[str], set[str]]:
+    """Return the answers by the key of their chunk's text, those of each chunk in its order; and all summaries.
+
+    The third are chunks of which answers are missing.
+    """
     said, owner, summaries = dict[str, str](), dict[str, str | None](), list[str]()
     of_text: dict[str, list[tuple[bool, int, str]]] = defaultdict(list)
     texts, listed = chunks.texts, {name for names in chunks.listed.values() for name in names}
@@ -98,16 +101,18 @@ def _answers(stores: JsonStores, chunks: _Chunks) -> tuple[dict[str, tuple[str, 
                 asked, again = _asked(prompt)
                 text = owner[name] if owner[name] in asked or not asked else min(asked & known, default="")
                 of_text[text or ""].append((again, len(prompt), name))
-    found, foreign = dict[str, tuple[str, ...]](), 0
+    found, foreign, silent = dict[str, tuple[str, ...]](), 0, set[str]()
     for chunk, text in sorted(texts.items()):
         own = [name for name in chunks.listed[chunk] if owner.get(name) in (None, text)]
         foreign += len(chunks.listed[chunk]) - len(own)
         names = [name for name in own if name in said] or [name for *_, name in sorted(of_text.get(text, []))]
-        if names:
-            found.setdefault(text, tuple(said[name] for name in names))
+        if len(names) > len(found.get(text, ())):
+            found[text] = tuple(said[name] for name in names)
+        if not said.keys() >= set(own):
+            silent.add(chunk)
     if foreign:
         stores.notes.append(f"answers that a chunk lists and that are about another text are left out: {foreign:,}")
-    return found, summaries
+    return found, summaries, silent | {chunk for chunk, text in texts.items() if text not in found}
 
 
 def _asked(prompt: str) -> tuple[set[str], bool]:

@@ -146,7 +146,7 @@ def test_names_that_people_edited_are_told(tmp_path: Path) -> None:
     assert base.made_again == 6
 
 
-@pytest.mark.parametrize("lost", ["a cache", "an answer", "the chunks"])
+@pytest.mark.parametrize("lost", ["a cache", "an answer", "a part", "the chunks"])
 def test_names_of_chunks_without_answers_are_not_called_edited(tmp_path: Path, lost: str) -> None:
     stores = rows_of(TEXTS)
     flood, office = stores["text_chunks"]
@@ -165,16 +165,17 @@ def test_names_of_chunks_without_answers_are_not_called_edited(tmp_path: Path, l
         "Sensor": [flood],
     }
     write_graph(tmp_path, kept | {"Jonas Feld": "Jonas Feld leads the office."}, chunks=of | {"Jonas Feld": [office]})
+    cache = stores["llm_response_cache"]
     if lost == "an answer":
-        stores["llm_response_cache"] = {
-            key: row for key, row in stores["llm_response_cache"].items() if row["chunk_id"] == office
-        }
+        stores["llm_response_cache"] = {key: row for key, row in cache.items() if row["chunk_id"] == office}
+    elif lost == "a part":
+        del cache[next(key for key, row in cache.items() if row["return"] == ANSWERS[FLOOD][1])]
     else:
         del stores["llm_response_cache" if lost == "a cache" else "text_chunks"]
     base = read(write_json(tmp_path, stores))
     assert base.edited == [EditedName("New", "graph", "By hand.")]
     [note] = [one for one in base.notes if "cannot be told" in one]
-    assert note.endswith(": 3" if lost == "an answer" else ": 5")
+    assert note.endswith(": 5" if lost in {"a cache", "the chunks"} else ": 3")
 
 
 def test_vectors_are_read_with_their_texts(tmp_path: Path) -> None:
