@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import Column, Table, func, select
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import one_line
 from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.files.atomic import unread
 
 _ROWS = 2000
 _TYPES = {int: pa.int64(), float: pa.float64(), bytes: pa.binary()}
@@ -71,7 +72,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path} cannot be read: {one_line(error)}; use another backup") from error
+        raise unread(path, error, f"{one_line(error)}; use another backup") from error
 
 
 def _type(column: Column[object]) -> pa.DataType:

@@ -24,6 +24,18 @@ def disk_errors(place: Path | str, outcome: str = "nothing was changed") -> Iter
         raise StoreError(f"cannot write {place}: {error.strerror or one_line(error)}; {outcome}") from error
 
 
+def unread(path: Path | str, error: Exception, mended_by: str) -> StoreError:
+    """Return the error of a file with what mends it if it is damaged; one that the system does not read may be whole.
+
+    Errors of a library have no number of the system.
+    """
+    if isinstance(error, OSError) and error.errno:
+        return StoreError(
+            f"{path} cannot be read: {os.strerror(error.errno)}; let this user read it, or mend its disk, and run again"
+        )
+    return StoreError(f"{path} is damaged; {mended_by}")
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; when the block succeeds, flush it to disk and rename it to `path`.
@@ -174,7 +186,7 @@ def _reading(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; run `lightrag-dagster run` to rebuild it") from error
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
+        raise unread(path, error, f"{one_line(error)}; delete it and run again") from error
 
 
 def sync_tree(folder: Path) -> None:

@@ -94,12 +94,14 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         read_record(folder / generations.RECORD, GenerationRecord)
         read_record(folder / generations.VECTORS, Vectors)
     except StoreError as error:
+        require_right(error)
         return [Damage(folder, f"has a damaged record: {error}")]
     if manifest is None or record is None:
         return [Damage(folder / (generations.MANIFEST if manifest is None else FILES), "is missing")]
     try:
         built = read_record(folder / generations.GRAPH_RECORD, BuiltGraph)
     except StoreError as error:
+        require_right(error)
         return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
     checks = {folder / generations.GRAPH: built.file} if built else {}
@@ -111,6 +113,12 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         for path, written in checks.items()
         if (reason := _difference(home, path, written, listed.get(path), verify=verify))
     ]
+
+
+def require_right(error: StoreError) -> None:
+    """Raise the error of a record again if this user may not read it, which is no damage."""
+    if isinstance(error.__cause__, PermissionError):
+        raise error
 
 
 def is_of_graph(damage: Damage) -> bool:
@@ -160,8 +168,10 @@ def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None,
 def reason_of(path: Path, error: OSError) -> str:
     """Return the damage of a file that cannot be read; raises StoreError when the reason is the machine, not the file.
 
-    The machine has too little memory, or the process too many open files.
+    The machine has too little memory, the process too many open files, or this user no right to read it.
     """
+    if isinstance(error, PermissionError):
+        raise atomic.unread(path, error, "") from error
     if error.errno in _OF_MACHINE:
         raise StoreError(f"{path} cannot be read: {error.strerror}; nothing was changed, run again later") from error
     missing = isinstance(error, FileNotFoundError)

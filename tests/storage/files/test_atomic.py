@@ -78,7 +78,13 @@ def test_a_folder_name_adds_no_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1"])
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.parquet").write_bytes(content)
-    with pytest.raises(StoreError, match=r"a\.parquet cannot be read .*; delete it and run again"):
+    with pytest.raises(StoreError, match=r"a\.parquet is damaged; .*; delete it and run again"):
+        atomic.read_parquet(tmp_path / "a.parquet")
+
+
+def test_a_file_that_the_system_does_not_read_may_be_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").symlink_to("a.parquet")
+    with pytest.raises(StoreError, match=r"a\.parquet cannot be read: [^;]*; let this user read it[^;]*$"):
         atomic.read_parquet(tmp_path / "a.parquet")
 
 
@@ -114,7 +120,7 @@ def test_rows_of_another_layout_get_the_columns_of_a_schema(tmp_path: Path) -> N
     found = atomic.read_conforming(tmp_path / "rows.parquet", schema)
     assert found.to_pylist() == [{"id": "a", "note": None, "kind": "", "rows": 0}]
     assert found.schema.equals(schema)
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(StoreError, match="is damaged"):
         atomic.read_conforming(tmp_path / "rows.parquet", pa.schema([pa.field("id", pa.int64())]))
     with pytest.raises(StoreError, match="is missing"):
         atomic.read_conforming(tmp_path / "other.parquet", schema)
