@@ -128,7 +128,7 @@ def test_a_newer_home_is_refused_with_what_to_do_before_anything_is_read_or_writ
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "FORMAT").write_text("{")
-    with pytest.raises(StoreError, match="FORMAT is damaged; put it back from a backup .* removes all snapshots"):
+    with pytest.raises(StoreError, match=r"FORMAT is damaged; put it back from a backup .* removes all snapshots"):
         refresh_snapshot(Home(tmp_path))
 
 
