@@ -82,6 +82,14 @@ def portable_files(content: bytes) -> bytes:
     return PublishedFiles(files=kept).model_dump_json().encode()
 
 
+def published_bytes(home: Home, snapshot_id: str) -> int:
+    """Return the bytes of the files that a snapshot reads, as recorded, without the views; raises StoreError."""
+    folder = home.generation(snapshot_id)
+    record, graph = read_record(folder / FILES, PublishedFiles), read_record(folder / _OF_GRAPH[1], BuiltGraph)
+    found = [*record.files.values()] if record else []
+    return sum(one.size for one in found + ([graph.file] if graph else []))
+
+
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
