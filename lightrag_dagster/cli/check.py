@@ -66,14 +66,13 @@ def check_status(console: Console, max_age: float | None) -> int:
 
 def _too_little_room(home: Home, published: Manifest | None) -> Iterator[str]:
     """Yield a line if the disk of a home has less room than its snapshot takes; a full one keeps no reason of a run."""
-    if home.bucket is None and published is not None:
-        with suppress(StoreError):  # of a damaged record, which has a line
-            size, free = published_bytes(home, published.snapshot_id), shutil.disk_usage(home.root).free
-            if free < size:
-                yield (
-                    f"{home.name} has {filesize.decimal(free)} left on its disk, and its published snapshot takes "
-                    f"{filesize.decimal(size)}: the next one may not fit; make room, as `lightrag-dagster gc` does"
-                )
+    if home.bucket or not published:
+        return
+    with suppress(StoreError):  # of a damaged record, which has a line
+        size, free = published_bytes(home, published.snapshot_id), shutil.disk_usage(home.root).free
+        if free < size:
+            left, taken = filesize.decimal(free), f"its published snapshot takes {filesize.decimal(size)}"
+            yield f"{home.name} has {left} left on its disk, and {taken}; make room, as `lightrag-dagster gc` does"
 
 
 @dataclass(frozen=True)

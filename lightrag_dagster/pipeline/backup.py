@@ -61,7 +61,7 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
         found = source.format() or Format(format=newest_format())
-        with _copying(target, home.name, found.format, empty=True):
+        with _copying(target, home.name, found.format):
             # What they lead to is there by now, and cannot be removed while the lock is held.
             records = source.records()
             sizes = target.store_data(source)
@@ -85,21 +85,14 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     name = source.place.name
     found = source.format()
     if found is None:
-        is_home = source.place.get("FORMAT") is not None
-        step = (
-            f"`lightrag-dagster --home {name} backup PLACE` makes one of this home"
-            if is_home
-            else "name the place of one"
-        )
+        made = f"`lightrag-dagster --home {name} backup PLACE` makes one of this home"
+        step = made if source.place.get("FORMAT") else "name the place of one"
         raise StoreError(f"there is no backup in {name}; {step}")
     require_not_newer(found, name)
     if found.copying is not None:
         command = f"lightrag-dagster --home {found.copying} backup {name}"
         raise StoreError(f"the backup in {name} was not finished; run `{command}` again")
-    with (
-        builder_lock(home, timeout) as lock,
-        _copying(target, name, found.format, empty=all(map(_is_empty, stores))),
-    ):
+    with builder_lock(home, timeout) as lock, _copying(target, name, found.format, stores):
         records = source.records()
         sizes = target.store_data(source)
         rows = [_load(store, source) for store in stores]
@@ -112,11 +105,11 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
 
 
 @contextmanager
-def _copying(target: Contents, source: str, number: int, *, empty: bool) -> Iterator[None]:
-    """Mark a target as unfinished for the block, of whose errors say that the copies stay.
+def _copying(target: Contents, source: str, number: int, stores: Sequence["_Store"] = ()) -> Iterator[None]:
+    """Mark a target as unfinished for the block, of which an error says that the copies stay.
 
     Raises:
-        StoreError: the target, or its database, is not `empty`; or an error of the block.
+        StoreError: the target, or one of the stores of its database, is not empty; or an error of the block.
     """
     found = target.format()
     if found is None or found.copying != source:
@@ -127,7 +120,7 @@ def _copying(target: Contents, source: str, number: int, *, empty: bool) -> Iter
             )
         if target.has_files():
             raise StoreError(f"{name} is not empty; nothing was changed, choose an empty place")
-        if not empty:
+        if not all(map(_is_empty, stores)):
             raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
     target.set_format(Format(format=number, copying=source))
     try:

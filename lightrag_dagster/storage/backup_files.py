@@ -12,12 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError
-
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.core.progress import report
 from lightrag_dagster.core.temporary import temporary_folder
-from lightrag_dagster.errors import SettingsError, StoreError
+from lightrag_dagster.errors import SettingsError, StoreError, unread
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import DATA, OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import POINTERS, RECORDS, is_record, rank
@@ -71,11 +69,11 @@ class Folder:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _reading(name: Path | str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise atomic.unread(path, error, "use another backup") from error
+    except (OSError, ValueError) as error:
+        raise unread(name, error, "use another backup") from error
 
 
 Place = Folder | Objects
@@ -127,11 +125,8 @@ class Contents:
     def format(self) -> Format | None:
         """Return the format, or None where there is none."""
         content = self._read(_FORMAT)
-        try:
+        with _reading(f"{self.place.name}/{self._key(_FORMAT)}"):
             return Format.model_validate_json(content) if content else None
-        except ValidationError as error:
-            name = f"{self.place.name}/{self._key(_FORMAT)}"
-            raise atomic.unread(name, error, Format.mended_by if self.flat else "use another backup") from error
 
     def set_format(self, found: Format) -> None:
         """Store the format."""

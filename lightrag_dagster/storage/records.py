@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lightrag_dagster.storage.files.atomic import unread
+from lightrag_dagster.errors import unread
 
 
 class Record(BaseModel):

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import Column, Table, func, select
 
-from lightrag_dagster.errors import one_line
+from lightrag_dagster.errors import one_line, unread
 from lightrag_dagster.storage.database.engine import Database
-from lightrag_dagster.storage.files.atomic import unread
 
 _ROWS = 2000
 _TYPES = {int: pa.int64(), float: pa.float64(), bytes: pa.binary()}

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.identity import ROWS_PER_BATCH, TableHash
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError, one_line, unread
 
 
 @contextmanager
@@ -24,18 +23,6 @@ def disk_errors(place: Path | str, outcome: str = "nothing was changed") -> Iter
         raise StoreError(f"cannot write {place}: {error.strerror or one_line(error)}; {outcome}") from error
 
 
-def unread(path: Path | str, error: Exception, mended_by: str) -> StoreError:
-    """Return the error of a file with what mends it if it is damaged; one that the system does not read may be whole.
-
-    Errors of a library have no number of the system.
-    """
-    if isinstance(error, OSError) and error.errno:
-        return StoreError(
-            f"{path} cannot be read: {os.strerror(error.errno)}; let this user read it, or mend its disk, and run again"
-        )
-    return StoreError(f"{path} is damaged; {mended_by}")
-
-
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; when the block succeeds, flush it to disk and rename it to `path`.
@@ -45,9 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        os.close(descriptor)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+        temporary.touch(exist_ok=False)  # with the mode of any new file, as the umask says; mkstemp keeps it from all
         try:
             yield temporary
             sync(temporary)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Stored
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError, one_line, unread
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
@@ -124,7 +124,7 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
 
 
 def require_right(error: StoreError) -> None:
-    """Raise the error of a record again if this user may not read it, which is no damage."""
+    """Raise the error of a record again if this user may not read it, which says nothing of the record."""
     if isinstance(error.__cause__, PermissionError):
         raise error
 
@@ -179,7 +179,7 @@ def reason_of(path: Path, error: OSError) -> str:
     The machine has too little memory, the process too many open files, or this user no right to read it.
     """
     if isinstance(error, PermissionError):
-        raise atomic.unread(path, error, "") from error
+        raise unread(path, error, "") from error
     if error.errno in _OF_MACHINE:
         raise StoreError(f"{path} cannot be read: {error.strerror}; nothing was changed, run again later") from error
     missing = isinstance(error, FileNotFoundError)

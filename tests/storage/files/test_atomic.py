@@ -1,4 +1,5 @@
 import os
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,16 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     atomic.write_text(path, "two")
     assert path.read_text(encoding="utf-8") == "two"
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_has_the_mode_that_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        atomic.write_text(tmp_path / "new" / "file.txt", "text")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new", "new/file.txt")]
+    assert modes == [0o750, 0o640]
 
 
 def test_a_file_is_flushed_before_it_is_named_and_then_its_folder(
