@@ -25,6 +25,7 @@ LightRAGError                    catch this one; the command line turns it into 
 """
 
 import errno
+import os
 import re
 
 # The body of a server's answer: XML of S3 and Azure, or the page of a proxy.
@@ -75,6 +76,18 @@ def may_pass(error: BaseException) -> bool:
     """Say whether what ended a run may pass without a person: of an error, or one that it came from."""
     passing = (TransientProviderError, ProviderAwayError, BuilderLockedError)
     return any(isinstance(one, passing) for one in origins(error))
+
+
+def unread(path: object, error: Exception, mended_by: str) -> "StoreError":
+    """Return the error of a file with what mends it if it is damaged; one that the system does not read may be whole.
+
+    Errors of a library have no number of the system.
+    """
+    if isinstance(error, OSError) and error.errno:
+        return StoreError(
+            f"{path} cannot be read: {os.strerror(error.errno)}; let this user read it, or mend its disk, and run again"
+        )
+    return StoreError(f"{path} is damaged; {mended_by}")
 
 
 def _said(body: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ from rich.console import Console
 from lightrag_dagster.cli.progress import one_step
 from lightrag_dagster.pipeline.backup import Copied, back_up, restore
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.repair import find_published_damage
 
@@ -16,6 +17,8 @@ def run_backup(console: Console, target: str) -> None:
     with one_step(console, home.name, "backup of"):
         copied = back_up(home, target)
     _print(console, copied, f"{home.name} is backed up in {target}")
+    for line in lost_stores(home):
+        console.print(line)
 
 
 def run_restore(console: Console, source: str) -> int:

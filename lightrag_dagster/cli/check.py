@@ -1,25 +1,33 @@
 """`status --check`: what a person should look at, a line each, for monitoring."""
 
+import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
+from rich import filesize
 from rich.console import Console
 
 from lightrag_dagster.cli.status import damage_of, only_asks, taken_over
 from lightrag_dagster.core.text.counted import lasting
-from lightrag_dagster.errors import cause_of
+from lightrag_dagster.errors import StoreError, cause_of
 from lightrag_dagster.orchestration.daemon import silent_daemon
 from lightrag_dagster.orchestration.upstream import refresh_upstream
 from lightrag_dagster.pipeline.pending import Pending, pending, published_part
 from lightrag_dagster.pipeline.scopes import EMPTY, STILL_READ, empty_scopes, still_read
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import load_settings
+from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.manifests import Manifest
 from lightrag_dagster.storage.snapshots.repair import check_databases
+from lightrag_dagster.storage.snapshots.verify import published_bytes
 
 _UNTRIED = "raw_documents, never made"
+_PLACES = {KNOWLEDGE_BASE: "the knowledge base", DAEMON: "Dagster's daemon"}
+_CLOCKS_DIFFER_SECONDS = 300.0
 
 
 def check_status(console: Console, max_age: float | None) -> int:
@@ -43,7 +51,8 @@ def check_status(console: Console, max_age: float | None) -> int:
     scopes += [f"scope {name} {EMPTY}" for name in empty_scopes(situation, states.scopes)]
     sound = () if settings.scope else settings.scopes.keys() - states.scopes.keys()
     scopes += [f"scope {name}: {STILL_READ}" for name in sorted(sound) if still_read(settings, name)]
-    lines = [*watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
+    lines = [*watch.ahead(), *watch.withheld(), *scopes, *watch.failing(), *watch.held(), *damage_of(home)]
+    lines += [*lost_stores(home), *_too_little_room(home, states.manifest)]
     if states.manifest is None:
         lines += [f"nothing is published in {home.name}", *taken_over(home)]
     if max_age is not None:
@@ -55,6 +64,17 @@ def check_status(console: Console, max_age: float | None) -> int:
     return 1 if lines else 0
 
 
+def _too_little_room(home: Home, published: Manifest | None) -> Iterator[str]:
+    """Yield a line if the disk of a home has less room than its snapshot takes; a full one keeps no reason of a run."""
+    if home.bucket or not published:
+        return
+    with suppress(StoreError):  # of a damaged record, which has a line
+        size, free = published_bytes(home, published.snapshot_id), shutil.disk_usage(home.root).free
+        if free < size:
+            left, taken = filesize.decimal(free), f"its published snapshot takes {filesize.decimal(size)}"
+            yield f"{home.name} has {left} left on its disk, and {taken}; make room, as `lightrag-dagster gc` does"
+
+
 @dataclass(frozen=True)
 class _Watch:
     """The states of the sources, the last attempts at them, and the time in seconds since 1970."""
@@ -62,6 +82,17 @@ class _Watch:
     states: Pending
     looks: Mapping[str, Attempts]
     now: float
+
+    def ahead(self) -> Iterator[str]:
+        """Yield a line if attempts are of a time to come, by which no age is judged."""
+        ahead = {name: max(look.good_at or 0.0, look.failed_at or 0.0) - self.now for name, look in self.looks.items()}
+        known = {*self._sources(), KNOWLEDGE_BASE, DAEMON}
+        if names := [name for name in sorted(known) if ahead.get(name, 0.0) > _CLOCKS_DIFFER_SECONDS]:
+            named = ", ".join(_PLACES.get(name, name) for name in names)
+            yield (
+                f"the last look at {named} is {lasting(max(ahead[name] for name in names))} in the future: correct "
+                "the clock, here or where that ran, and run again"
+            )
 
     def withheld(self) -> Iterator[str]:
         """Yield a line for each source that is withheld or mostly skipped, and each pass that lacks something of it."""
@@ -77,7 +108,7 @@ class _Watch:
             by_cause.setdefault(cause_of(self.looks[name].error or ""), []).append(name)
         for names in by_cause.values():
             last = max((self.looks[name] for name in names), key=lambda look: look.failed_at or 0.0)
-            named = ", ".join(name or "the knowledge base" for name in names)
+            named = ", ".join(_PLACES.get(name, name) for name in names)
             waits = "waits" if len(names) == 1 else "wait"
             yield f"{named} {waits}, since the last run failed {self._ago(last.failed_at)}: {last.error}"
 
@@ -90,8 +121,8 @@ class _Watch:
 
     def old(self, max_age: float) -> Iterator[str]:
         """Yield a line for each other source that was last what it should be too long ago; new ones may wait."""
-        manifest, told = self.states.manifest, {*self._failing()}
-        for name in self.states.sources or (manifest.inputs.sources if manifest else ()):
+        told = {*self._failing()}
+        for name in self._sources():
             state, good_at = self.states.sources.get(name), self.looks.get(name, NEVER).good_at
             if name in told or (state and (state.withheld or state.ingest == _UNTRIED)):
                 continue
@@ -105,6 +136,11 @@ class _Watch:
                     if published
                     else f"{name} was last what it should be {then}; it is {state}"
                 )
+
+    def _sources(self) -> Iterable[str]:
+        """Return the sources that are known; of a machine that only asks, those of the published snapshot."""
+        manifest = self.states.manifest
+        return self.states.sources or (manifest.inputs.sources if manifest else ())
 
     def _failing(self) -> list[str]:
         """Return the sources that wait after a failed attempt, and KNOWLEDGE_BASE if it does."""

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.graph import build_published_graph
 from lightrag_dagster.pipeline.pending import WAITS_FOR_RELEASE
 from lightrag_dagster.pipeline.retention import collect_by_hand
@@ -97,8 +98,8 @@ def collect(console: Console, *, dry_run: bool) -> None:
     if home.has_own_history:
         from lightrag_dagster.orchestration.jobs import prune_history
 
-        runs = prune_history(settings, dry_run=dry_run)
-        console.print(f"{verb} from Dagster's history: {runs:,} runs older than {settings.retention.runs_days:g} days")
+        runs = counted(prune_history(settings, dry_run=dry_run), "run", "runs")
+        console.print(f"{verb} from Dagster's history: {runs} older than {settings.retention.runs_days:g} days")
     elif home.dagster != home.own_dagster:
         console.print(f"Dagster's history is in {home.dagster}, and stays")
 

@@ -23,7 +23,6 @@ _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 _HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _TEXTS = {"text/plain", "text/markdown"}
 _LONGEST, _DEEPEST = 180, 8  # bytes of a name, names of a path
-_READABLE = 0o644
 
 
 @dataclass
@@ -206,7 +205,6 @@ def _write(folder: Path, path: str, text: str, before: str) -> str:
         return "unchanged"
     with replacing(target) as temporary:
         temporary.write_bytes(text.encode())
-        temporary.chmod(_READABLE)
     return "changed" if before else "new"
 
 

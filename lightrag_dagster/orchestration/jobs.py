@@ -14,6 +14,7 @@ from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.partitions import sign
 from lightrag_dagster.assets.runs import end_orphans, under_way, wipe_assets
 from lightrag_dagster.core.progress import Display
+from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.orchestration.definitions import build_definitions
 from lightrag_dagster.orchestration.ingestion import Ingestion
@@ -96,8 +97,8 @@ class Jobs:
             pruned = prune_daily(self._instance, Home.of(self._settings), self._namespace, retention)
         except Exception as error:  # of Dagster's storage too; the snapshot is published
             return f"old runs were not deleted from Dagster's history: {one_line(error)}; the next run tries again"
-        old = f"{pruned:,} runs older than {retention.runs_days:g} days"
-        return f"{old} were deleted from Dagster's history" if pruned else ""
+        old = f"{counted(pruned, 'run', 'runs')} older than {retention.runs_days:g} days"
+        return f"deleted from Dagster's history: {old}" if pruned else ""
 
     def _show(self, entry: dg.EventLogEntry) -> None:
         event = entry.dagster_event

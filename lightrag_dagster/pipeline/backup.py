@@ -5,8 +5,8 @@ moment the target's FORMAT says where the copy comes from, and only when all is 
 that was killed is never taken for a whole one, and the same command makes it again.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,14 +61,14 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
         found = source.format() or Format(format=newest_format())
-        _begin(target, home.name, found.format, empty=True)
-        # What they lead to is there by now, and cannot be removed while the lock is held.
-        records = source.records()
-        sizes = target.store_data(source)
-        rows = [_save(store, target) for store in _stores(home)]
-        records |= {name: portable_files(one) for name, one in records.items() if Path(name).name == FILES}
-        target.store_records(records)
-        target.set_format(found)
+        with _copying(target, home.name, found.format):
+            # What they lead to is there by now, and cannot be removed while the lock is held.
+            records = source.records()
+            sizes = target.store_data(source)
+            rows = [_save(store, target) for store in _stores(home)]
+            records |= {name: portable_files(one) for name, one in records.items() if Path(name).name == FILES}
+            target.store_records(records)
+            target.set_format(found)
     return _copied(sizes, rows, records)
 
 
@@ -85,12 +85,14 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     name = source.place.name
     found = source.format()
     if found is None:
-        raise StoreError(f"there is no backup in {name}; `lightrag-dagster backup` makes one")
+        made = f"`lightrag-dagster --home {name} backup PLACE` makes one of this home"
+        step = made if source.place.get("FORMAT") else "name the place of one"
+        raise StoreError(f"there is no backup in {name}; {step}")
     require_not_newer(found, name)
     if found.copying is not None:
-        raise StoreError(f"the backup in {name} was not finished; run `lightrag-dagster backup {name}` again")
-    with builder_lock(home, timeout) as lock:
-        _begin(target, name, found.format, empty=all(map(_is_empty, stores)))
+        command = f"lightrag-dagster --home {found.copying} backup {name}"
+        raise StoreError(f"the backup in {name} was not finished; run `{command}` again")
+    with builder_lock(home, timeout) as lock, _copying(target, name, found.format, stores):
         records = source.records()
         sizes = target.store_data(source)
         rows = [_load(store, source) for store in stores]
@@ -102,8 +104,13 @@ def restore(where: str, home: Home, timeout: float | None = None) -> Copied:
     return _copied(sizes, rows, records)
 
 
-def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
-    """Mark a target as unfinished; raises StoreError when it, or its database, is not `empty`."""
+@contextmanager
+def _copying(target: Contents, source: str, number: int, stores: Sequence["_Store"] = ()) -> Iterator[None]:
+    """Mark a target as unfinished for the block, of which an error says that the copies stay.
+
+    Raises:
+        StoreError: the target, or one of the stores of its database, is not empty; or an error of the block.
+    """
     found = target.format()
     if found is None or found.copying != source:
         name, unfinished = target.place.name, found.copying if found else None
@@ -113,9 +120,15 @@ def _begin(target: Contents, source: str, number: int, *, empty: bool) -> None:
             )
         if target.has_files():
             raise StoreError(f"{name} is not empty; nothing was changed, choose an empty place")
-        if not empty:
+        if not all(map(_is_empty, stores)):
             raise StoreError(f"the database of {name} is not empty; nothing was changed, choose an empty one")
     target.set_format(Format(format=number, copying=source))
+    try:
+        yield
+    except StoreError as error:
+        said = str(error).removesuffix("; nothing was changed")
+        stays = f"what was copied stays in {target.place.name}, and the same command completes it"
+        raise type(error)(f"{said}; {stays}") from error
 
 
 class _Store(NamedTuple):

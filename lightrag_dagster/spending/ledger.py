@@ -22,6 +22,7 @@ from lightrag_dagster.spending.tables import (
     RATE_LIMITS,
     RECEIPTS,
     RESERVED,
+    SET_ASIDE,
     SETTLE,
     now,
     set_aside,
@@ -30,6 +31,7 @@ from lightrag_dagster.spending.tables import (
 )
 from lightrag_dagster.storage.database.address import Address, is_there
 from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.home import Home
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -200,6 +202,21 @@ class Ledger:
             return
         with self._begin() as (_, connection):
             yield connection
+
+
+def lost_stores(home: Home) -> list[str]:
+    """Return a line for each store whose file is missing, though the ledger has calls whose answers it kept.
+
+    A model is opened with its store, which makes the file. Raises StoreError.
+    """
+    gone = [one for one in ((home.responses, "answers"), (home.vectors, "vectors")) if not is_there(one[0])]
+    purposes = Ledger(home.ledger).by_purpose().keys() - {SET_ASIDE} if gone else set()
+    used = {"answers": purposes - {"embed"}, "vectors": purposes & {"embed"}}
+    return [
+        f"{address} is missing, which kept the {kept} of models; put it back from a backup, or they are paid for again"
+        for address, kept in gone
+        if used[kept]
+    ]
 
 
 def open_ledger(address: Address) -> Database:

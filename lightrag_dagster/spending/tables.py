@@ -71,12 +71,15 @@ RESERVED = Table(
 `under_way` counts the running calls; others wait for their end until `alive_until`, in seconds since 1970.
 """
 
+SET_ASIDE = "set aside"
+"""The purpose of calls without an entry."""
+
 BATCH = -1e12
 """Lease of what is set aside for a batch, which has no process that others wait for. Seconds."""
 
 _WITHOUT_ENTRY: dict[str, ColumnElement[Any]] = {
     "number": literal(2**62),
-    "purpose": literal("set aside"),
+    "purpose": literal(SET_ASIDE),
     "model": literal(""),
     "cost_usd": RESERVED.c.usd,
     **{name: RESERVED.c[name] for name in ("run", "source", "day")},

@@ -37,6 +37,11 @@ class Format(Record):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
+    mended_by = (
+        "put it back from a backup of this home; without it, `lightrag-dagster run` removes all snapshots, also those "
+        "with a name, and builds one again of the sources, and of the stored answers and vectors, which stay"
+    )
+
     format: int = Field(ge=FIRST)
     layout: str | None = Field(default=None, description="Hash of the layout of its files")
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")

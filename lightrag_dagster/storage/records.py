@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import unread
 
 
 class Record(BaseModel):
@@ -24,14 +24,14 @@ def read_record(path: Path, kind: type[R], extra: Literal["ignore"] | None = Non
     """Read a record, or None when the file does not exist; `extra` says to leave out what another version wrote more.
 
     Raises:
-        StoreError: the file is damaged.
+        StoreError: the file is damaged, or cannot be read.
     """
     try:
         return kind.model_validate_json(path.read_bytes(), extra=extra)
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{path} is damaged; {kind.mended_by}") from error
+        raise unread(path, error, kind.mended_by) from error
 
 
 class Pointer(Record):

@@ -1,13 +1,18 @@
 """`status --check`, as monitoring calls it; what withholds a source is in test_status.py."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from lightrag_dagster.core.protocols import Usage
 from lightrag_dagster.settings import load_settings
-from lightrag_dagster.storage.database.looks import Looks
+from lightrag_dagster.spending.account import Account
+from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.snapshots.verify import published_bytes
 from tests.cli.test_cli import command
 from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, write_source
 
@@ -109,6 +114,60 @@ def test_a_machine_that_only_asks_is_watched_too(
     assert check(capfd, monkeypatch, "--max-age", "26h") == (1, [f"no run has looked at {one} yet" for one in sources])
     Looks(Home.of(load_settings()).ledger).good(sources)
     assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+
+
+@pytest.fixture
+def asking(published_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home of a machine that only asks."""
+    monkeypatch.setenv("LIGHTRAG_HOME", str(shutil.copytree(published_home, tmp_path / "home")))
+    return Home.of(load_settings())
+
+
+def test_a_clock_that_was_ahead_is_a_line_until_a_run_has_the_right_time(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home
+) -> None:
+    sources = sorted(published(load_settings()).inputs.sources)
+    looks, now = Looks(asking.ledger), time.time()
+    for ahead, said in ((200, []), (3 * 86_400 + 60, ["the last look at the knowledge base, " + ", ".join(sources)])):
+        with monkeypatch.context() as wrong:
+            wrong.setattr(time, "time", lambda: now + ahead)  # noqa: B023 (it is called in this turn)
+            looks.good(sources)
+            looks.failed(KNOWLEDGE_BASE, "the disk is full")
+        code, lines = check(capfd, monkeypatch, "--max-age", "26h")
+        assert (code, [line.partition(" is 3 days in the future: correct the clock")[0] for line in lines]) == (
+            len(said),
+            said,
+        )
+    looks.good([*sources, KNOWLEDGE_BASE])
+    assert check(capfd, monkeypatch, "--max-age", "26h") == (0, [])
+
+
+def test_a_disk_with_less_room_than_the_snapshot_takes_is_a_line(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home
+) -> None:
+    size = published_bytes(asking, published(load_settings()).snapshot_id)
+    assert size > 100_000
+    for free in (size, size - 1, 3000):
+        monkeypatch.setattr(
+            shutil, "disk_usage", lambda _, free=free: shutil._ntuple_diskusage(size, size - free, free)
+        )
+        code, lines = check(capfd, monkeypatch)
+        assert (code, len(lines)) == ((0, 0) if free == size else (1, 1))
+    assert lines[0].startswith(f"{asking.name} has 3.0 kB left on its disk, and its published snapshot takes ")
+    assert lines[0].endswith("B; make room, as `lightrag-dagster gc` does")
+
+
+def test_a_store_that_is_gone_is_a_line_also_of_a_backup(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home, tmp_path: Path
+) -> None:
+    (asking.root / "responses.sqlite").unlink(missing_ok=True)
+    assert check(capfd, monkeypatch) == (0, []), "no model was asked"
+    Ledger(asking.ledger).add(Account("run", "notes").entry("extract", "a model", Usage(calls=1)))
+    said = f"{asking.root}/responses.sqlite is missing, which kept the answers of models; put it back from a backup, or"
+    code, (line,) = check(capfd, monkeypatch)
+    assert (code, line[: len(said)]) == (1, said)
+    code, output, errors = command(capfd, monkeypatch, "backup", str(tmp_path / "backup"))
+    assert (code, errors, output.splitlines()[-1]) == (0, "", line)
 
 
 def test_an_age_is_for_the_check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

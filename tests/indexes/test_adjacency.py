@@ -160,7 +160,7 @@ def test_what_does_not_exist_fails_the_build(tmp_path: Path, entity_rows: list, 
 
 def test_a_damaged_chunk_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "books.parquet").write_bytes(b"not Parquet")
-    with pytest.raises(StoreError, match=r"books.parquet cannot be read .*; delete it and run again"):
+    with pytest.raises(StoreError, match=r"books.parquet is damaged; .*; delete it and run again"):
         graph_of(tmp_path, entities([]), relations([]), [tmp_path / "books.parquet"])
     assert not (tmp_path / "adjacency").exists()
 

@@ -1,5 +1,6 @@
 """Backup and restore between folders; `tests.end_to_end.test_moves` has buckets, Postgres and kills."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,25 @@ def test_a_backup_needs_a_place(original: Settings) -> None:
     assert list(Path().iterdir()) == []
 
 
+def test_a_home_is_no_backup_and_has_one_made(original: Settings, empty: Settings) -> None:
+    said = f"there is no backup in {original.home}; `lightrag-dagster --home {original.home} backup PLACE` makes one"
+    with pytest.raises(StoreError, match=re.escape(said)):
+        restore(str(original.home), Home.of(empty), 0)
+
+
+def test_a_backup_that_ends_early_says_that_the_copies_stay(original: Settings, tmp_path: Path) -> None:
+    home = Home.of(original)
+    (tmp_path / "backup" / "records").mkdir(parents=True)
+    (tmp_path / "backup" / "records" / "FORMAT").write_text(f'{{"format": 1, "copying": "{home.name}"}}')
+    (tmp_path / "backup" / "database").write_text("in the way")
+    stays = f"; what was copied stays in {tmp_path}/backup, and the same command completes it"
+    with pytest.raises(StoreError, match=rf"cannot write .*: File exists{re.escape(stays)}$"):
+        back_up(home, str(tmp_path / "backup"), 0)
+    assert list((tmp_path / "backup" / "tables").rglob("*.parquet"))
+    (tmp_path / "backup" / "database").unlink()
+    assert back_up(home, str(tmp_path / "backup"), 0).files
+
+
 def test_a_backup_that_was_not_finished_is_continued(original: Settings, tmp_path: Path) -> None:
     home, other = Home.of(original), tmp_path / "other"
     (other / "records").mkdir(parents=True)
@@ -189,11 +209,15 @@ def test_answers_alone_are_not_mixed_with_those_of_a_backup(backup: str, empty: 
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (None, r"there is no backup in .*; `lightrag-dagster backup` makes one"),
-        ('{"format": 1, "copying": "x"}', r"was not finished; run `lightrag-dagster backup .*` again"),
+        (None, r"there is no backup in .*backup; name the place of one$"),
+        (
+            '{"format": 1, "copying": "/x"}',
+            r"was not finished; run `lightrag-dagster --home /x backup .*/backup` again",
+        ),
+        ("{", r"records/FORMAT is damaged; use another backup$"),
         ('{"format": 9}', r"has format 9, and this package reads formats up to 1; upgrade"),
     ],
-    ids=["none", "unfinished", "newer"],
+    ids=["none", "unfinished", "damaged", "newer"],
 )
 def test_what_is_no_whole_backup_of_a_known_format_touches_nothing(
     backup: str, empty: Settings, tmp_path: Path, record: str | None, message: str
@@ -216,7 +240,7 @@ def test_a_restore_from_a_damaged_backup_is_unfinished_and_continues_when_it_is_
     responses = other / "database" / "responses.parquet"
     whole = responses.read_bytes()
     responses.unlink() if content is None else responses.write_bytes(content)
-    with pytest.raises(StoreError, match=r"responses\.parquet (is missing|cannot be read)"):
+    with pytest.raises(StoreError, match=r"responses\.parquet (is missing|is damaged)"):
         restore(str(other), Home.of(empty), 0)
     with pytest.raises(StoreError, match=r"was not finished; run `lightrag-dagster restore .*/backup` again"):
         build(empty)

@@ -147,3 +147,9 @@ def test_records(name: str) -> None:
 @pytest.mark.parametrize("name", DATA)
 def test_data(name: str) -> None:
     assert not is_record(name)
+
+
+def test_a_file_that_cannot_be_read_is_not_one_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").mkdir()
+    with pytest.raises(StoreError, match=r"/rows\.parquet cannot be read: Is a directory; let this user read it"):
+        Folder(tmp_path / "backup").upload("tables/rows.parquet", tmp_path / "rows.parquet", create=False)

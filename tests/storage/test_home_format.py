@@ -1,5 +1,7 @@
 """The format and the layout of a home, and who refuses another."""
 
+import errno
+import os
 import re
 from pathlib import Path
 
@@ -126,8 +128,17 @@ def test_a_newer_home_is_refused_with_what_to_do_before_anything_is_read_or_writ
 
 def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "FORMAT").write_text("{")
-    with pytest.raises(StoreError, match="FORMAT is damaged; delete it"):
+    with pytest.raises(StoreError, match=r"FORMAT is damaged; put it back from a backup .* removes all snapshots"):
         refresh_snapshot(Home(tmp_path))
+
+
+def test_a_record_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.format.symlink_to(home.format)
+    said = f"{re.escape(str(home.format))} cannot be read: {os.strerror(errno.ELOOP)}; let this user read it"
+    with pytest.raises(StoreError, match=said) as refused:
+        refresh_snapshot(home)
+    assert "delete" not in str(refused.value)
 
 
 def test_in_a_bucket_it_is_a_record_that_every_machine_sees(

@@ -62,7 +62,8 @@ def explained(name: str) -> Iterator[None]:
         step = _next_step(cause, broken=broken)
         raise StoreError(damaged(name) if step == _DAMAGED else f"{name} {step}") from error
     except OSError as error:
-        raise StoreError(f"{name} cannot be created: {error.strerror or error}") from error
+        step = "let this user write its folder, then run again"
+        raise StoreError(f"{name} cannot be created: {error.strerror or error}; {step}") from error
 
 
 def damaged(name: str | Path, state: str = "is damaged") -> str:

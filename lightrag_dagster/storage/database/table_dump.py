@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sqlalchemy import Column, Table, func, select
 
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import one_line, unread
 from lightrag_dagster.storage.database.engine import Database
 
 _ROWS = 2000
@@ -71,7 +71,7 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path} cannot be read: {one_line(error)}; use another backup") from error
+        raise unread(path, error, f"{one_line(error)}; use another backup") from error
 
 
 def _type(column: Column[object]) -> pa.DataType:

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lightrag_dagster.core.identity import ROWS_PER_BATCH, TableHash
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError, one_line, unread
 
 
 @contextmanager
@@ -33,9 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        os.close(descriptor)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+        temporary.touch(exist_ok=False)  # with the mode of any new file, as the umask says; mkstemp keeps it from all
         try:
             yield temporary
             sync(temporary)
@@ -174,7 +172,7 @@ def _reading(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; run `lightrag-dagster run` to rebuild it") from error
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise StoreError(f"{path} cannot be read ({error}); delete it and run again") from error
+        raise unread(path, error, f"{one_line(error)}; delete it and run again") from error
 
 
 def sync_tree(folder: Path) -> None:

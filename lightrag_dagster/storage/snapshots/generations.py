@@ -15,12 +15,12 @@ manifest.json                         written when it is published
 
 import filecmp
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -164,9 +164,10 @@ def scratch_folder(home: Home) -> Iterator[Path]:
     """Give a temporary folder beside the generations; raises StoreError when the disk refuses."""
     with atomic.disk_errors(home.generations):
         home.generations.mkdir(parents=True, exist_ok=True)
-        folder = tempfile.mkdtemp(dir=home.generations, prefix=".new.")
+        folder = home.generations / f".new.{uuid4().hex}"
+        folder.mkdir()
     try:
-        yield Path(folder)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -186,7 +187,6 @@ def remove_leftovers(home: Home) -> None:
 def _put_in_place(folder: Path, target: Path) -> None:
     with atomic.disk_errors(target):
         if not target.exists():
-            folder.chmod(0o755)
             folder.rename(target)
         else:
             for path in folder.iterdir():

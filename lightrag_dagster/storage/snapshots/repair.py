@@ -14,7 +14,7 @@ from lightrag_dagster.storage.locks.base import Lock
 from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
-from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph
+from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph, require_right
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
@@ -107,7 +107,8 @@ def _point_again(home: Home, lock: Lock | None) -> bool:
 def _is_whole(pointer: Path) -> bool:
     try:
         read_record(pointer, Pointer)
-    except StoreError:
+    except StoreError as error:
+        require_right(error)
         return False
     return True
 

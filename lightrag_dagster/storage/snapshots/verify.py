@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lightrag_dagster.core.objects import Stored
-from lightrag_dagster.errors import StoreError, one_line
+from lightrag_dagster.errors import StoreError, one_line, unread
 from lightrag_dagster.storage.files import atomic, packed
 from lightrag_dagster.storage.files.mirror import OF_THIS_HOME, each
 from lightrag_dagster.storage.files.session import is_record
@@ -82,6 +82,14 @@ def portable_files(content: bytes) -> bytes:
     return PublishedFiles(files=kept).model_dump_json().encode()
 
 
+def published_bytes(home: Home, snapshot_id: str) -> int:
+    """Return the bytes of the files that a snapshot reads, as recorded, without the views; raises StoreError."""
+    folder = home.generation(snapshot_id)
+    record, graph = read_record(folder / FILES, PublishedFiles), read_record(folder / _OF_GRAPH[1], BuiltGraph)
+    found = [*record.files.values()] if record else []
+    return sum(one.size for one in found + ([graph.file] if graph else []))
+
+
 def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[Damage]:
     """Return the files of a snapshot that are missing or of another size, and with `verify` of other content.
 
@@ -94,12 +102,14 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         read_record(folder / generations.RECORD, GenerationRecord)
         read_record(folder / generations.VECTORS, Vectors)
     except StoreError as error:
+        require_right(error)
         return [Damage(folder, f"has a damaged record: {error}")]
     if manifest is None or record is None:
         return [Damage(folder / (generations.MANIFEST if manifest is None else FILES), "is missing")]
     try:
         built = read_record(folder / generations.GRAPH_RECORD, BuiltGraph)
     except StoreError as error:
+        require_right(error)
         return [Damage(folder / generations.GRAPH_RECORD, f"is damaged: {error}")]
     listed = _listed(home, manifest)
     checks = {folder / generations.GRAPH: built.file} if built else {}
@@ -111,6 +121,12 @@ def find_damage(home: Home, snapshot_id: str, *, verify: bool = False) -> list[D
         for path, written in checks.items()
         if (reason := _difference(home, path, written, listed.get(path), verify=verify))
     ]
+
+
+def require_right(error: StoreError) -> None:
+    """Raise the error of a record again if this user may not read it, which says nothing of the record."""
+    if isinstance(error.__cause__, PermissionError):
+        raise error
 
 
 def is_of_graph(damage: Damage) -> bool:
@@ -160,8 +176,10 @@ def _difference(home: Home, path: Path, written: FileSum, listed: Stored | None,
 def reason_of(path: Path, error: OSError) -> str:
     """Return the damage of a file that cannot be read; raises StoreError when the reason is the machine, not the file.
 
-    The machine has too little memory, or the process too many open files.
+    The machine has too little memory, the process too many open files, or this user no right to read it.
     """
+    if isinstance(error, PermissionError):
+        raise unread(path, error, "") from error
     if error.errno in _OF_MACHINE:
         raise StoreError(f"{path} cannot be read: {error.strerror}; nothing was changed, run again later") from error
     missing = isinstance(error, FileNotFoundError)

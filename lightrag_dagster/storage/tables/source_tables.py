@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from pydantic import ValidationError
 
 from lightrag_dagster.core import identity
-from lightrag_dagster.errors import StoreError
+from lightrag_dagster.errors import StoreError, unread
 from lightrag_dagster.fact_schemas import PASS_SORT_KEYS, PASS_TABLES, kind_of, of_pass
 from lightrag_dagster.reading_schemas import READING_STATE
 from lightrag_dagster.schemas import SORT_KEYS, SOURCE_TABLES, UNPARTITIONED_TABLES
@@ -292,7 +292,7 @@ class SourceTables:
             found = json.loads(listed.read_text(encoding="utf-8"))
             return [(first, last, self._file(table, source, name)) for first, last, name in found]
         except (OSError, ValueError) as error:
-            raise StoreError(f"{listed} cannot be read; delete it and run again") from error
+            raise unread(listed, error, "delete it and run again") from error
 
     def _put_together(self, table: str, source: str, stored: Sequence[StoredShard]) -> str:
         """Write the list of the files of a version, if they are several; return its name."""
@@ -379,7 +379,7 @@ def _read(pointer: Path) -> TableVersion | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise StoreError(f"{pointer} is damaged; delete it and run again, which makes the table again") from error
+        raise unread(pointer, error, "delete it and run again, which makes the table again") from error
 
 
 @lru_cache(1024)

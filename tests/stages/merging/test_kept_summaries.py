@@ -76,7 +76,7 @@ def test_a_damaged_last_merge_is_named(tmp_path: Path) -> None:
     inputs = simple(tmp_path, BEFORE)
     previous = stored(tmp_path, merged_from(inputs, tmp_path, Exact()))
     previous.entities.write_bytes(b"PAR1 no more")
-    with pytest.raises(StoreError, match=r"entities.parquet cannot be read"):
+    with pytest.raises(StoreError, match=r"entities.parquet is damaged"):
         merged_from(simple(tmp_path, [*BEFORE, ("c4", "Marta")]), tmp_path, Exact(), previous)
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_input_is_named(tmp_path: Path, damage: bytes | None) -> None:
     path.unlink()
     if damage is not None:
         path.write_bytes(damage)
-    with pytest.raises(StoreError, match=rf"{path.name} (is missing|cannot be read).*run"):
+    with pytest.raises(StoreError, match=rf"{path.name} (is missing|is damaged).*run"):
         merged_from(inputs, tmp_path, Exact())
 
 

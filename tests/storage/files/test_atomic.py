@@ -1,4 +1,5 @@
 import os
+import stat
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,16 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     atomic.write_text(path, "two")
     assert path.read_text(encoding="utf-8") == "two"
     assert [entry.name for entry in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_a_file_has_the_mode_that_the_umask_says(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        atomic.write_text(tmp_path / "new" / "file.txt", "text")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("new", "new/file.txt")]
+    assert modes == [0o750, 0o640]
 
 
 def test_a_file_is_flushed_before_it_is_named_and_then_its_folder(
@@ -78,7 +89,13 @@ def test_a_folder_name_adds_no_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1"])
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.parquet").write_bytes(content)
-    with pytest.raises(StoreError, match=r"a\.parquet cannot be read .*; delete it and run again"):
+    with pytest.raises(StoreError, match=r"a\.parquet is damaged; .*; delete it and run again"):
+        atomic.read_parquet(tmp_path / "a.parquet")
+
+
+def test_a_file_that_the_system_does_not_read_may_be_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").symlink_to("a.parquet")
+    with pytest.raises(StoreError, match=r"a\.parquet cannot be read: [^;]*; let this user read it[^;]*$"):
         atomic.read_parquet(tmp_path / "a.parquet")
 
 
@@ -114,7 +131,7 @@ def test_rows_of_another_layout_get_the_columns_of_a_schema(tmp_path: Path) -> N
     found = atomic.read_conforming(tmp_path / "rows.parquet", schema)
     assert found.to_pylist() == [{"id": "a", "note": None, "kind": "", "rows": 0}]
     assert found.schema.equals(schema)
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(StoreError, match="is damaged"):
         atomic.read_conforming(tmp_path / "rows.parquet", pa.schema([pa.field("id", pa.int64())]))
     with pytest.raises(StoreError, match="is missing"):
         atomic.read_conforming(tmp_path / "other.parquet", schema)

@@ -69,7 +69,7 @@ def test_rows_are_read_whole_or_in_part(home: Home, reader: Reader) -> None:
     assert there.files.count_rows([path, path]) == 6
     assert there.files.read(path) == ROWS
     assert there.files.read(path, ["text"]) == ROWS.select(["text"])
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(StoreError, match="is damaged"):
         there.files.read(path, ["id", "language"])
 
 

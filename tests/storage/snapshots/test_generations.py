@@ -113,7 +113,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     (tmp_path / "part.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StoreError, match=r"part\.parquet cannot be read"):
+    with pytest.raises(StoreError, match=r"part\.parquet is damaged"):
         atomic.join_parquet(tmp_path / "joined.parquet", MERGED_TABLES["entities"], [tmp_path / "part.parquet"])
     assert not (tmp_path / "joined.parquet").exists()
 

@@ -110,7 +110,7 @@ def test_a_missing_file_or_list_of_a_version_is_seen(tmp_path: Path) -> None:
     paths[1].unlink()
     assert not tables.has("extractions", "s", version)
     listed.write_text("[[")
-    with pytest.raises(StoreError, match="cannot be read; delete it and run again"):
+    with pytest.raises(StoreError, match="is damaged; delete it and run again"):
         tables.paths("extractions", "s", version)
     listed.unlink()
     with pytest.raises(StoreError, match="is missing; run"):

@@ -46,6 +46,18 @@ def test_rows_come_back_sorted(tables: SourceTables) -> None:
     assert tables.current("chunks", "s") == tables.require("chunks", "s") == version
 
 
+def test_a_record_that_is_damaged_or_cannot_be_read_is_named(tables: SourceTables) -> None:
+    write(tables, chunks(("a", 0)))
+    record = tables.home.source_table("chunks", "s") / "current.json"
+    record.write_text("{")
+    with pytest.raises(StoreError, match=r"current\.json is damaged; delete it"):
+        tables.current("chunks", "s")
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(StoreError, match=r"current\.json cannot be read: Is a directory; let this user"):
+        tables.current("chunks", "s")
+
+
 def test_equal_rows_are_one_version_and_one_file(tables: SourceTables) -> None:
     first = write(tables, chunks(("a", 0), ("b", 0)))
     path = tables.paths("chunks", "s", first.version)[0]
