@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_227,  # attempts without an answer, scopes, what an operator found
+    "lines of code outside the rooms behind doors": 38_227,  # attempts without an answer, scopes, what operators met
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,
