@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 from pydantic import Field
 
 from lightrag_dagster.assets.column_lineage import column_lineage
@@ -105,8 +106,22 @@ def warned(warnings: Iterable[str], metadata: Mapping[str, Any]) -> dg.AssetChec
     )
 
 
-def evaluation(key: dg.AssetKey, name: str, source: str, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
-    """Return the event of a check of one source."""
+def last_made(instance: dg.DagsterInstance, key: dg.AssetKey, source: str) -> dg.EventLogRecord | None:
+    """Return the last event of a table of a source, or None."""
+    of_source = dg.AssetRecordsFilter(key, asset_partitions=[source])
+    return next(iter(instance.fetch_materializations(of_source, limit=1).records), None)
+
+
+def evaluation(
+    key: dg.AssetKey, name: str, source: str, result: dg.AssetCheckResult, made: dg.EventLogRecord | None
+) -> dg.AssetCheckEvaluation:
+    """Return the event of a check of one source, whose table was last `made` so.
+
+    Dagster shows it at the partition only while it names the last event there, and has no public function for that.
+    """
+    target = made and AssetCheckEvaluationTargetMaterializationData(
+        storage_id=made.storage_id, run_id=made.run_id, timestamp=made.timestamp
+    )
     return dg.AssetCheckEvaluation(
         asset_key=key,
         check_name=name,
@@ -115,6 +130,7 @@ def evaluation(key: dg.AssetKey, name: str, source: str, result: dg.AssetCheckRe
         severity=result.severity,
         description=result.description,
         partition=source,
+        target_materialization_data=target,
     )
 
 

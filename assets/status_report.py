@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from lightrag_dagster.assets.declared import LLM_POOL, WRITER_POOL, all_of, asset
-from lightrag_dagster.assets.metadata import COMMAND_TAG, evaluation, materialised, stopwatch
+from lightrag_dagster.assets.metadata import COMMAND_TAG, REASON, evaluation, last_made, materialised, stopwatch
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.assets.outdated import judged_outdated
 from lightrag_dagster.assets.upstream import look_upstream
@@ -70,8 +70,10 @@ def _log_outdated(context: dg.AssetExecutionContext, lightrag: LightRAG, states:
     namespace = Namespace(lightrag.settings.namespace)
     known = set(context.instance.get_dynamic_partitions(namespace.partitions))
     sources = [name for name, state in states.sources.items() if state.outdated and name in known]
+    key = namespace.key("extractions")
     for source, result in judged_outdated(lightrag, sources, False).items() if sources else ():
-        context.log_event(evaluation(namespace.key("extractions"), "outdated", source, result))
+        made = last_made(context.instance, key, source)
+        context.log_event(evaluation(key, "outdated", source, result, made))
 
 
 def report(
@@ -122,11 +124,12 @@ def all_published(lightrag: dg.ResourceParam[LightRAG]) -> dg.AssetCheckResult:
     done = (PUBLISHED, WAITS_FOR_RELEASE)  # a rollback is a decision
     unpublished = {name: str(state) for name, state in states.sources.items() if str(state) not in done}
     severity = dg.AssetCheckSeverity.ERROR if states.rejected else dg.AssetCheckSeverity.WARN
+    reason = "; ".join(states.rejected.values())
     return dg.AssetCheckResult(
         passed=not unpublished,
         severity=severity,
-        description=escaped("; ".join(states.rejected.values())) or None,
-        metadata=unpublished,
+        description=escaped(reason) or None,
+        metadata=unpublished | ({REASON: reason} if reason else {}),
     )
 
 

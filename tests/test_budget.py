@@ -19,7 +19,7 @@ from tests.test_floors import PUBLIC, product, room
 from tools.settings_page import leaves
 
 CODE = {
-    "assets": 2438,  # tokens of summaries, once for all tables of a merge
+    "assets": 2451,  # tokens of summaries, once for all tables of a merge
     "cli": 3895,  # three causes for `status --check`; gold, models without a price, JSON has what text says
     "core": 1609,  # sheets of people, which decisions read alone before; marks in estimates of tokens
     "curation.desk": 794,
@@ -32,7 +32,7 @@ CODE = {
     "models": 2240,  # batches and ledger by purpose, what may pass; columns
     "models.local": 472,
     "offline": 1230,  # greetings, contractions, Chinese words beside names
-    "orchestration": 975,  # scopes
+    "orchestration": 986,  # scopes
     "pipeline": 3274,  # scopes and what they replaced, kept rows; what a copy that ends early leaves
     "plan": 813,
     "purge": 425,  # scopes
@@ -54,11 +54,11 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_231,  # bills of attempts; scopes; what needs a person
+    "lines of code outside the rooms behind doors": 38_255,  # bills of attempts; scopes; what needs a person
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,
-    "private imports of Dagster": 6,
+    "private imports of Dagster": 7,  # which materialisation a check is of
     "imports in functions": 220,  # graphs made again, addresses
     "attributes of other packages that are replaced": 8,
     "revisions raised by hand": 16,  # facts

@@ -17,7 +17,7 @@ from lightrag_dagster.assets import INGESTION
 from lightrag_dagster.assets.checks import SOURCE_CHECKS, SourceCheck
 from lightrag_dagster.assets.ingestion import shown
 from lightrag_dagster.assets.jobs import is_wanted
-from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation
+from lightrag_dagster.assets.metadata import ACCOUNT_TAG, account_of, evaluation, last_made
 from lightrag_dagster.assets.namespace import CODE_VERSION, DATA_VERSION, Namespace
 from lightrag_dagster.assets.progress_log import listening, tag_cost
 from lightrag_dagster.assets.runs import MANY_SOURCES
@@ -57,6 +57,7 @@ class _SourceEvents:
     def __init__(self, instance: dg.DagsterInstance, source: str, specs: Mapping[dg.AssetKey, dg.AssetSpec]) -> None:
         self._instance, self._source, self._specs = instance, source, specs
         self._inputs: dict[dg.AssetKey, dict[str, str]] = {}
+        self._last: dict[dg.AssetKey, dg.EventLogRecord | None] = {}
         self.left = set(specs)
 
     def made(self, result: dg.MaterializeResult[Any]) -> dg.AssetMaterialization:
@@ -71,16 +72,29 @@ class _SourceEvents:
                 self._inputs[dep.asset_key] = self._made_from(dep.asset_key)
             tags |= self._inputs[dep.asset_key]
         self.left.discard(key)
+        self._last.pop(key, None)
         return dg.AssetMaterialization(
             key, partition=self._source, metadata=result.metadata, tags=tags | dict(result.tags or {})
         )
 
+    def checked(self, key: dg.AssetKey, check: str, result: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+        """Return the event of a check of a table as it was last made."""
+        return evaluation(key, check, self._source, result, self._last_made(key))
+
+    def _last_made(self, key: dg.AssetKey) -> dg.EventLogRecord | None:
+        if key not in self._last:
+            self._last[key] = last_made(self._instance, key, self._source)
+        return self._last[key]
+
     def _made_from(self, key: dg.AssetKey) -> dict[str, str]:
         """Return the tags that name an input; as Dagster does, those of a partition by the hash of its version."""
         version, event = _NOTHING_KNOWN
-        chosen = dg.AssetRecordsFilter(key, asset_partitions=[self._source]) if key in self._specs else key
-        materialised = self._instance.fetch_materializations(chosen, limit=1).records
-        for record in materialised or self._instance.fetch_observations(chosen, limit=1).records:
+        if key in self._specs:
+            found = [one] if (one := self._last_made(key)) else []
+        else:
+            made = self._instance.fetch_materializations(key, limit=1).records
+            found = [*(made or self._instance.fetch_observations(key, limit=1).records)]
+        for record in found:
             version = ((record.asset_event and record.asset_event.tags) or {}).get(DATA_VERSION, version)
             event = str(record.storage_id)
         if key in self._specs:
@@ -111,7 +125,7 @@ class Ingestion:
         keys = [self._namespace.key(table) for step in self._steps for table in step.assets]
         self._specs = {key: specs[key] for key in keys}
         self._refused = ""  # why no pass can read
-        self._unchecked: list[str] = []
+        self._unchecked: dict[str, _SourceEvents] = {}
         self._checked_at = monotonic()
 
     def job(self, sources: Sequence[Source]) -> dg.JobDefinition:
@@ -192,9 +206,9 @@ class Ingestion:
                 context.log_event(events.made(result))
             for check in SOURCE_CHECKS:
                 if found and check.asset in step.assets and not check.judge_together:
-                    self._log_check(context, source, check, check.judge(self._lightrag, source, self._backfill))
+                    self._log_check(context, events, check, check.judge(self._lightrag, source, self._backfill))
             self._display.finish()
-        self._unchecked.append(source)
+        self._unchecked[source] = events
 
     @contextmanager
     def _first_reading_goes_on(self, step: str) -> Iterator[None]:
@@ -212,21 +226,21 @@ class Ingestion:
 
     def _check_together(self, context: dg.OpExecutionContext) -> None:
         """Check the sources that were ingested since the last time by what checks many together."""
-        sources, self._unchecked = self._unchecked, []
+        sources, self._unchecked = self._unchecked, {}
         self._checked_at = monotonic()
         for check in SOURCE_CHECKS if sources else ():
             if check.judge_together:
-                for source, result in check.judge_each(self._lightrag, sources, self._backfill).items():
+                for source, result in check.judge_each(self._lightrag, [*sources], self._backfill).items():
                     if isinstance(result, LightRAGError):
                         self._fail(context, source, result)
                     else:
-                        self._log_check(context, source, check, result)
+                        self._log_check(context, sources[source], check, result)
 
     def _log_check(
-        self, context: dg.OpExecutionContext, source: str, check: SourceCheck, result: dg.AssetCheckResult
+        self, context: dg.OpExecutionContext, events: _SourceEvents, check: SourceCheck, result: dg.AssetCheckResult
     ) -> None:
         """Log the event of a check."""
-        event = evaluation(self._namespace.key(check.asset), check.name, source, result)
+        event = events.checked(self._namespace.key(check.asset), check.name, result)
         context.log_event(event)  # type: ignore[arg-type]  # it logs checks too
 
     def _fail(self, context: dg.OpExecutionContext, source: str, error: LightRAGError) -> None:

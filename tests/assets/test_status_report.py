@@ -60,7 +60,7 @@ def test_a_rejected_source_is_an_error(settings: Settings, instance: dg.DagsterI
     metadata, check = report(settings, instance)
     assert (metadata["rejected"], check.passed, check.severity) == (1, False, dg.AssetCheckSeverity.ERROR)
     assert "broken.txt: not valid UTF-8" in str(check.metadata["notes"].value)
-    assert check.description
+    assert check.metadata["reason"].value == (check.description or "").replace("\\", "")
 
 
 def test_it_shows_what_was_spent(settings: Settings, instance: dg.DagsterInstance) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from dagster._core.definitions.data_version import DATA_VERSION_TAG, CachingStaleStatusResolver
+from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.events import DagsterEventType
 from dagster._core.loader import LoadingContextForTest
 from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
@@ -65,7 +66,10 @@ def shown(settings: Settings, source: str) -> dict[str, Any]:
         for entry in instance.all_logs(run.run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION):
             check = entry.get_dagster_event().asset_check_evaluation_data
             if check.partition == source:
-                found[check.check_name] = check.passed, check.severity, check.metadata, check.asset_key
+                target = check.target_materialization_data
+                assert target is not None
+                of = check.asset_key, events[str(target.storage_id)], target.run_id == entry.run_id
+                found[check.check_name] = check.passed, check.severity, check.metadata, of
     return found
 
 
@@ -114,6 +118,30 @@ def test_a_source_is_shown_as_after_a_run_of_its_own(settings: Settings, tmp_pat
     tags = shown(settings, "notes")["raw_documents"][0]
     version = tags["dagster/input_data_version/crawl/notes"], tags[f"{POINTER}crawl/notes"]
     assert version == (("seven", "upstream") if known else ("INITIAL", "none"))
+
+
+def checked(settings: Settings, asset: str, check: str) -> dict[str, set[str]]:
+    """Return the sources at which the UI shows the states of a check."""
+    key = dg.AssetCheckKey(dg.AssetKey(asset), check)
+    with open_instance(Home(settings.home)) as instance, partition_loading_context(dynamic_partitions_store=instance):
+        state = instance.event_log_storage.get_asset_check_state([(key, Namespace().sources)])[key]
+        found = {status.value: subset.subset_value.get_partition_keys() for status, subset in state.subsets.items()}
+        return {status: set(sources) for status, sources in found.items() if sources}
+
+
+def test_a_check_is_shown_at_each_source(settings: Settings) -> None:
+    write_source(settings, "good", {"river.md": RIVER})
+    write_source(settings, "bad", {"office.md": OFFICE, "a.txt": b"\xc3\x28", "b.txt": b"\xc3\x28"})
+    assert "bad" in run(settings).rejected
+    assert checked(settings, "entity_mentions", "accepted") == {"SUCCEEDED": {"good"}, "FAILED": {"bad"}}
+    assert checked(settings, "extractions", "outdated") == {"SUCCEEDED": {"good", "bad"}}
+
+    edited = settings.changed(language="German")
+    with open_instance(Home(settings.home)) as instance:
+        job = build_definitions(edited).resolve_job_def("report")
+        assert job.execute_in_process(instance=instance).success
+    assert checked(settings, "extractions", "outdated") == {"FAILED": {"good", "bad"}}
+    assert checked(settings, "entity_mentions", "accepted") == {"SUCCEEDED": {"good"}, "FAILED": {"bad"}}
 
 
 @pytest.mark.long
