@@ -21,6 +21,8 @@ from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
+from tests.readers.office.word.documents import word
+from tests.readers.office.word.test_runs import run, text
 
 DOCUMENTS = Path(__file__).parent / "documents"
 SAMPLES = Path(__file__).parents[2] / "readers" / "samples"
@@ -50,12 +52,23 @@ def raw_documents() -> dict[str, Any]:
     for stamp in read.stamps.select(["doc_id", "digest"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
+    for name, data in _made().items():
+        found[name] = extract_text(data, name).text
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
     for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
         one = extract_text(file.read_bytes(), file.name)
         doubts = one.why_empty is not None, one.note is not None
         found[file.name] = one.title, one.text, one.media_type, one.pages, asdict(one.properties), doubts
     return found
+
+
+def _made() -> dict[str, bytes]:
+    """Return files of which the samples have none."""
+    field = "".join(
+        run(f'<w:fldChar w:fldCharType="{one}"/>') if one.isalpha() else text(one)
+        for one in ("begin", "begin", "separate", "400", "end", "separate", "500", "end", " euros")
+    )
+    return {"field.docx": word(f"<w:p>{field}</w:p>")}
 
 
 def chunks() -> dict[str, Any]:
