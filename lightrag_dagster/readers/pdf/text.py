@@ -56,7 +56,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
             replaced += found.replaced
             bounds.append(page.get_bbox()[1::2] if page is not None else (0.0, 0.0))
             beside.append(shown)
-            if page is not None and _is_drawn(page, found.lines):
+            if page is not None and (found.is_lost or _is_drawn(page, found.lines)):
                 drawn.append(number)
             if found.is_unknown:
                 unknown.append(number + 1)
@@ -114,7 +114,9 @@ def _note(left_out: list[str], unknown: list[int]) -> str | None:
         )
     if unknown:
         named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
-        notes.append(f"fonts do not say which characters they show, so that the text may be wrong, on pages: {named}")
+        notes.append(
+            f"fonts do not say which characters they show, so that text is wrong or missing, on pages: {named}"
+        )
     return "; ".join(notes) or None
 
 

@@ -43,7 +43,27 @@ def test_a_font_without_characters_is_noted() -> None:
     ]
     written = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, start=1))
     found = extract_text(f"%PDF-1.4\n{written}trailer<</Root 1 0 R>>".encode(), "a.pdf")
-    assert found.note == "fonts do not say which characters they show, so that the text may be wrong, on pages: 1"
+    assert found.note == "fonts do not say which characters they show, so that text is wrong or missing, on pages: 1"
+
+
+@pytest.mark.parametrize("unicode", ["E041", "FFFD", "0000", "DBC0DC41", "0004"])
+@pytest.mark.parametrize(
+    ("lines", "text", "is_named"),
+    [
+        (["AAAA AAA AAA", "AA AAAAA"], "", True),
+        (["The weir of 1911", "AAAA AAA AAAA AAA AAA"], "The weir of 1911", True),
+        (["The weir is of stone", "and the gates are AAAA"], "The weir is of stone\nand the gates are AAAA", True),
+        (["A yes", "A no", "A never"], "A yes\nA no\nA never", False),
+    ],
+)
+def test_characters_of_a_font_alone_are_named(lines: list[str], text: str, is_named: bool, unicode: str) -> None:
+    shown = "".join(f"BT /F 10 Tf 1 0 0 1 50 {700 - 20 * at} Tm ({one}) Tj ET " for at, one in enumerate(lines))
+    found = extract_text(pdf(shown, unicode), "a.pdf")
+    if unicode not in ("0000", "0004"):
+        text = text.replace("A", bytes.fromhex(unicode).decode("utf-16-be"))
+        assert "\n".join(filter(None, found.text.splitlines())) == text
+    assert (found.note is not None) == is_named
+    assert (found.why_empty is not None) == (not text or lines[1].startswith("AAAA"))
 
 
 # Reported case E4.
