@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 425,  # scopes
     "query": 4254,  # time limits, follow, warm, SQL in processes
-    "readers": 8083,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type; nested fields
+    "readers": 8164,  # notebooks, packed attachments; workbooks parsed once; attachments of unknown type; nested fields; tables between rules
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 916,  # a priced stream is complete before its first line

@@ -114,9 +114,7 @@ def _note(left_out: list[str], unknown: list[int]) -> str | None:
         )
     if unknown:
         named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
-        notes.append(
-            f"fonts do not say which characters they show, so that text is wrong or missing, on pages: {named}"
-        )
+        notes.append(f"fonts do not say which characters they show: text is wrong or missing on pages {named}")
     return "; ".join(notes) or None
 
 

@@ -23,6 +23,8 @@ from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 from tests.readers.office.word.documents import word
 from tests.readers.office.word.test_runs import run, text
+from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
+from tests.readers.pdf.test_columns import pdf as pdf_of_places
 from tests.readers.pdf.test_text import pdf as pdf_of_a_font
 
 DOCUMENTS = Path(__file__).parent / "documents"
@@ -69,8 +71,13 @@ def _made() -> dict[str, bytes]:
         run(f'<w:fldChar w:fldCharType="{one}"/>') if one.isalpha() else text(one)
         for one in ("begin", "begin", "separate", "400", "end", "separate", "500", "end", " euros")
     )
+    accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
-    return {"field.docx": word(f"<w:p>{field}</w:p>"), "garbled.pdf": pdf_of_a_font(garbled, "FFFD")}
+    return {
+        "field.docx": word(f"<w:p>{field}</w:p>"),
+        "garbled.pdf": pdf_of_a_font(garbled, "FFFD"),
+        "accounts.pdf": accounts,
+    }
 
 
 def chunks() -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_a_font_without_characters_is_noted() -> None:
     ]
     written = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, start=1))
     found = extract_text(f"%PDF-1.4\n{written}trailer<</Root 1 0 R>>".encode(), "a.pdf")
-    assert found.note == "fonts do not say which characters they show, so that text is wrong or missing, on pages: 1"
+    assert found.note == "fonts do not say which characters they show: text is wrong or missing on pages 1"
 
 
 @pytest.mark.parametrize("unicode", ["E041", "FFFD", "0000", "DBC0DC41", "0004"])
