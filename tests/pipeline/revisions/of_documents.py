@@ -25,6 +25,8 @@ from tests.readers.office.word.documents import word
 from tests.readers.office.word.test_runs import run, text
 from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
 from tests.readers.pdf.test_columns import pdf as pdf_of_places
+from tests.readers.pdf.test_stamped import LABELS
+from tests.readers.pdf.test_stamped import pdf as pdf_of_drawings
 from tests.readers.pdf.test_text import pdf as pdf_of_a_font
 
 DOCUMENTS = Path(__file__).parent / "documents"
@@ -72,11 +74,13 @@ def _made() -> dict[str, bytes]:
         for one in ("begin", "begin", "separate", "400", "end", "separate", "500", "end", " euros")
     )
     accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
+    flattened = pdf_of_drawings(LABELS, [(200, 700, "Ida Wren")], [(200, 680, "Corley")])
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
     return {
         "field.docx": word(f"<w:p>{field}</w:p>"),
         "garbled.pdf": pdf_of_a_font(garbled, "FFFD"),
         "accounts.pdf": accounts,
+        "flattened.pdf": flattened,
     }
 
 
