@@ -23,6 +23,9 @@ from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
 from tests.readers.office.word.documents import word
 from tests.readers.office.word.test_runs import run, text
+from tests.readers.office.workbooks import by_hand
+from tests.readers.pdf.pages import Shown
+from tests.readers.pdf.pages import pdf as pdf_of_pages
 from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
 from tests.readers.pdf.test_columns import pdf as pdf_of_places
 from tests.readers.pdf.test_stamped import LABELS
@@ -75,10 +78,14 @@ def _made() -> dict[str, bytes]:
     )
     accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
     flattened = pdf_of_drawings(LABELS, [(200, 700, "Ida Wren")], [(200, 680, "Corley")])
+    page = pdf_of_pages([Shown(60, 700, "The weir"), Shown(60, 900, "above")])
+    numbers = '<row><c t="inlineStr"><is><t>Level</t></is></c></row><row><c><v>0.33333333333333331</v></c></row>'
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
     return {
         "field.docx": word(f"<w:p>{field}</w:p>"),
         "garbled.pdf": pdf_of_a_font(garbled, "FFFD"),
+        "within.pdf": page,
+        "general.xlsx": by_hand(f"<worksheet><sheetData>{numbers}</sheetData></worksheet>"),
         "accounts.pdf": accounts,
         "flattened.pdf": flattened,
     }
