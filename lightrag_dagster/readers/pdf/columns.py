@@ -72,9 +72,8 @@ class Columns:
         return None
 
 
-def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
+def find_columns(rows: Sequence[_Row]) -> Iterator[Columns]:
     """Yield candidates for tables by their layout; `is_table` decides by their content."""
-    rows = _rows(textpage)
     start = 0
     while start < len(rows):
         end, bounds = start + 1, _bounds(rows[start])
@@ -88,7 +87,7 @@ def find_columns(textpage: pypdfium2.PdfTextPage) -> Iterator[Columns]:
         start = end
 
 
-def find_ruled(textpage: pypdfium2.PdfTextPage, rules: Sequence[_Rule]) -> Iterator[Columns]:
+def find_ruled(rows: Sequence[_Row], rules: Sequence[_Rule]) -> Iterator[Columns]:
     """Yield candidates for tables between horizontal rules of one extent; a row beside the outer ones may be theirs."""
     groups: list[list[_Rule]] = []
     for rule in rules:
@@ -96,9 +95,7 @@ def find_ruled(textpage: pypdfium2.PdfTextPage, rules: Sequence[_Rule]) -> Itera
         if (group := next(alike, None)) is None:
             groups.append(group := [])
         group.append(rule)
-    several = [group for group in groups if len(group) > 1]
-    rows = _rows(textpage) if several else []
-    for group in several:
+    for group in (one for one in groups if len(one) > 1):
         _, begin, end = group[0]
         cut = (row._replace(cells=[box for box in row.cells if begin < _edges(box)[2] < end]) for row in rows)
         for run in _runs([row for row in cut if row.cells], (end - begin) / 2):
@@ -184,18 +181,20 @@ def _has_numbers(cells: Sequence[str]) -> bool:
     return sum(_NUMBER.fullmatch(cell) is not None for cell in cells) >= max(1, _NUMBERS * len(cells))
 
 
-def _rows(textpage: pypdfium2.PdfTextPage) -> list[_Row]:
+def rows_of(textpage: pypdfium2.PdfTextPage) -> list[_Row]:
     """Return the rows of a page from the top; none for a drawing."""
     count = textpage.count_rects()
     if count > _MOST_BOXES:
         return []
     boxes = [box for box in (_Box(*textpage.get_rect(number)) for number in range(count)) if box.top > box.bottom]
     rows: list[list[_Box]] = []
+    tallest = _EMPTY
     for box in sorted(boxes, key=_middle, reverse=True):
-        tallest = max(rows[-1], key=_height) if rows else box
         if rows and abs(_middle(tallest) - _middle(box)) < _reach(_height(tallest), _height(box)):
             rows[-1].append(box)
+            tallest = max(tallest, box, key=_height)
         else:
+            tallest = box
             rows.append([box])
     return [_row(sorted(row)) for row in rows]
 

@@ -10,7 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from lightrag_dagster.readers.pdf.characters import PageCharacters
-from lightrag_dagster.readers.pdf.columns import Columns, find_columns, find_ruled, is_table
+from lightrag_dagster.readers.pdf.columns import Columns, find_columns, find_ruled, is_table, rows_of
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _NEAR = 2.0  # points; lines nearer to each other are one, as the edges of a thin rectangle are
@@ -64,10 +64,11 @@ def find_tables(
     """Return the tables of a page that have text in at least two rows and two columns."""
     edges = list(_edges(page))
     rules = list(_merged(edge for is_vertical, edge in edges if not is_vertical))
+    lines = rows_of(textpage)
     places: list[_Grid | Columns] = [
         *_grids(edges),
-        *find_ruled(textpage, rules[:_MOST_LINES]),
-        *find_columns(textpage),
+        *find_ruled(lines, rules[:_MOST_LINES]),
+        *find_columns(lines),
     ]
     if not places:
         return []

@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.pdf import columns
-from lightrag_dagster.readers.pdf.columns import find_columns, is_table
+from lightrag_dagster.readers.pdf.columns import find_columns, is_table, rows_of
 
 CHARACTER = 6.0  # points, in Courier of 10 points
 LEVELS = [("Station", "Level (m)", "Read on"), ("Steinhag", "1.42", "4 March"), ("Corley weir", "0.97", "5 March")]
@@ -108,9 +108,9 @@ def test_what_is_no_table_stays_text(texts: list[tuple[float, float, str]]) -> N
 
 def test_a_page_of_too_many_texts_is_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     textpage = pypdfium2.PdfDocument(pdf(rows(LEVELS, (60, 200, 320))))[0].get_textpage()
-    assert [one.shape for one in find_columns(textpage)] == [(3, 3)]
+    assert [one.shape for one in find_columns(rows_of(textpage))] == [(3, 3)]
     monkeypatch.setattr(columns, "_MOST_BOXES", 8)
-    assert list(find_columns(textpage)) == []
+    assert list(find_columns(rows_of(textpage))) == []
 
 
 @pytest.mark.parametrize(
