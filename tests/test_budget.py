@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 425,  # scopes
     "query": 4254,  # time limits, follow, warm, SQL in processes
-    "readers": 8355,  # notebooks, packed attachments; attachments of unknown type; fields, ruled tables, labels, notes
+    "readers": 8356,  # notebooks, packed attachments; attachments of unknown type; fields, ruled tables, labels, notes
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 916,  # a priced stream is complete before its first line

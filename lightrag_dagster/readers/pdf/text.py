@@ -122,11 +122,12 @@ def _without(pages: list[list[Line]], repeated: list[set[int]]) -> tuple[list[li
 
 
 def _within(found: PageLines, box: tuple[float, float, float, float]) -> tuple[PageLines, list[str]]:
-    """Return the lines of a page that begin in its box, and the texts of others; all lines, if none do."""
+    """Return the lines of a page that are in its box, also in part, and the texts of others; all lines, if none do."""
     left, bottom, right, top = box
     kept, away = list[Line](), list[str]()
     for one in found.lines:
-        is_in = left - one.size < one.left < right and bottom - one.size < one.height < top
+        end = one.left + one.size * len(one.text) / 2
+        is_in = left < end and one.left < right and bottom - one.size < one.height < top
         if is_in or not one.size:
             kept.append(one)
         else:
