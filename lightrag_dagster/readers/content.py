@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ _DAY = re.compile(r"\s*(?:D:)?(\d{4})-?(\d\d)-?(\d\d)")
 _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
 _BULLET = re.compile(r"^[•·▪◦‣\uf0b7]\s+")
 _NUMBER = re.compile(r"^(\d{1,3}[.)])\s+")
+_NAMED = 3  # attachments in a note
 _SEPARATORS = re.compile(r"[,;]")
 
 # Values that programs write into a property that the author left empty.
@@ -97,6 +98,13 @@ class Limits(NamedTuple):
 
     seconds: float
     memory_mb: int
+
+
+def unread_attachments(names: Sequence[str]) -> list[str]:
+    """Return a note about the attachments of a document, which are not read; none without one."""
+    told = ", ".join(names[:_NAMED]) + ", …" * (len(names) > _NAMED)
+    count = len(names)
+    return [f"{count} of {count} attachments are not read: {told}; save them as files of their own"] if names else []
 
 
 def make_properties(

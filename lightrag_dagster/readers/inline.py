@@ -12,6 +12,7 @@ _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FILE_NAME = re.compile(r"(?:.*[\\/])?[^\\/\n]*\.[A-Za-z]{2,4}")
 _CODE_OR_MARKED = re.compile(
     r"(?P<code>^(?P<fence> {0,3}(?:```+|~~~+)).*?^(?P=fence).*?$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?<![\\*])(?P<one>\*{1,3})(?P<begin>[^*\n`]+)(?P=one)(?P<two>\*{1,3})(?P<end>[^*\n`]+)(?P=two)(?!\*)"
     r"|(?<![\\*])(?P<mark>\*{1,3})(?=[^\s*])(?P<text>[^*\n`]+?)(?<=[^\s*\\])(?P=mark)(?!\*)",
     re.MULTILINE | re.DOTALL,
 )
@@ -59,6 +60,9 @@ def whole_words(markdown: str) -> str:
 def _unmarked(found: re.Match[str]) -> str:
     if found["code"]:
         return found[0]
+    if found["one"]:  # two runs of a word that are marked differently
+        halves = _LETTERS_BEFORE.search(found["begin"]), _LETTERS_AFTER.match(found["end"])
+        return found["begin"] + found["end"] if all(halves) else found[0]
     text = found["text"]
     before = _LETTERS_BEFORE.search(found.string[max(0, found.start() - 64) : found.start()])
     after = _LETTERS_AFTER.match(found.string, found.end())

@@ -65,6 +65,13 @@ def parse_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
     return etree.fromstring(archive.read(name), _PARSER)
 
 
+def embedded(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the files in an Office document, without the tables behind its charts."""
+    links = b"".join(archive.read(name) for name in archive.namelist() if "/charts/_rels/" in name)
+    names = [name.rpartition("/")[2] for name in archive.namelist() if "/embeddings/" in name]
+    return [name for name in names if name and f"embeddings/{name}".encode() not in links]
+
+
 def with_parts(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
     """Return an archive with some parts replaced, by name."""
     data = io.BytesIO()

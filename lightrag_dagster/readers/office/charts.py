@@ -8,14 +8,21 @@ _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def chart_text(chart: etree._Element) -> str:
-    """Return the title of a chart and a table of its numbers: a row for each category, a column for each series.
+    """Return the titles of a chart and its axes, and a table of its numbers.
 
-    Charts of points have x values in place of categories. Each series has its own, so there is a table for each.
+    It has a row for each category, and a column for each series. Charts of points have x values in place of categories.
+    Each series has its own, so there is a table for each.
     """
-    titles = map(_words, chart.iterfind("{*}chart/{*}title"))
+    titles = map(_words, chart.iter("{*}title"))
     series = list(chart.iter("{*}ser"))
     tables = [series] if all(one.find("{*}xVal") is None for one in series) else [[one] for one in series]
     return "\n\n".join(filter(None, (*titles, *map(_table, tables))))
+
+
+def chart_names(chart: etree._Element) -> str:
+    """Return the titles of a chart and its axes, and the names of series that are in no cell."""
+    names = (one.text or "" for one in chart.iterfind(".//{*}ser/{*}tx/{*}v"))
+    return "\n\n".join(filter(None, (*map(_words, chart.iter("{*}title")), ", ".join(names))))
 
 
 def diagram_text(diagram: etree._Element) -> str:

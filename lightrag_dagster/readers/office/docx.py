@@ -6,10 +6,10 @@ from typing import Any
 
 import mammoth
 
-from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.content import Content, UnreadableError, unread_attachments
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.office.archive import open_archive, read_properties
+from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
 from lightrag_dagster.readers.office.word.marks import fill_places
 from lightrag_dagster.readers.office.word.package import CONTENT_TYPES, relations
 from lightrag_dagster.readers.office.word.prepare import prepare
@@ -35,6 +35,7 @@ def read(data: bytes, figures: Figures | None = None, _imported: int = 0) -> Con
     with open_archive(data, CONTENT_TYPES) as archive:
         core = relations(archive, "").by_type.get("core-properties", "docProps/core.xml")
         properties = read_properties(archive, core)
+        attached = unread_attachments(embedded(archive))
         prepared = prepare(archive, partial(read, _imported=_imported + 1))
         images = mammoth.images.img_element(partial(_image, figures))
         page = mammoth.convert_to_html(io.BytesIO(prepared.data), style_map=_STYLES, convert_image=images).value
@@ -43,7 +44,7 @@ def read(data: bytes, figures: Figures | None = None, _imported: int = 0) -> Con
     return Content(
         "\n\n".join(filter(None, (text.strip(), prepared.comments))),
         properties,
-        note="; ".join((*hidden, *prepared.notes)) or None,
+        note="; ".join((*hidden, *prepared.notes, *attached)) or None,
         left_out=tuple(prepared.left_out),
     )
 

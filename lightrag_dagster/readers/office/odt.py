@@ -3,7 +3,7 @@
 import zipfile
 from functools import partial
 
-from lightrag_dagster.readers.content import Content, UnreadableError
+from lightrag_dagster.readers.content import Content, UnreadableError, unread_attachments
 from lightrag_dagster.readers.html.markup import to_markdown
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.office.archive import DAMAGED, open_archive, parse_part, read_properties
@@ -13,6 +13,8 @@ from lightrag_dagster.readers.office.open_document.page import Page
 from lightrag_dagster.readers.office.open_document.styles import Styles
 
 _CONTENT, _STYLES, _MANIFEST = "content.xml", "styles.xml", "META-INF/manifest.xml"
+
+_TABLE = b"<office:spreadsheet"
 
 
 def read(data: bytes, figures: Figures | None = None) -> Content:
@@ -29,11 +31,14 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         page = Page(Styles([*shared, content]), Drawings(archive, form_values(body)))
         text = to_markdown(page.write(body), figure_of=partial(_figure, archive, figures))
         hidden = len(page.hidden)
+        notes = [f"hidden text is left out: {hidden} words"] if hidden else []
+        tables = [part.split("/")[0] for part in archive.namelist() if part.endswith(f"/{_CONTENT}")]
+        notes += unread_attachments([one for one in tables if _TABLE in archive.read(f"{one}/{_CONTENT}")])
         return Content(
             text.strip(),
             properties,
             why_empty="all of its text is hidden" if hidden else None,
-            note=f"hidden text is left out: {hidden} words" if hidden else None,
+            note="; ".join(notes) or None,
             left_out=tuple(page.left_out),
         )
 

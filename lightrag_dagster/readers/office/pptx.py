@@ -7,10 +7,10 @@ from typing import Any
 from lxml import etree
 from pptx import Presentation
 
-from lightrag_dagster.readers.content import Content
+from lightrag_dagster.readers.content import Content, unread_attachments
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import alternative_text, no_heading
-from lightrag_dagster.readers.office.archive import open_archive, read_properties
+from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
 from lightrag_dagster.readers.office.charts import chart_text, diagram_text
 from lightrag_dagster.readers.office.slides.order import Box, reading_order
 from lightrag_dagster.readers.office.slides.running import RunningTexts
@@ -27,7 +27,8 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
         slides = list(Presentation(io.BytesIO(data)).slides)
         running = RunningTexts(slides)
         texts = [_slide(number, slide, running, figures) for number, slide in enumerate(slides, start=1)]
-        return Content(texts, properties, left_out=tuple(running.left_out))
+        note = "; ".join(unread_attachments(embedded(archive))) or None
+        return Content(texts, properties, note=note, left_out=tuple(running.left_out))
 
 
 def _slide(number: int, slide: Any, running: RunningTexts, figures: Figures | None) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Set
 from lxml import etree
 
 from lightrag_dagster.readers.office.archive import open_archive, parse_part
+from lightrag_dagster.readers.office.word.runs import drop_instructions
+from lightrag_dagster.readers.office.word.xml import parse
 
 _DOCX_PARTS = re.compile(r"\.(?:(?:document|template)\.(?:macroEnabled\w*\.)?main|footnotes|endnotes|comments)\+xml$")
 _BREAKS = ("tab", "br", "cr", "noBreakHyphen", "ptab", "inline")  # the last is a picture on the line
@@ -16,15 +18,16 @@ _NUMBER = re.compile(r"\s*[+\-−–]?\d+\s*")
 
 
 def docx(data: bytes) -> Iterator[str]:
-    """Yield the paragraphs of a Word document with its notes and comments, without formulas and deleted text."""
+    """Yield the paragraphs of a Word document with its notes and comments, as they are shown, without formulas."""
     with open_archive(data, "[Content_Types].xml") as archive:
         types = parse_part(archive, "[Content_Types].xml").iter("{*}Override")
         named = {one.get("PartName", "")[1:] for one in types if _DOCX_PARTS.search(one.get("ContentType", ""))}
         named.add("word/document.xml")
         raising = _raising(archive.read("word/styles.xml")) if "word/styles.xml" in archive.namelist() else set()
         for name in sorted(named & set(archive.namelist())):
-            text = ""
-            for paragraph in parse_part(archive, name).iter("{*}p"):
+            text, root = "", parse(archive.read(name))
+            drop_instructions(root)
+            for paragraph in root.iter("{*}p"):
                 if _is_copy(paragraph):
                     continue
                 text += "".join(_texts(paragraph, raising))

@@ -13,7 +13,7 @@ _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _BESIDE = re.compile(r"xl/(?:comments|threadedComments|drawings)(?:/[^/]+|\d+)\.xml")
 # Both begin with what is rare in a worksheet, for speed.
 _SHARED = re.compile(rb't="s"[^>]*>\s*<(?:\w+:)?v>\s*(\d+)')
-_PLAIN = re.compile(rb'<c r="[A-Z]+\d+"(?: t="n")?><v>([\d.+-]{1,15})</')
+_PLAIN = re.compile(rb'<c r="[A-Z]+\d+"(?: t="n")?><v>(\d{1,15}|[\d.+-]{1,11})</')
 _COPY_OF_THREAD = "[Threaded comment]"
 
 

@@ -1,8 +1,8 @@
 """Spreadsheets: the tables of each sheet, with values as they are shown, under the name of the sheet."""
 
-from lightrag_dagster.readers.content import Content
+from lightrag_dagster.readers.content import Content, unread_attachments
 from lightrag_dagster.readers.images.figures import Figures
-from lightrag_dagster.readers.office.archive import open_archive, read_properties
+from lightrag_dagster.readers.office.archive import embedded, open_archive, read_properties
 from lightrag_dagster.readers.office.sheets.beside import drawn, put_comments
 from lightrag_dagster.readers.office.sheets.cells import read_cells
 from lightrag_dagster.readers.office.sheets.tables import to_markdown
@@ -29,12 +29,13 @@ def read(data: bytes, figures: Figures | None = None) -> Content:
             parts = [*to_markdown(sheet), *filter(None, drawn(archive, beside, figures))]
             title = f"## {' '.join(name.split())}" + " (hidden)" * hidden
             texts.append("\n\n".join([title, *parts]) if parts else "")
-        return Content(texts, properties, note=_note(without_value))
+        notes = [*_notes(without_value), *unread_attachments(embedded(archive))]
+        return Content(texts, properties, note="; ".join(notes) or None)
 
 
-def _note(places: list[str]) -> str | None:
+def _notes(places: list[str]) -> list[str]:
     if not places:
-        return None
+        return []
     named = ", ".join(places[:_MOST_NAMED]) + ", …" * (len(places) > _MOST_NAMED)
     few = "1 formula has" if len(places) == 1 else f"{len(places)} formulas have"
-    return f"{few} no stored value ({named}); open the file in a spreadsheet program and save it"
+    return [f"{few} no stored value ({named}); open the file in a spreadsheet program and save it"]

@@ -1,4 +1,4 @@
-"""Annotations of PDF pages, and those that are comments of readers."""
+"""Annotations of PDF pages, and those that are comments of readers; attachments."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -61,6 +61,22 @@ def find_comments(page: pypdfium2.PdfPage) -> Iterator[Comment]:
     for kind, handle in find_annotations(page):
         if kind in _COMMENTS and (text := _value(handle, b"Contents")):
             yield Comment(text, _value(handle, b"T"), kind == _TYPED)
+
+
+def find_attachments(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage | None = None) -> Iterator[str]:
+    """Yield the names of the files that are attached to a document, or to a place on a page."""
+    if page is None:
+        count = min(pdfium.FPDFDoc_GetAttachmentCount(document), _MOST)
+        handles = [pdfium.FPDFDoc_GetAttachment(document, number) for number in range(count)]
+        yield from map(_name, filter(None, handles))
+        return
+    for kind, handle in find_annotations(page):
+        if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT and (file := pdfium.FPDFAnnot_GetFileAttachment(handle)):
+            yield _name(file)
+
+
+def _name(file: object) -> str:
+    return text_by(lambda buffer, length: int(pdfium.FPDFAttachment_GetName(file, buffer, length))) or "unnamed"
 
 
 def text_by(call: Callable[[Any, int], int]) -> str:

@@ -15,10 +15,13 @@ from lightrag_dagster.readers.pdf.fields import Field, place_fields
 from lightrag_dagster.readers.pdf.hyphens import without_marks
 from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
+from lightrag_dagster.readers.pdf.stamped import join_stamped
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _SHADOW = 0.3  # in sizes, from a line to the same line drawn again
 _STACK = 4  # letters one below the other are a word
+_MEANINGLESS = re.compile("[\x00-\x08\x0e-\x1f\ue000-\uf8ff\ufffd-\uffff\U000f0000-\U0010ffff]{2,}")  # one is a sign
+_GARBLED, _LOST = 0.1, 0.5  # shares of such characters: pages with more are named, and lines with more left out
 
 
 class Line(NamedTuple):
@@ -34,17 +37,32 @@ class PageLines(NamedTuple):
     """The lines of a page, and PDFium's plain text of it with its fields.
 
     `replaced` are words of that text that read otherwise in the lines. `is_unknown` is set if the fonts do not say
-    which characters most lines begin with.
+    which characters most lines begin with, or some have no meaning; `is_lost` if most have none.
     """
 
     lines: list[Line]
     plain: Sequence[str] = ()
     replaced: Sequence[str] = ()
     is_unknown: bool = False
+    is_lost: bool = False
 
 
 def lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
-    """Return the lines of a page."""
+    """Return the lines of a page; on one with many characters without meaning, lines of these are left out."""
+    found = _lines_of(page, fields)
+    share = _meaningless(found.plain[0])
+    if share <= _GARBLED:
+        return found
+    lines = [line for line in found.lines if _meaningless(line.text) <= _LOST]
+    return found._replace(lines=lines, is_unknown=True, is_lost=share > _LOST)
+
+
+def _meaningless(text: str) -> float:
+    """Return the share of the characters of a text that have no meaning, but for its own font."""
+    return sum(map(len, _MEANINGLESS.findall(text))) / (len("".join(text.split())) or 1)
+
+
+def _lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
     textpage = page.get_textpage()
     try:
         text = textpage.get_text_range()
@@ -56,7 +74,9 @@ def lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
         places = Places(textpage)
         characters = PageCharacters(places, text)
         beside = place_fields(fields, characters)
-        found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
+        tables = find_tables(page, textpage, characters)
+        join_stamped(page, textpage, characters, frozenset[int]().union(*(table.characters for table in tables)))
+        found = list(_with_tables(characters, tables, places))
         shown = list(_stacked(_once(found)))
         replaced = characters.replaced + _missing(found, shown)
         lines = shown + [Line(field.line) for field in beside]

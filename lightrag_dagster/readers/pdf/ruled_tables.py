@@ -10,7 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from lightrag_dagster.readers.pdf.characters import PageCharacters
-from lightrag_dagster.readers.pdf.columns import Columns, find_columns, is_table
+from lightrag_dagster.readers.pdf.columns import Columns, find_columns, find_ruled, is_table, rows_of
 from lightrag_dagster.readers.plain.tables import markdown_table
 
 _NEAR = 2.0  # points; lines nearer to each other are one, as the edges of a thin rectangle are
@@ -62,8 +62,14 @@ def find_tables(
     page: pypdfium2.PdfPage, textpage: pypdfium2.PdfTextPage, characters: PageCharacters
 ) -> list[RuledTable]:
     """Return the tables of a page that have text in at least two rows and two columns."""
-    ruled = _grids(list(_edges(page)))
-    places: list[_Grid | Columns] = [*ruled, *find_columns(textpage)]
+    edges = list(_edges(page))
+    rules = list(_merged(edge for is_vertical, edge in edges if not is_vertical))
+    lines = rows_of(textpage)
+    places: list[_Grid | Columns] = [
+        *_grids(edges),
+        *find_ruled(lines, rules[:_MOST_LINES]),
+        *find_columns(lines),
+    ]
     if not places:
         return []
     cells: list[dict[tuple[int, int], list[int]]] = [{} for _ in places]
@@ -80,7 +86,7 @@ def find_tables(
         # Boxes behind the lines of a paragraph have text in one column alone.
         if len(rows) < 2 or len(rows[0]) < 2:
             continue
-        if isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows)):
+        if isinstance(table, _Grid) or (taken.isdisjoint(inside) and is_table(rows, is_ruled=table.is_ruled)):
             tables.append(RuledTable(markdown_table(rows), inside))
             taken |= inside
     return tables

@@ -2,18 +2,26 @@
 
 import io
 import re
+import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from lightrag_dagster.readers.content import Content, Properties, UnreadableError, make_properties
+from lightrag_dagster.readers.content import (
+    Content,
+    Properties,
+    UnreadableError,
+    make_properties,
+    unread_attachments,
+)
 from lightrag_dagster.readers.images.ocr import scale_for
 from lightrag_dagster.readers.images.pixels import MOST_PIXELS
 from lightrag_dagster.readers.office.archive import DAMAGED
-from lightrag_dagster.readers.pdf.annotations import find_comments
+from lightrag_dagster.readers.pdf.annotations import find_attachments, find_comments
 from lightrag_dagster.readers.pdf.fields import find_fields, open_form
 from lightrag_dagster.readers.pdf.headings import with_headings
 from lightrag_dagster.readers.pdf.lines import Line, PageLines, lines_of
@@ -24,6 +32,9 @@ if TYPE_CHECKING:
     from lightrag_dagster.readers.images.figures import Figures
     from lightrag_dagster.readers.images.ocr import Pixels
 
+_OFF = re.compile(rb"/OFF\s*\[\s*\d+ \d+ R")  # layers
+_OBJECTS = re.compile(rb"/ObjStm.{0,200}?stream\r?\n", re.DOTALL)
+_LONGEST = 1_000_000  # bytes of objects
 _PROGRAM = re.compile(r"^(?:Microsoft (?:Word|PowerPoint|Excel) - )+")
 _STAMP = 60  # characters that programs put on a scanned page, such as its number
 _COVERED = 0.6  # share of a page under images
@@ -43,11 +54,15 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
         has_form = open_form(document)
         pages, bounds, drawn, beside, unknown = list[list[Line]](), [], [], [], []
         replaced, plain = list[str](), list[str]()
+        attached, outside = list(find_attachments(document)), list[str]()
         for number, page in enumerate(open_pages(document)):
             found = PageLines([])
             shown = list[str]()
             if page is not None:
                 found = lines_of(page, list(find_fields(document, page)) if has_form else [])
+                found, away = _within(found, page.get_bbox())
+                outside += away
+                attached += find_attachments(document, page)
                 comments = list(find_comments(page))
                 shown += [comment.line for comment in comments]
                 plain += [*found.plain, *(comment.text for comment in comments)]
@@ -56,7 +71,7 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
             replaced += found.replaced
             bounds.append(page.get_bbox()[1::2] if page is not None else (0.0, 0.0))
             beside.append(shown)
-            if page is not None and _is_drawn(page, found.lines):
+            if page is not None and (found.is_lost or _is_drawn(page, found.lines)):
                 drawn.append(number)
             if found.is_unknown:
                 unknown.append(number + 1)
@@ -71,8 +86,8 @@ def read(data: bytes, figures: "Figures | None" = None, *, keep_repeated_lines: 
             texts,
             _properties(document),
             drawn=tuple(drawn),
-            note=_note(left_out, unknown),
-            left_out=(*left_out, *replaced),
+            note="; ".join([*_notes(data, left_out, outside, unknown), *unread_attachments(attached)]) or None,
+            left_out=(*left_out, *outside, *replaced),
         )
     finally:
         document.close()
@@ -106,16 +121,41 @@ def _without(pages: list[list[Line]], repeated: list[set[int]]) -> tuple[list[li
     ]
 
 
-def _note(left_out: list[str], unknown: list[int]) -> str | None:
-    notes = []
+def _within(found: PageLines, box: tuple[float, float, float, float]) -> tuple[PageLines, list[str]]:
+    """Return the lines of a page that are in its box, also in part, and the texts of others; all lines, if none do."""
+    left, bottom, right, top = box
+    kept, away = list[Line](), list[str]()
+    for one in found.lines:
+        end = one.left + one.size * len(one.text) / 2
+        is_in = left < end and one.left < right and bottom - one.size < one.height < top
+        if is_in or not one.size:
+            kept.append(one)
+        else:
+            away.append(one.text)
+    return (found._replace(lines=kept), away) if any(one.text.strip() for one in kept) else (found, [])
+
+
+def _has_layers_off(data: bytes) -> bool:
+    """Return True if a file has layers that are switched off, also in a stream of objects."""
+    if _OFF.search(data):
+        return True
+    for found in islice(_OBJECTS.finditer(data), _MOST_OBJECTS):
+        with suppress(zlib.error):
+            if _OFF.search(zlib.decompressobj().decompress(memoryview(data)[found.end() :], _LONGEST)):
+                return True
+    return False
+
+
+def _notes(data: bytes, left_out: list[str], outside: list[str], unknown: list[int]) -> Iterator[str]:
     if left_out:
-        notes.append(
-            f"{len(left_out)} lines of headers and footers are left out; documents.keep_repeated_lines keeps them"
-        )
+        yield f"{len(left_out)} lines of headers and footers are left out; documents.keep_repeated_lines keeps them"
+    if outside:
+        yield f"{len(outside)} lines outside of the visible page are left out"
+    if _has_layers_off(data):
+        yield "the text of layers that are switched off is read too"
     if unknown:
         named = ", ".join(map(str, unknown[:_NAMED])) + (" and others" if len(unknown) > _NAMED else "")
-        notes.append(f"fonts do not say which characters they show, so that the text may be wrong, on pages: {named}")
-    return "; ".join(notes) or None
+        yield f"fonts do not say which characters they show: text is wrong or missing on pages {named}"
 
 
 def draw(data: bytes, pages: Sequence[int]) -> Iterator["Pixels"]:

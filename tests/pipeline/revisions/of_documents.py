@@ -21,6 +21,16 @@ from lightrag_dagster.stages.documents.connectors.folder import LocalFolder
 from lightrag_dagster.stages.documents.listing import list_files, rows_of
 from lightrag_dagster.stages.documents.reading import read_listed
 from lightrag_dagster.stages.documents.sources import Source
+from tests.readers.office.word.documents import word
+from tests.readers.office.word.test_runs import run, text
+from tests.readers.office.workbooks import by_hand
+from tests.readers.pdf.pages import Shown
+from tests.readers.pdf.pages import pdf as pdf_of_pages
+from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
+from tests.readers.pdf.test_columns import pdf as pdf_of_places
+from tests.readers.pdf.test_stamped import LABELS
+from tests.readers.pdf.test_stamped import pdf as pdf_of_drawings
+from tests.readers.pdf.test_text import pdf as pdf_of_a_font
 
 DOCUMENTS = Path(__file__).parent / "documents"
 SAMPLES = Path(__file__).parents[2] / "readers" / "samples"
@@ -50,12 +60,35 @@ def raw_documents() -> dict[str, Any]:
     for stamp in read.stamps.select(["doc_id", "digest"]).sort_by("doc_id").to_pylist():
         (path,) = [one.path for one in listed if identity.document_id(source.name, one.path) == stamp["doc_id"]]
         found[f"stamp of {path}"] = stamp
+    for name, data in _made().items():
+        found[name] = extract_text(data, name).text
     parsed = [file for file in sorted(DOCUMENTS.iterdir()) if _has_parser(file.name)]
     for file in [*parsed, *(SAMPLES / name for name in _WRITTEN_BY_PROGRAMS)]:
         one = extract_text(file.read_bytes(), file.name)
         doubts = one.why_empty is not None, one.note is not None
         found[file.name] = one.title, one.text, one.media_type, one.pages, asdict(one.properties), doubts
     return found
+
+
+def _made() -> dict[str, bytes]:
+    """Return files of which the samples have none."""
+    field = "".join(
+        run(f'<w:fldChar w:fldCharType="{one}"/>') if one.isalpha() else text(one)
+        for one in ("begin", "begin", "separate", "400", "end", "separate", "500", "end", " euros")
+    )
+    accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
+    flattened = pdf_of_drawings(LABELS, [(200, 700, "Ida Wren")], [(200, 680, "Corley")])
+    page = pdf_of_pages([Shown(60, 700, "The weir"), Shown(60, 900, "above")])
+    numbers = '<row><c t="inlineStr"><is><t>Level</t></is></c></row><row><c><v>0.33333333333333331</v></c></row>'
+    garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
+    return {
+        "field.docx": word(f"<w:p>{field}</w:p>"),
+        "garbled.pdf": pdf_of_a_font(garbled, "FFFD"),
+        "within.pdf": page,
+        "general.xlsx": by_hand(f"<worksheet><sheetData>{numbers}</sheetData></worksheet>"),
+        "accounts.pdf": accounts,
+        "flattened.pdf": flattened,
+    }
 
 
 def chunks() -> dict[str, Any]:

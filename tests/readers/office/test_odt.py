@@ -310,3 +310,9 @@ def test_a_paragraph_in_the_style_of_a_title_is_one() -> None:
     derived = text_style("P1", "", "paragraph", 'style:parent-style-name="Title"')
     found = read(p("Gauge survey", "P1") + p("Text"), derived)
     assert (found.title, found.text) == ("Gauge survey", "# Gauge survey\n\nText")
+
+
+def test_a_table_in_a_text_is_an_attachment() -> None:
+    table = "<office:document-content SPACES><office:body><office:spreadsheet/></office:body></office:document-content>"
+    found = read("<text:p>The weir</text:p>", **{"Object 1/content.xml": table, "Object 2/content.xml": "<a/>"})
+    assert found.note == "1 of 1 attachments are not read: Object 1; save them as files of their own"

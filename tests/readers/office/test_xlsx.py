@@ -1,5 +1,6 @@
 """Workbooks: values as they are shown, tables among them, and what stands beside them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -129,6 +130,14 @@ def test_cells_far_away_need_no_room(place: str) -> None:
     assert len(text_of(written(write))) < 60
 
 
+def test_a_row_without_a_number_follows_the_row_before_it() -> None:
+    rows = '<row r="3"><c r="A3"><v>1</v></c></row><row><c><v>2</v></c></row>'
+    more = '<row r="8"><c r="A8"><v>3</v></c></row><row spans="1:1" r="9"><c><v>4</v></c></row>'
+    sheet = f"<worksheet><sheetData><row><c><v>0</v></c></row>{rows}<row><c><v>2.5</v></c></row>{more}</sheetData>"
+    found = extract_text(by_hand(f"{sheet}</worksheet>"), "a.xlsx").text
+    assert re.findall("[0-9.]+", found) == ["0", "1", "2", "2.5", "3", "4"]
+
+
 def test_empty_columns_and_rows_take_no_room() -> None:
     rows: list[list[object]] = [["Task", None, "Owner"], [], [], ["Design", None, "Ana"]]
     assert text_of(written(sheet(rows))) == "| Task | Owner |\n| --- | --- |\n| Design | Ana |"
@@ -156,11 +165,17 @@ def test_text_boxes_and_titles_of_charts_follow_the_table() -> None:
         page.write_row(0, 0, ["Gauge", 3])
         page.insert_textbox("D2", "Valid until May\nIda Wren")
         chart = book.add_chart({"type": "column"})
-        chart.add_series({"values": "=Levels!$B$1:$B$1"})
+        chart.add_series({"values": "=Levels!$B$1:$B$1", "name": "Corley"})
+        chart.set_y_axis({"name": "metres"})
         chart.set_title({"name": "Levels in spring"})
         page.insert_chart("D9", chart)
 
-    assert text_of(written(write)).split("\n\n")[1:] == ["Levels in spring", "Valid until May\nIda Wren"]
+    assert text_of(written(write)).split("\n\n")[1:] == [
+        "Levels in spring",
+        "metres",
+        "Corley",
+        "Valid until May\nIda Wren",
+    ]
 
 
 def test_raised_numbers_of_a_cell() -> None:

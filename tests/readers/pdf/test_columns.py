@@ -7,7 +7,7 @@ import pytest
 
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.pdf import columns
-from lightrag_dagster.readers.pdf.columns import find_columns, is_table
+from lightrag_dagster.readers.pdf.columns import find_columns, is_table, rows_of
 
 CHARACTER = 6.0  # points, in Courier of 10 points
 LEVELS = [("Station", "Level (m)", "Read on"), ("Steinhag", "1.42", "4 March"), ("Corley weir", "0.97", "5 March")]
@@ -18,9 +18,10 @@ AS_MARKDOWN = (
 PROSE = "The keeper reads the gauge at noon and writes the level down in a book that is kept at the station"
 
 
-def pdf(texts: Iterable[tuple[float, float, str]]) -> bytes:
-    """Return a page with each text at x and y. Points."""
-    shown = "BT /F 10 Tf " + "".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj " for x, y, text in texts) + "ET"
+def pdf(texts: Iterable[tuple[float, float, str]], rules: Iterable[float] = ()) -> bytes:
+    """Return a page with each text at x and y, and rules from 60 to 500 at some heights. Points."""
+    shown = "".join(f"60 {height} m 500 {height} l S\n" for height in rules)
+    shown += "BT /F 10 Tf " + "".join(f"1 0 0 1 {x} {y} Tm ({text}) Tj " for x, y, text in texts) + "ET"
     objects = [
         "<</Type/Catalog/Pages 2 0 R>>",
         "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -43,8 +44,11 @@ def rows(
     ]
 
 
-def text_of(texts: Iterable[tuple[float, float, str]]) -> str:
-    return extract_text(pdf(texts), "a.pdf").text
+def text_of(texts: Iterable[tuple[float, float, str]], rules: Iterable[float] = ()) -> str:
+    found = extract_text(pdf(texts, rules), "a.pdf")
+    assert found.losses is not None
+    assert found.losses.lost == 0
+    return found.text
 
 
 @pytest.mark.parametrize("align", [0.0, 0.5, 1.0])
@@ -104,9 +108,9 @@ def test_what_is_no_table_stays_text(texts: list[tuple[float, float, str]]) -> N
 
 def test_a_page_of_too_many_texts_is_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     textpage = pypdfium2.PdfDocument(pdf(rows(LEVELS, (60, 200, 320))))[0].get_textpage()
-    assert [one.shape for one in find_columns(textpage)] == [(3, 3)]
+    assert [one.shape for one in find_columns(rows_of(textpage))] == [(3, 3)]
     monkeypatch.setattr(columns, "_MOST_BOXES", 8)
-    assert list(find_columns(textpage)) == []
+    assert list(find_columns(rows_of(textpage))) == []
 
 
 @pytest.mark.parametrize(
@@ -125,3 +129,57 @@ def test_a_page_of_too_many_texts_is_a_drawing(monkeypatch: pytest.MonkeyPatch) 
 )
 def test_a_table_has_numbers_and_short_cells(cells: list[tuple[str, ...]], expected: bool) -> None:
     assert is_table(cells) is expected
+
+
+ACCOUNTS = [("in kEUR", "2022", "2023", "2024"), ("Sales", "", "120.5", "130.5"), ("Tax", "-", "", "(4.0)")]
+AS_ACCOUNTS = (
+    "| in kEUR | 2022 | 2023 | 2024 |\n| --- | --- | --- | --- |\n| Sales |  | 120.5 | 130.5 |\n| Tax | - |  | (4.0) |"
+)
+RIGHT = (150.0, 250.0, 350.0, 450.0)
+ABOVE, BELOW = (60.0, 740.0, PROSE[:60]), (60.0, 600.0, PROSE[:60])
+
+
+@pytest.mark.parametrize("align", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "rules",
+    [(712, 694, 666), (694, 666), (694, 680, 666), (712, 696, 682), (780, 712, 696, 666, 500)],
+    ids=["booktabs", "below-header", "below-each", "above-each", "page"],
+)
+def test_an_empty_cell_between_rules_stays_empty(rules: tuple[float, ...], align: float) -> None:
+    found = text_of([ABOVE, *rows(ACCOUNTS, RIGHT, align=align), BELOW], rules)
+    assert found == f"{PROSE[:60]}\n\n{AS_ACCOUNTS}\n\n{PROSE[:60]}"
+
+
+@pytest.mark.parametrize(
+    ("cells", "table"),
+    [
+        ([*ACCOUNTS, ("Equity", "", "", ""), ("Shares", "1", "", "2")], "| Equity |\n| Shares | 1 |  | 2 |"),
+        ([*ACCOUNTS, ("Other income of all", "", "", ""), ("Total", "1", "", "2")], "of all |\n| Total | 1 |  | 2 |"),
+    ],
+)
+def test_a_row_of_a_heading_is_in_the_table(cells: list[tuple[str, ...]], table: str) -> None:
+    assert text_of(rows(cells, (60, 250, 350, 450)), (712, 694, 640)).endswith(table)
+
+
+def test_a_cell_of_two_lines_is_beside_its_values() -> None:
+    wrapped = [(60.0, 706.0, "Plant and"), (60.0, 694.0, "equipment"), (250, 700, "7"), (450, 700, "8")]
+    found = text_of([*rows(ACCOUNTS, (60, 250, 350, 450), top=750), *wrapped], (762, 744, 690))
+    assert found.endswith("| Tax | - |  | (4.0) |\n| Plant and equipment | 7 |  | 8 |")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [(60.0, 700.0 - 14 * number, PROSE[:70]) for number in range(8)],
+        [(60.0, 700.0 - 14 * number, PROSE[: 9 + number]) for number in range(8)],
+        rows(list(zip(*columns_of_prose(20, 8)[:3], strict=True)), (60, 210, 360)),
+        rows([("Ida Wren", "Per Holm", ""), ("Keeper", "", "Mayor"), ("Corley", "Weir", "Corley")], (60, 220, 370)),
+        [(60.0, 714.0, "A"), *rows([("in kEUR", "2023"), ("Sales", ""), ("Tax", "2.0")], (60, 300))],
+        [*rows(ACCOUNTS, RIGHT), (60.0, 686.0 - 28, PROSE[:70]), (60.0, 686.0 - 42, PROSE[:70])],
+    ],
+    ids=["prose", "short-lines", "three-columns", "names", "two-columns", "rules-of-a-page"],
+)
+def test_text_between_rules_stays_text(texts: list[tuple[float, float, str]]) -> None:
+    found = text_of(texts, (760, 400))
+    assert "|" not in found
+    assert set(found.split()) == {word for *_, text in texts for word in text.split()}

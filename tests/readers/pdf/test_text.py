@@ -1,8 +1,14 @@
 """PDF files that are written here; `test_samples.py` reads those of programs."""
 
+import io
+import zlib
+
+import pypdfium2
 import pytest
 
 from lightrag_dagster.readers.extraction import extract_text
+from tests.readers.pdf.pages import Shown
+from tests.readers.pdf.pages import pdf as of_places
 
 
 def pdf(shown: str, unicode: str) -> bytes:
@@ -43,7 +49,27 @@ def test_a_font_without_characters_is_noted() -> None:
     ]
     written = "".join(f"{number} 0 obj\n{one}\nendobj\n" for number, one in enumerate(objects, start=1))
     found = extract_text(f"%PDF-1.4\n{written}trailer<</Root 1 0 R>>".encode(), "a.pdf")
-    assert found.note == "fonts do not say which characters they show, so that the text may be wrong, on pages: 1"
+    assert found.note == "fonts do not say which characters they show: text is wrong or missing on pages 1"
+
+
+@pytest.mark.parametrize("unicode", ["E041", "FFFD", "0000", "DBC0DC41", "0004"])
+@pytest.mark.parametrize(
+    ("lines", "text", "is_named"),
+    [
+        (["AAAA AAA AAA", "AA AAAAA"], "", True),
+        (["The weir of 1911", "AAAA AAA AAAA AAA AAA"], "The weir of 1911", True),
+        (["The weir is of stone", "and the gates are AAAA"], "The weir is of stone\nand the gates are AAAA", True),
+        (["A yes", "A no", "A never"], "A yes\nA no\nA never", False),
+    ],
+)
+def test_characters_of_a_font_alone_are_named(lines: list[str], text: str, is_named: bool, unicode: str) -> None:
+    shown = "".join(f"BT /F 10 Tf 1 0 0 1 50 {700 - 20 * at} Tm ({one}) Tj ET " for at, one in enumerate(lines))
+    found = extract_text(pdf(shown, unicode), "a.pdf")
+    if unicode not in ("0000", "0004"):
+        text = text.replace("A", bytes.fromhex(unicode).decode("utf-16-be"))
+        assert "\n".join(filter(None, found.text.splitlines())) == text
+    assert (found.note is not None) == is_named
+    assert (found.why_empty is not None) == (not text or lines[1].startswith("AAAA"))
 
 
 # Reported case E4.
@@ -53,3 +79,39 @@ def test_a_font_without_characters_is_noted() -> None:
 def test_letters_are_written_without_form(glyph: str, text: str) -> None:
     shown = "BT /F 10 Tf 1 0 0 1 50 700 Tm (A) Tj ET"
     assert text in extract_text(pdf(shown, glyph), "a.pdf").text
+
+
+def test_attachments_are_named() -> None:
+    document = pypdfium2.PdfDocument(of_places([Shown(60, 700, "The weir")]))
+    for name in ("rows.csv", "invoice.xml"):
+        document.new_attachment(name).set_data(b"a")
+    data = io.BytesIO()
+    document.save(data)
+    said = "2 of 2 attachments are not read: invoice.xml, rows.csv; save them as files of their own"
+    assert extract_text(data.getvalue(), "a.pdf").note == said
+
+
+def test_a_file_at_a_place_is_an_attachment() -> None:
+    spec = "<</Type/Filespec/F(rows.csv)/UF(rows.csv)/EF<</F 9 0 R>>>>"
+    place = f"<</Type/Annot/Subtype/FileAttachment/Rect[60 60 80 80]/FS{spec}>>"
+    found = extract_text(of_places([Shown(60, 700, "The weir")], annotations=[place]), "a.pdf")
+    assert found.text == "The weir"
+    assert found.note == "1 of 1 attachments are not read: rows.csv; save them as files of their own"
+
+
+def test_lines_outside_of_the_page_are_left_out_and_counted() -> None:
+    shown = [Shown(60, 700, "The weir"), Shown(60, 900, "above"), Shown(-200, 700, "beside"), Shown(60, -40, "below")]
+    found = extract_text(of_places(shown), "a.pdf")
+    assert (found.text.strip(), found.note) == ("The weir", "3 lines outside of the visible page are left out")
+    assert found.losses is not None
+    assert found.losses.lost == 0
+    assert extract_text(of_places([Shown(60, 900, "above")]), "a.pdf").text == "above"
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_layers_that_are_switched_off_are_noted(is_packed: bool) -> None:
+    catalog = b"<</OCProperties<</OCGs[9 0 R]/D<</OFF[ 9 0 R ]>>>>>>"
+    packed = zlib.compress(catalog)
+    stream = b"<</Type/ObjStm/Length %d>>stream\n%s\nendstream" % (len(packed), packed)
+    data = of_places([Shown(60, 700, "The weir")]) + b"\n% " + (stream if is_packed else catalog)
+    assert extract_text(data, "a.pdf").note == "the text of layers that are switched off is read too"

@@ -1,4 +1,4 @@
-"""Parts beside the cells of a worksheet: comments, text boxes, titles of charts, and images."""
+"""Parts beside the cells of a worksheet: comments, text boxes, names in charts, and images."""
 
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from lightrag_dagster.core.text.figures import mark_of
 from lightrag_dagster.readers.images.figures import Figures
 from lightrag_dagster.readers.inline import alternative_text, no_heading
 from lightrag_dagster.readers.office.archive import parse_part
+from lightrag_dagster.readers.office.charts import chart_names
 from lightrag_dagster.readers.office.sheets.cells import Sheet, area_of, one_line
 from lightrag_dagster.readers.office.sheets.workbook import RelatedPart, named, related, text_of
 
@@ -41,7 +42,7 @@ def comments(archive: zipfile.ZipFile, beside: Iterable[RelatedPart]) -> Iterato
 
 
 def drawn(archive: zipfile.ZipFile, beside: Iterable[RelatedPart], figures: Figures | None) -> Iterator[str]:
-    """Yield the texts of boxes and the titles of charts on a worksheet, and a placeholder for each image kept."""
+    """Yield the texts of boxes and the names in charts on a worksheet, and a placeholder for each image kept."""
     for one in beside:
         if one.kind == "drawing":
             with suppress(etree.XMLSyntaxError):  # the values do not need it
@@ -56,8 +57,7 @@ def _drawn(archive: zipfile.ZipFile, part: str, figures: Figures | None) -> Iter
             yield "\n".join(_paragraphs(element))
         elif kind == "chart":
             chart = parts.get(named(element, "id"))
-            titles = parse_part(archive, chart.part).iterfind("{*}chart/{*}title") if chart else []
-            yield from (" ".join(_paragraphs(title)) for title in titles)
+            yield no_heading(chart_names(parse_part(archive, chart.part))) if chart else ""
         elif figures is not None:
             about, shown = element.find(".//{*}cNvPr"), element.find(".//{*}blip")
             image = parts.get(named(shown, "embed")) if shown is not None else None

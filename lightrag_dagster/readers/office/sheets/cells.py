@@ -23,6 +23,7 @@ _EXACT_DIGITS = 16
 # a third of a parser's time; all other rows, and all between them, are left to the parser.
 _ROW = re.compile(r'<row r="(\d+)"([^>/]*)>')
 _END = "</row>"
+_ANY_ROW = re.compile(r'<row\b(?:[^>]*?\sr="(\d+)")?')
 _CELL = re.compile(
     r'<c r="([A-Z]+)\d+"(?: s="(\d+)")?(?: t="([A-Za-z]+)")?'
     r"(?:/>|>(?:<f[^<]*(?:</f>)?)?<(?:v|is><t)>([^<&]+)</(?:v|t></is)></c>)"
@@ -143,11 +144,9 @@ class _Reader:
         The text before a row is that of the row before it, or of the head of the sheet.
         """
         found = _ROW.search(text)
-        if found is None:
-            return text + _END
-        cells = _CELL.findall(text, found.end())
-        if len(cells) != text.count("<c ", found.end()):
-            return text + _END
+        cells = _CELL.findall(text, found.end()) if found else []
+        if found is None or len(cells) != text.count("<c ", found.end()):
+            return _ANY_ROW.sub(self._numbered, text) + _END
         self._start_row(int(found[1]) - 1, hidden="hidden" in found[2] and _HIDDEN.search(found[2]) is not None)
         strings, formats, taken, columns = self._strings, self._by_style, self._cells, self._columns
         size = len(strings)
@@ -165,6 +164,11 @@ class _Reader:
                 if shown:
                     taken[columns[letters]] = shown
         return text[: found.start()]
+
+    def _numbered(self, row: re.Match[str]) -> str:
+        """Return the begin of a row that is left to the parser, with its number: the one before it may be taken."""
+        self._row = int(row[1]) - 1 if row[1] else self._row + 1
+        return row[0] if row[1] else f'<row r="{self._row + 1}"'
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take the beginning of an element."""

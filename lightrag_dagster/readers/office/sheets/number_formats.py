@@ -43,6 +43,7 @@ _BUILT_IN = {
 
 # Spreadsheets have 15 digits: what a binary fraction lacks must not turn a half down.
 _SPACES, _ANY_DIGIT = re.compile(r"\s+"), re.compile(r"[1-9]")
+_CELL = 11  # characters
 _UP, _EXACT = 1 + 1e-15, 1e12
 
 _TESTS: dict[str, Callable[[float, float], bool]] = {
@@ -56,8 +57,14 @@ _TESTS: dict[str, Callable[[float, float], bool]] = {
 
 
 def general(value: float) -> str:
-    """Return a number without a format, with the 15 digits that spreadsheets have."""
-    return f"{value:.0f}" if abs(value) < 1e15 and value.is_integer() else f"{value:.15g}"
+    """Return a number without a format: whole ones with their digits, others in the eleven characters of a cell."""
+    size = abs(value)
+    if size < 1e15 and value.is_integer():
+        return f"{value + 0:.0f}"  # not -0
+    if not 1e-4 <= size < 1e11:
+        return f"{value:.6G}" if size < 1 or size >= 1e15 else f"{value:.15g}"
+    text = f"{value:.{max(0, _CELL - 1 - len(str(int(size))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @lru_cache(maxsize=64)  # most workbooks have the same few
@@ -115,6 +122,7 @@ class _Section:
         self._whole = [place for place in digits if place < point]
         behind = [section[place].value for place in digits if place > point]
         self._decimals = len(behind)
+        has_point = digits and not behind and section[digits[-1] + 1 : digits[-1] + 2] == [("mark", ".")]
         self._optional = len(behind) - len("".join(behind).rstrip("#?"))
         self._least = max(
             (len(self._whole) - n for n, at in enumerate(self._whole) if section[at].value == "0"), default=0
@@ -127,6 +135,7 @@ class _Section:
         slots = digits or [place for place, token in enumerate(section) if token.kind == "general"]
         first, last = (slots[0], slots[-1]) if slots else (len(section), len(section))
         self._before, self._after = _texts(section[:first]).lstrip(), _texts(section[last + 1 :]).rstrip()
+        self._after = f".{self._after}" if has_point else self._after
         self._is_split = any(token.kind == "text" for token in section[first:last])
         self._has_digits, self._is_general = bool(digits), bool(slots and not digits)
         self._is_usual = self._least == 1 and not (self._optional or self._is_split or self._scientific)

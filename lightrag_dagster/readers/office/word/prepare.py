@@ -83,6 +83,7 @@ def _prepare(
 ) -> None:
     related = relations(archive, name)
     runs.drop_broken_references(root, related.by_id.keys(), notes)
+    runs.drop_instructions(root)
     hidden = runs.drop_hidden(root, styles)
     prepared.hidden += sum(len(text.split()) for text in hidden)
     prepared.left_out += [*hidden, *runs.tidy_runs(root, styles)]
@@ -96,6 +97,7 @@ def _prepare(
 def _comments(comments: etree._Element | None, document: etree._Element, styles: WordStyles) -> str:
     if comments is not None:
         runs.drop_deleted(comments)
+        runs.drop_instructions(comments)
         runs.drop_hidden(comments, styles)
         runs.tidy_runs(comments, styles)
     return write_comments(comments, document)

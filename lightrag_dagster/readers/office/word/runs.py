@@ -15,6 +15,10 @@ _HYPERLINK = re.compile(r'(\s*HYPERLINK\s+(?:\\l\s+)?"[^"]*").*', re.DOTALL)
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
 _RAISED = 4  # half points above the line, where people raise a number by hand
 _DRAWN = 0xF000  # where fonts of symbols have their characters
+_IN_FIELDS = (
+    *("fldChar", "instrText", "t", "tab", "br", "cr", "sym", "noBreakHyphen", "ptab", "drawing", "pict", "object"),
+    *("footnoteReference", "endnoteReference"),
+)
 
 
 def tidy_runs(root: etree._Element, styles: WordStyles) -> list[str]:
@@ -116,6 +120,32 @@ def drop_deleted(root: etree._Element) -> None:
             remove(element)
     for mark in all_of(root, "bookmarkStart", "bookmarkEnd", "proofErr"):
         remove(mark)  # between rows of a table, mammoth would no longer see its joined cells
+
+
+def drop_instructions(root: etree._Element) -> None:
+    """Remove what fields have before their results, such as the results of fields in them: Word does not show it.
+
+    A field that does not end, and has no result, keeps it.
+    """
+    starts, open_ = list[int | None](), 0  # of each field, where its part of `waiting` begins; None in its result
+    waiting, dropped = list[etree._Element](), list[etree._Element]()
+    for element in all_of(root, *_IN_FIELDS):
+        kind = element.get(f"{W}fldCharType")
+        if kind in ("separate", "end"):
+            start = starts.pop() if starts else None
+            if start is not None:
+                open_ -= 1
+                dropped += waiting[start:]
+                del waiting[start:]
+            if kind == "separate":
+                starts.append(None)
+        if open_ > (element.tag == f"{W}instrText"):
+            waiting.append(element)
+        if kind == "begin":
+            starts.append(len(waiting))
+            open_ += 1
+    for element in dropped:
+        remove(element)
 
 
 def drop_hidden(root: etree._Element, styles: WordStyles) -> list[str]:

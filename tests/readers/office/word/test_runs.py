@@ -51,6 +51,48 @@ def test_fields_are_what_they_show(content: str, shown: str) -> None:
     assert read(f"<w:p>{content}</w:p>").text == shown
 
 
+def begins(instruction: str) -> str:
+    return mark("begin") + run(f"<w:instrText> {instruction} </w:instrText>")
+
+
+def mark(kind: str) -> str:
+    return run(f'<w:fldChar w:fldCharType="{kind}"/>')
+
+
+def merged(value: str) -> str:
+    return begins("MERGEFIELD x") + mark("separate") + text(value) + mark("end")
+
+
+SHOW, END, MORE = mark("separate"), mark("end"), "</w:p><w:p>"
+SIMPLE = f'<w:fldSimple w:instr="MERGEFIELD x">{text("400")}</w:fldSimple>'
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (begins("=") + merged("400") + run("<w:instrText> * 1.25 </w:instrText>") + SHOW + text("500") + END, "500"),
+        (begins("=") + SIMPLE + SHOW + text("500") + END + text(" euros"), "500 euros"),
+        (begins("IF") + begins("=") + merged("1") + SHOW + text("A") + END + SHOW + text("B") + END, "B"),
+        (begins("IF") + merged("A") + MORE + merged("B") + SHOW + text("C") + MORE + text("D") + END, "C\n\nD"),
+        (begins("IF") + merged("A") + SHOW + text("B ") + merged("C") + text(" D") + END, "B C D"),
+        (begins("SET x") + merged("400") + END + text("euros"), "euros"),
+        (text("A") + begins("IF") + merged("B") + text("C"), "ABC"),
+        (begins("IF") + merged("A") + SHOW + text("B"), "B"),
+        (SHOW + END + merged("A") + END + text("B"), "AB"),
+        (
+            begins("IF") + f"<w:del>{mark('begin') + text('9') + END}</w:del>" + merged("A") + SHOW + text("B") + END,
+            "B",
+        ),
+        (begins('HYPERLINK "https://a.example"') + merged("A") + SHOW + text("B") + END, "[B](https://a.example)"),
+        (begins("IF") + form("<w:checkBox/>", "FORMCHECKBOX") + SHOW + text("B") + END, "B"),
+        (begins("IF") + form(f"<w:ddList>{CHOICES}</w:ddList>", "FORMDROPDOWN") + SHOW + text("B") + END, "B"),
+        (begins("IF") + run("<w:br/><w:sym w:font='Symbol' w:char='F061'/>") + SHOW + text("B") + END, "B"),
+    ],
+)
+def test_of_a_field_its_result_alone_is_shown(content: str, shown: str) -> None:
+    assert read(f"<w:p>{content}</w:p>").text == shown
+
+
 # Reported cases A6, A6b.
 @pytest.mark.parametrize(
     ("box", "shown"),
