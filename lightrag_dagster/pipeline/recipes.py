@@ -40,7 +40,7 @@ _NOT_OF_SUMMARIES = {"max_chunks", "chunk_limit_method", "types"}
 # setting makes no row outdated.
 _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
-    "raw_documents": 14,
+    "raw_documents": 15,
     "chunks": 1,
     "boundaries": 2,
     "extractions": 4,
