@@ -114,7 +114,7 @@ def _certain(data: bytes, declared: str | None) -> str:
             return _decode(data, other)
         if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
             raise UnreadableError(_NO_TEXT)
-        return text
+        return text.replace("\x00", " ")
     if declared:
         try:
             return data.decode(declared)
