@@ -37,7 +37,7 @@ CODE = {
     "plan": 813,
     "purge": 425,  # scopes
     "query": 4254,  # time limits, follow, warm, SQL in processes
-    "readers": 8171,  # encodings told by words, outputs of notebooks, closing links; packed attachments
+    "readers": 8172,  # encodings told by words, outputs of notebooks, closing links; packed attachments
     "report": 807,  # numbers of facts, contradictions
     "resources": 90,  # facts of the resource
     "serving": 916,  # a priced stream is complete before its first line
@@ -54,7 +54,7 @@ BEHIND_DOORS = ("readers", "offline", "report", "models.local", "serving", "impo
 """Packages of which a stranger needs to know the door alone."""
 
 COUNTS = {
-    "lines of code outside the rooms behind doors": 38_149,  # attempts without an answer are billed; keys of front matter
+    "lines of code outside the rooms behind doors": 38_149,  # attempts without an answer; keys of front matter
     "files": 676,  # core/attempts, claims
     "settings": 150,  # facts of columns
     "commands": 52,

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from collections import Counter
 from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
@@ -51,7 +52,7 @@ _ODD = re.compile(
 _ODD_ALONE = re.compile(rf"(?:^|(?<=[A-Za-z] ))[{_OTHER}](?= [A-Za-z])|(?<=[A-Za-z] )[{_OTHER}]$", re.MULTILINE)
 _NO_TEXT_OF_PAGE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x80-\x84\x86-\x9f]")  # controls, also of Latin-1
 _NO_LETTER = re.compile(r"[\W\d_]+")
-_WITH_SIGNS = re.compile(r"[^\s\d_]*[^\x00-\x7f\s][^\s\d_]*")  # a word beyond ASCII, and what is attached to it
+_BREAK = re.compile(r"[\s\d_]+")  # between words with the signs attached to them
 _TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
 _NOT_TURKISH = re.compile("[áéíóúæøåñõãìòùêßÁÉÍÓÚÆØÅÑÕÃÌÒÙÊ]")
 _BEYOND_ASCII_TEXT = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -248,7 +249,7 @@ def _detect(data: bytes) -> str | None:
     rival = max((one.score for one in others), default=0) / (best.score or 1)
     unconfirmed = _NEAR_WESTERN if best.encoding.casefold() == _WESTERN else _FAR
     is_told = rival <= (_NEAR if _language_of(best) == best.language else unconfirmed)
-    words = len({*_WITH_SIGNS.findall(best.text)})
+    words = len({word for word in _BREAK.split(best.text) if not word.isascii()})
     least = _LEAST_CONFIDENCE if words >= _MIN_WORDS and rival <= _FAR else _MIN_CONFIDENCE
     return best.encoding if is_told and best.score >= least else None
 
@@ -277,9 +278,9 @@ def _guesses(sample: bytes) -> list[_Guess]:
 
 def _evenness(text: str) -> float:
     """Return a factor that is 1 without odd words among those beyond ASCII, and 0 if half of them are odd."""
-    words = _WITH_SIGNS.findall(text)
-    odd = sum(bool(_ODD.search(word)) or _has_capital_inside(word) for word in words)
-    return max(0, 1 - 2 * (odd + len(_ODD_ALONE.findall(text))) / max(1, len(words)))
+    words = Counter(word for word in _BREAK.split(text) if not word.isascii())
+    odd = sum(count for word, count in words.items() if _ODD.search(word) or _has_capital_inside(word))
+    return max(0, 1 - 2 * (odd + len(_ODD_ALONE.findall(text))) / max(1, words.total()))
 
 
 def _has_capital_inside(word: str) -> bool:
