@@ -2,17 +2,25 @@
 
 import codecs
 import re
+from collections import Counter
 from contextlib import suppress
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 from unicodedata import category
 
 from lightrag_dagster.readers.content import UnreadableError
+from lightrag_dagster.readers.language import detect_language
 
 _SAMPLE = 200_000  # bytes that an encoding is guessed from
 _LEAST = 20  # bytes; fewer are not enough
-_MIN_CONFIDENCE = 0.1  # chardet's confidence: right guesses about a sentence have more, wrong ones mostly less
-_LEAST_CONFIDENCE = 0.02  # of guesses that words must confirm
-_NEAR = 0.7  # share of the confidence of the best guess
+_MIN_CONFIDENCE = 0.05  # chardet's confidence without odd words: right guesses about a sentence have more
+_LEAST_CONFIDENCE = 0.02  # of a guess about several words to which no other is near
+_DOUBTFUL_CONFIDENCE = 0.1  # of a doubtful guess about a text that is mostly beyond ASCII
+_NEAR = 0.9  # share of the confidence of the best guess; another text with more makes it doubtful
+_NEAR_WESTERN, _FAR = 0.8, 0.5  # the same, where the text is not seen to be of the language of the guess
+_MAC = 0.95  # of the Macintosh; rare today, and its Cyrillic differs from Windows-1251 in capitals alone
+_NEAR_TURKISH = 0.7
 _MIN_WORDS = 4
 _MAX_CONTROL = 0.3  # share of the characters
 _NO_TEXT = "not text: control characters all over it; remove the file or give it its own suffix"
@@ -31,6 +39,20 @@ _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ESCAPE = re.compile(r"\\[nrt]")  # escape of a line feed, as JSON and SQL have it: not a letter of the next word
 _TURKISH = "windows-1254"
 _WESTERN = "windows-1252"
+_PAGES = ("windows-125", "iso-8859-", "iso8859-", "koi8-", "mac")  # with one byte for a character
+_RARE = (*(f"iso8859-{part}" for part in (1, 3, 4, 9, 10, 13, 14, 16)), "johab", "mac-greek", "mac-iceland",
+         "mac-latin2", "mac-turkish")  # fmt: skip
+_LATIN, _OTHER = "A-Za-z\xc0-\u024f", "\u0370-\u06ff\u0e00-\u0e7f"  # letters of Latin, and of other scripts
+_BESIDE = "¢¦¨¬¯±´¸¶¼½¾×÷ˆ˜ˇ˘˙˛˝√∂∆◊ﬁﬂ‡"  # signs that stand beside no letter
+_BETWEEN = "\xa1-\xac\xae-\xb6\xb8-\xbf×÷ˆ-˝‘“-•‚‰‹›™€"  # signs that stand between no letters
+_ODD = re.compile(
+    rf"[¤\u2500-\u25ff\ue000-\uf8ff]|[{_LATIN}][{_OTHER}]|[{_OTHER}][{_LATIN}]|[a-z][\u4e00-\u9fff][a-z]"
+    rf"|[{_LATIN}{_OTHER}][{_BETWEEN}]+(?=[{_LATIN}{_OTHER}])|[^\W\d_][{_BESIDE}£¥¡¿]|[{_BESIDE}²³¹ªº™»®](?=[^\W\d_])"
+)
+_ODD_ALONE = re.compile(rf"(?:^|(?<=[A-Za-z] ))[{_OTHER}](?= [A-Za-z])|(?<=[A-Za-z] )[{_OTHER}]$", re.MULTILINE)
+_NO_TEXT_OF_PAGE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x80-\x84\x86-\x9f]")  # controls, also of Latin-1
+_NO_LETTER = re.compile(r"[\W\d_]+")
+_BREAK = re.compile(r"[\s\d_]+")  # between words with the signs attached to them
 _TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
 _NOT_TURKISH = re.compile("[áéíóúæøåñõãìòùêßÁÉÍÓÚÆØÅÑÕÃÌÒÙÊ]")
 _BEYOND_ASCII_TEXT = re.compile("[^\x00-\x7f\udc80-\udcff]")
@@ -93,7 +115,7 @@ def _certain(data: bytes, declared: str | None) -> str:
             return _decode(data, other)
         if len(_CONTROL.findall(text)) > _MAX_CONTROL * len(text):
             raise UnreadableError(_NO_TEXT)
-        return text
+        return text.replace("\x00", " ")
     if declared:
         try:
             return data.decode(declared)
@@ -124,14 +146,32 @@ def _supposed(data: bytes) -> Decoded | None:
         return Decoded(text, f"bytes that are not UTF-8 are read as {others.title()}; save the file as UTF-8")
     if mixed := _mixed(data):
         return Decoded(mixed, "bytes that are not UTF-8 are read as Windows-1252; save the file as UTF-8")
-    if len(data) - len(data.translate(None, _NOT_ASCII)) > _FEW * len(data):
+    name, is_told = _doubtful(data)
+    if not is_told and not _is_few(data):
         return None
-    name = _western(data, _WESTERN)
-    if _is_text(western := data.decode(name, "replace")):
-        return Decoded(western, f"its encoding is not certain and read as {name.title()}; save the file as UTF-8")
+    if (text := data.decode(name, "replace")) and (is_told or _is_text(text)):
+        return Decoded(text, f"its encoding is not certain and read as {name.title()}; save the file as UTF-8")
     text = data.decode("ascii", "replace")
     count = text.count("\ufffd")
     return Decoded(text, f"its encoding cannot be told, bytes stand as \ufffd: {count:,}; save the file as UTF-8")
+
+
+def _is_few(data: bytes) -> bool:
+    """Return True if so few bytes are beyond ASCII as in texts in Latin script."""
+    return len(data) - len(data.translate(None, _NOT_ASCII)) <= _FEW * len(data)
+
+
+def _doubtful(data: bytes) -> tuple[str, bool]:
+    """Return the encoding to read a text by with a note, and whether there is more for it than that it is usual.
+
+    It is Windows-1252 if that is near, and the text is not of the language of the best guess.
+    """
+    best, *others = _guesses(_sample(data)) or [_NO_GUESS]
+    usual = next((one for one in (best, *others) if one.encoding.casefold() in (_WESTERN, _TURKISH)), _NO_GUESS)
+    if best.score < (_MIN_CONFIDENCE if _is_few(data) else _DOUBTFUL_CONFIDENCE) or len(data) < _LEAST:
+        return usual.encoding, False
+    is_western = usual.score > _FAR * best.score and _language_of(best) not in (None, best.language)
+    return (usual if is_western else best).encoding, True
 
 
 def _lines_apart(data: bytes, others: str) -> bool:
@@ -139,8 +179,9 @@ def _lines_apart(data: bytes, others: str) -> bool:
 
     In encodings with two bytes for a character, a short line may be both.
     """
-    pages = others.casefold().startswith("windows-125")
-    return pages and any(_is_utf8(line) for line in data.splitlines() if not line.isascii())
+    return others.casefold().startswith(_PAGES) and any(
+        _is_utf8(line) for line in data.splitlines() if not line.isascii()
+    )
 
 
 def _is_utf8(line: bytes) -> bool:
@@ -180,40 +221,89 @@ def _decode(data: bytes, encoding: str) -> str:
     return text
 
 
+class _Guess(NamedTuple):
+    """A possible encoding, what it makes of the sample, its likelihood, and the language that chardet supposes."""
+
+    encoding: str
+    text: str
+    score: float
+    language: str | None
+
+
+_NO_GUESS = _Guess(_WESTERN, "", 0, None)
+
+
 def _detect(data: bytes) -> str | None:
-    """Return the encoding of text, or None if it is not text or the guess is not certain."""
-    import chardet
+    """Return the encoding of text, or None if it is not text or the guess is not certain.
 
-    sample = _sample(data)
-    if len(sample) < _LEAST:
+    It is doubtful if another text is about as likely; so it is by less if the text is not of the guessed language.
+    """
+    best, *others = _guesses(_sample(data)) or [_NO_GUESS]
+    if len(data) < _LEAST:
         return None
-    found = chardet.detect(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
-    encoding = found["encoding"]
-    if encoding is None or (found["confidence"] < _MIN_CONFIDENCE and not _is_confirmed(sample)):
-        return None
-    try:
-        if _CONTROL.search(sample.decode(encoding, "ignore")):
+    pages = (_WESTERN, _TURKISH)
+    if best.encoding.casefold() in pages:
+        if len({*_TURKISH_OR_ICELANDIC.findall(data)}) == 1:  # one letter alone may be that of a name from Iceland
             return None
-    except LookupError:
-        return None
-    chosen = _western(sample, encoding)
-    # One letter alone may be that of a name from Iceland.
-    return chosen if chosen == encoding or len({*_TURKISH_OR_ICELANDIC.findall(sample)}) > 1 else None
+        others = [one for one in others if one.encoding.casefold() not in pages]
+    rival = max((one.score for one in others), default=0) / (best.score or 1)
+    unconfirmed = _NEAR_WESTERN if best.encoding.casefold() == _WESTERN else _FAR
+    is_told = rival <= (_NEAR if _language_of(best) == best.language else unconfirmed)
+    words = len({word for word in _BREAK.split(best.text) if not word.isascii()})
+    least = _LEAST_CONFIDENCE if words >= _MIN_WORDS and rival <= _FAR else _MIN_CONFIDENCE
+    return best.encoding if is_told and best.score >= least else None
 
 
-def _western(sample: bytes, encoding: str) -> str:
-    """Return the Turkish code page for the Western one if chardet finds it as likely and all letters are Turkish.
+@lru_cache(maxsize=1)
+def _guesses(sample: bytes) -> list[_Guess]:
+    """Return the encodings that make text without control characters, the likeliest first, one for the same letters.
 
-    The two differ in six letters; in a sentence of Turkish, chardet often gives both the same confidence.
+    chardet's confidence counts less by odd words: with letters of two scripts, a capital or a sign inside.
     """
     import chardet
 
-    if encoding.casefold() != _WESTERN or not _TURKISH_OR_ICELANDIC.search(sample):
-        return encoding
-    found = chardet.detect_all(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
-    confidence = {str(one["encoding"]).casefold(): one["confidence"] for one in found}
-    near = confidence.get(_TURKISH, 0) >= _NEAR * confidence.get(_WESTERN, 1)
-    return _TURKISH if near and not _NOT_TURKISH.search(sample.decode(_TURKISH, "replace")) else encoding
+    eras = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO | chardet.EncodingEra.LEGACY_MAC
+    found: dict[str, _Guess] = {}
+    options = chardet.detect_all(sample, ignore_threshold=True, encoding_era=eras, exclude_encodings=_RARE)
+    for one in sorted(options, key=lambda one: not str(one["encoding"]).startswith("Windows")):
+        with suppress(LookupError):
+            text = sample.decode(str(one["encoding"]), "ignore")
+            rarity = _MAC if str(one["encoding"]).startswith("Mac") else 1
+            guess = _Guess(str(one["encoding"]), text, one["confidence"] * rarity * _evenness(text), one["language"])
+            letters = _NO_LETTER.sub("", text)
+            if not _NO_TEXT_OF_PAGE.search(text) and (letters not in found or found[letters].score < guess.score):
+                found[letters] = guess
+    return sorted(_with_turkish(sample, list(found.values())), key=lambda one: -one.score)
+
+
+def _evenness(text: str) -> float:
+    """Return a factor that is 1 without odd words among those beyond ASCII, and 0 if half of them are odd."""
+    words = Counter(word for word in _BREAK.split(text) if not word.isascii())
+    odd = sum(count for word, count in words.items() if _ODD.search(word) or _has_capital_inside(word))
+    return max(0, 1 - 2 * (odd + len(_ODD_ALONE.findall(text))) / max(1, words.total()))
+
+
+def _has_capital_inside(word: str) -> bool:
+    """Return True if a capital follows a small letter, one of them beyond ASCII: others are names in code."""
+    return any(a.islower() and b.isupper() and not (a + b).isascii() for a, b in pairwise(word))
+
+
+def _language_of(guess: _Guess) -> str | None:
+    """Return the language of the lines beyond ASCII, None if it is not clear."""
+    return detect_language("\n".join(line for line in guess.text.splitlines() if not line.isascii()))
+
+
+def _with_turkish(sample: bytes, guesses: list[_Guess]) -> list[_Guess]:
+    """Return guesses with the Turkish code page above the Western one if it is as likely and all letters are Turkish.
+
+    The two differ in six letters; in a sentence of Turkish, chardet often gives both the same confidence.
+    """
+    score = {one.encoding.casefold(): one.score for one in guesses}
+    least, most = score.get(_TURKISH, 0), 1.01 * score.get(_WESTERN, 0)
+    if not _NEAR_TURKISH * most <= least <= most or not _TURKISH_OR_ICELANDIC.search(sample):
+        return guesses
+    is_turkish = not _NOT_TURKISH.search(sample.decode(_TURKISH, "replace"))
+    return [one._replace(score=most) if is_turkish and one.encoding.casefold() == _TURKISH else one for one in guesses]
 
 
 def _sample(data: bytes) -> bytes:
@@ -227,28 +317,6 @@ def _sample(data: bytes) -> bytes:
     start = data.rfind(b"\n", 0, found.start()) + 1 if found and not _BEYOND_ASCII.search(data, 0, _SAMPLE // 2) else 0
     data = data[start : start + _SAMPLE]
     return data[: data.rfind(b"\n") + 1] or data
-
-
-def _is_confirmed(sample: bytes) -> bool:
-    """Return True if the guess of a Windows code page is right although chardet is not certain.
-
-    It never is if ASCII prevails, as in tables and code. The guess counts if it makes four different words of letters
-    alone, without capitals inside, and all guesses of a similar confidence give the same text.
-    """
-    import chardet
-
-    best, *others = chardet.detect_all(sample, encoding_era=chardet.EncodingEra.MODERN_WEB)
-    if best["confidence"] < _LEAST_CONFIDENCE or not str(best["encoding"]).startswith("Windows-125"):
-        return False
-    text = sample.decode(str(best["encoding"]), "replace")
-    words = {word for found in _WORD.findall(text) if (word := found.strip(_AROUND))}
-    words = {word for word in words if not word.isascii()}
-    near = [str(one["encoding"]) for one in others if one["confidence"] >= _NEAR * best["confidence"]]
-    return (
-        len(words) >= _MIN_WORDS
-        and all(map(_is_word, words))
-        and all(sample.decode(encoding, "replace") == text for encoding in near)
-    )
 
 
 def _is_word(word: str) -> bool:

@@ -8,8 +8,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t\r]*$", re.DOTALL | re.MULTILINE)
-"""The YAML between two rules at the start of a text."""
+_KEYS = (
+    "title|subtitle|authors?|date|created|updated|tags|keywords|categor(?:y|ies)|lang(?:uage)?|draft|published|layout"
+    "|permalink|slug|description|summary|aliases|weight|id"
+)
+FRONT_MATTER = re.compile(
+    rf"\A---[ \t]*\r?\n(?!\s*\n)(?=(?:(?!---|\.\.\.)[^\n]*\n)*?[\"']?(?i:{_KEYS})[\"']?[ \t]*:)"
+    r"(.*?)\r?\n(?:---|\.\.\.)[ \t\r]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""The YAML between two rules at the start of a text, with a key that is known, and no blank line at its beginning.
+
+Text between two rules is none, even if it has lines such as `Contract: between Ida and the town`.
+"""
 
 # Begins with a character rather than `^`, which the search for it skips to: eight times as fast in prose.
 _MARKED_LINE = re.compile(

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from copy import deepcopy
 
 import trafilatura
 from lxml import html as lxml_html
 from trafilatura.settings import use_config
 
-from lightrag_dagster.readers.html.passages import PageLine, is_apart, is_named_apart
+from lightrag_dagster.readers.html.passages import HEADINGS, PageLine, is_apart, is_named_apart
 from lightrag_dagster.readers.html.sections import letters
 
 # By default a main text under 250 characters is given up for all text of the page, menus included.
@@ -54,7 +54,7 @@ def left_out(text: str, found: Sequence[PageLine]) -> str:
     """Return the passages that a text lacks for a reason: menus, links, comments, and what stands around the article.
 
     Everything else between its beginning and its end should be in it, and so should sentences in the same parts of the
-    page; all sentences should, if it has less than half of them.
+    page, and closing headings with what is below them; all sentences should, if it has less than half of them.
     """
     lines = set(map(letters, text.split("\n")))
     kept = [one.letters in lines for one in found]
@@ -64,12 +64,28 @@ def left_out(text: str, found: Sequence[PageLine]) -> str:
     parts = {found[place].element.getparent() for place in content}
     is_little = _amount(found[place] for place in content) < _FEW * _amount(found[place] for place in prose)
 
+    closing = set(_closing(found, end, parts))
+
     def is_lost(place: int, one: PageLine) -> bool:
-        if kept[place] or one.is_beside:
+        if kept[place] or (one.is_beside and place not in closing):
             return False
-        return begin <= place <= end or (one.is_prose and (is_little or one.element.getparent() in parts))
+        return (
+            begin <= place <= end
+            or place in closing
+            or (one.is_prose and (is_little or one.element.getparent() in parts))
+        )
 
     return "\n".join(one.text for place, one in enumerate(found) if not kept[place] and not is_lost(place, one))
+
+
+def _closing(found: Sequence[PageLine], end: int, parts: Set[lxml_html.HtmlElement]) -> Iterator[int]:
+    """Yield the places of headings below the last sentence in the parts that have sentences, and of what is below."""
+    is_below = False
+    for place in range(end + 1, len(found)):
+        one = found[place]
+        is_below = one.element.getparent() in parts if one.tag in HEADINGS else is_below
+        if is_below and not one.apart and not one.named and not parts.isdisjoint(one.element.iterancestors()):
+            yield place
 
 
 def _extract(tree: lxml_html.HtmlElement) -> str:

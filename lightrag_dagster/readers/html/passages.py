@@ -42,7 +42,7 @@ _NAMES = re.compile(
 )
 _CONTENT = {"article", "main", "body", "html"}
 _HIDDEN = re.compile(r"display:\s*none|visibility:\s*hidden")
-_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # From the first word on, possessive: a search would begin again at each letter of a line without an end.
 _SENTENCE = re.compile(r"[\W\d_]*+[^\W\d_]\S*+\s++\S.*[.!?…:。！？؟।]|.*[。！？，、]", re.DOTALL)
 _LINKED = 0.4  # share of the letters; text with more is a list of links
@@ -82,7 +82,7 @@ class PageLine:
     def is_sentence(self) -> bool:
         """True if it is a sentence or more, in any place."""
         return (
-            self.tag not in _HEADINGS
+            self.tag not in HEADINGS
             and len(self.letters) >= (_LEAST if self.text.isascii() else _LEAST // 2)
             and self.linked <= _LINKED * len(self.letters)
             and bool(_SENTENCE.match(self.text))

@@ -17,6 +17,7 @@ _NO_TEXTS = (*CALENDARS, HEADERS)
 _BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
+_FLOWED = re.compile(r"^((?!>|-- \n).*) \n(?![>\n]|-- \n)", re.MULTILINE)  # RFC 3676: a line that goes on, with `delsp`
 _STUB = 400  # characters; a longer text is a stub if it is a tenth of the page
 _SHARE = 10
 _SHARED = 0.25  # of the words of a stub, those that are in the page by chance
@@ -127,7 +128,13 @@ def file_name(part: EmailMessage) -> str:
 def _text(part: EmailMessage, kind: str) -> Piece:
     data, damage = payload(part)
     text, doubt = decode_text(data, part.get_content_charset())
-    return Piece(part, kind, text.replace("\r\n", "\n"), damage or doubt)
+    return Piece(part, kind, joined_lines(part, text), damage or doubt)
+
+
+def joined_lines(part: EmailMessage, text: str) -> str:
+    """Return a text with lines joined that go on without the space at their end, by its type."""
+    text = text.replace("\r\n", "\n")
+    return _FLOWED.sub(r"\1", text) if str(part.get_param("delsp")).lower() == "yes" else text
 
 
 def _fields(part: EmailMessage) -> str:

@@ -74,7 +74,8 @@ class _Mail:
             for one in bodies.others
             if one.part["Content-ID"]
         }
-        yield self._text(subject, bodies.texts, images)
+        answers = "In-Reply-To" in message or "References" in message
+        yield self._text(subject, bodies.texts, images, answers=answers)
         names, sections = list[str](), list[str]()
         for one in bodies.others:
             found = self._other(one.part, level)
@@ -86,11 +87,11 @@ class _Mail:
             yield f"Attachments: {', '.join(names)}"
         yield from sections
 
-    def _text(self, subject: str, texts: list[Piece], images: dict[str, bytes]) -> str:
+    def _text(self, subject: str, texts: list[Piece], images: dict[str, bytes], *, answers: bool) -> str:
         """Return the text of a mail's author, with the images of its page."""
         read = [(self._plain(one, images), one.kind != "html") for one in texts]
         self._doubts += [f"a text: {one.note}" for one in texts if one.note]
-        kept = [without_quotes(text, subject, marked=marked) for text, marked in read]
+        kept = [without_quotes(text, subject, marked=marked, answers=answers) for text, marked in read]
         if not any(kept):
             kept = [text.strip() for text, _ in read]
         for (text, _), own in zip(read, kept, strict=True):

@@ -19,6 +19,9 @@ _NAME = re.compile(r"[*_]{0,3}[^\W\d_][^\s:：]{0,14}(?: [^\s:：]{1,14})?\s?[:�
 _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
 _DIVIDER = re.compile(r"\s*(?:-{3,}[^-\n]{1,80}-{3,}|_{5,}|\*{3,})\s*$")
+_WROTE = re.compile(
+    r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道|@", re.I
+)
 _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 
 
@@ -27,18 +30,19 @@ def own_text(text: str, subject: str, *, marked: bool = True) -> str:
     return without_quotes(text, subject, marked=marked) or text.strip()
 
 
-def without_quotes(text: str, subject: str, *, marked: bool = True) -> str:
+def without_quotes(text: str, subject: str, *, marked: bool = True, answers: bool = True) -> str:
     """Return the text of a mail without quotes and signatures.
 
-    Lines that begin with `>` are quotes if they are `marked`, which HTML does not do. A quote of at most five lines
-    with an answer below it stays, for the answer needs it. In an answer, by its subject, the text after the header of
-    the earlier mail is a quote too.
+    Lines that begin with `>` are quotes if they are `marked`, which HTML does not do, and the mail `answers` another:
+    by its header, its subject, or a line such as `On … wrote:` above them. A quote of at most five lines with an answer
+    below it stays, for the answer needs it. In an answer, by its subject, the text after the header of the earlier mail
+    is a quote too.
     """
     lines = [line.rstrip("\r") for line in text.split("\n")]
     known = _without_prefixes(subject)
     if _REPLY.match(subject):
         lines = lines[: next(_headers_about(known, lines), len(lines))]
-    if marked:
+    if marked and (answers or _REPLY.match(subject) or any(map(_is_attributed, _beginnings(lines)))):
         lines = list(_without_quotes(lines))
     return "\n".join(_without_signatures(lines, known)).strip()
 
@@ -71,6 +75,18 @@ def _headers(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _without_prefixes(subject: str) -> str:
     return _PREFIXES.sub("", " ".join(subject.casefold().split()), count=1).strip("*_ ")
+
+
+def _beginnings(lines: Sequence[str]) -> Iterator[str]:
+    """Yield what is above each quote, on one line."""
+    for number, line in enumerate(lines):
+        if number and _QUOTED.match(line) and not _QUOTED.match(lines[number - 1]):
+            above = [one.strip() for one in lines[max(0, number - 3) : number]]
+            yield " ".join(above).strip()
+
+
+def _is_attributed(above: str) -> bool:
+    return above.endswith((":", "：")) and bool(_WROTE.search(above) or _DATED.search(above))
 
 
 def _without_quotes(lines: Sequence[str]) -> Iterator[str]:

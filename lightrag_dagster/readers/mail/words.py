@@ -6,7 +6,7 @@ from typing import cast
 
 from lightrag_dagster.readers.html.words import all_text
 from lightrag_dagster.readers.mail import calendar
-from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name
+from lightrag_dagster.readers.mail.bodies import CALENDARS, file_name, joined_lines
 from lightrag_dagster.readers.mail.charsets import decode_text
 from lightrag_dagster.readers.mail.headers import parse_mail
 from lightrag_dagster.readers.mail.mailbox import mails
@@ -22,7 +22,7 @@ def eml(data: bytes) -> Iterator[str]:
         kind = part.get_content_type()
         if kind not in CALENDARS and (part.get_content_disposition() == "attachment" or file_name(part)):
             continue
-        text = decode_text(payload(part)[0], part.get_content_charset()).text
+        text = joined_lines(part, decode_text(payload(part)[0], part.get_content_charset()).text)
         if kind in CALENDARS:
             lines = calendar.properties(text)
             yield from (one.text for one in lines if one.component in calendar.EVENTS and one.name in calendar.CONTENT)

@@ -10,6 +10,7 @@ from lightrag_dagster.readers.content import Content, UnreadableError
 from lightrag_dagster.readers.decoding import decode
 from lightrag_dagster.readers.inline import fenced
 from lightrag_dagster.readers.plain.front_matter import split_front_matter
+from lightrag_dagster.readers.plain.text import plain
 
 _NO_NOTEBOOK = "not what its suffix says: no notebook; give the file its own suffix"
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -30,7 +31,7 @@ def read(data: bytes) -> Content:
     for cell in cells:
         try:
             found = [list(_said(output)) for output in cell.get("outputs", ())]
-            texts += [text for text in (_source(cell), *map(fenced, chain(*found))) if text]
+            texts += [text for text in (_source(cell), *chain(*found)) if text]
             other += found.count([])
         except _MALFORMED:
             damaged += 1
@@ -50,14 +51,22 @@ def _source(cell: dict[str, Any]) -> str:
 
 
 def _said(output: dict[str, Any]) -> Iterator[str]:
-    """Yield what an output says in text; a picture says its size."""
+    """Yield what an output says: its plain text, else Markdown, a page or LaTeX; a picture says its size."""
     said = output.get("data", output)
     if "traceback" in output:
-        yield f"{output.get('ename')}: {output.get('evalue')}"
+        yield fenced(f"{output.get('ename')}: {output.get('evalue')}")
     elif not any(kind.startswith(("image", "png", "jpeg", "svg")) for kind in said):
-        yield from filter(
-            None, (_WRITTEN_OVER.sub("", _joined(said.get(name))).strip() for name in ("text/plain", "text"))
-        )
+        texts = [_WRITTEN_OVER.sub("", plain(_joined(said.get(name)))).strip() for name in ("text/plain", "text")]
+        if any(texts):
+            yield from map(fenced, filter(None, texts))
+        elif markdown := _joined(said.get("text/markdown")).strip():
+            yield markdown
+        elif page := _joined(said.get("text/html")).strip():
+            from lightrag_dagster.readers.html import page as html_page  # slow to import
+
+            yield str(html_page.read(page.encode("utf-8", "replace")).text)
+        elif formula := _joined(said.get("text/latex")).strip():
+            yield formula
 
 
 def _joined(lines: object) -> str:

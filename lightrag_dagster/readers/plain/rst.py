@@ -15,7 +15,7 @@ _EXPLICIT = re.compile(r"(?P<indent>\s*)\.\.(?:\s+(?P<rest>.*))?$")
 _DIRECTIVE = re.compile(r"(?P<name>[A-Za-z][\w.+:-]*?) ?::(?:\s+(?P<argument>.*))?$")
 _SUBSTITUTION = re.compile(r"\|(?P<name>[^|]+)\|\s+(?P<directive>[\w-]+)::\s*(?P<text>.*)$")
 _OPTION = re.compile(r"\s+:(?P<name>[\w -]+):(?:\s+(?P<value>.*))?$")
-_NOTE = re.compile(r"\[[^\]]+\]\s")
+_NOTE = re.compile(r"\[[^\]]+\](?:\s|$)")
 _TARGET = re.compile(r"_.*:|__(?:\s|$)")
 _ANONYMOUS = re.compile(r"\s*__\s+\S+$")
 
@@ -81,8 +81,15 @@ class _RstReader:
 
     def lines(self) -> list[str]:
         """Return the readable lines."""
-        found = (_SUBSTITUTION.match(one.strip()[2:].strip()) for one in self.source if one.lstrip().startswith(".. |"))
-        self.replacements = {one["name"]: one["text"] for one in found if one and one["directive"] == "replace"}
+        for number, line in enumerate(self.source):
+            found = _SUBSTITUTION.match(line.strip()[2:].strip()) if line.lstrip().startswith(".. |") else None
+            if found and found["directive"] == "replace":
+                self.at = number + 1
+                end = self._end_of_block(_indent(line))
+                self.replacements[found["name"]] = " ".join(
+                    " ".join([found["text"], *self.source[self.at : end]]).split()
+                )
+        self.at = 0
         while self.at < len(self.source):
             line = self.source[self.at]
             explicit = _EXPLICIT.match(line.rstrip())

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
-from itertools import dropwhile, islice
+from itertools import chain, dropwhile, groupby, islice, zip_longest
 
 from lightrag_dagster.readers.content import Content
 from lightrag_dagster.readers.decoding import decode
@@ -38,16 +38,45 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> str:
 def read(data: bytes) -> Content:
     """Read comma-, semicolon-, tab- or bar-separated values; text that is not a table is kept as it is.
 
-    Titles above the names of the columns become paragraphs above the table.
+    Titles above the names of the columns become paragraphs above the table. Several tables below one another stay such.
     """
     text, note = decode(data)
     try:
         rows = _rows(text)
     except csv.Error:
         return Content(text, note=note)
+    return Content("\n\n".join(filter(None, chain(*map(_read, _parts(rows))))), note=note)
+
+
+def _read(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the titles of a table, and the table."""
     count = _titles(rows)
-    titles = [_title(row) for row in rows[:count]]
-    return Content("\n\n".join(filter(None, [*titles, markdown_table(rows[count:])])), note=note)
+    return [*map(_title, rows[:count]), markdown_table(rows[count:])]
+
+
+def _parts(rows: Iterable[list[str]]) -> list[list[list[str]]]:
+    """Return the rows of each table with its titles: below a blank line, names above numbers begin another one."""
+    parts, loose, is_begun = [list[list[str]]()], list[list[str]](), False
+    for _, group in groupby(rows, key=any):
+        block = list(group)
+        if all(_used(row) <= 1 for row in block):
+            loose += block
+            continue
+        if _is_table(block):
+            parts += [[]] if is_begun else []
+            is_begun = True
+        parts[-1] += loose + block
+        loose = []
+    parts[-1] += loose
+    return parts
+
+
+def _is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Return True if the first row has only words, and a column below it only numbers."""
+    names, *below = rows
+    if not below or not all(names) or len(names) < max(map(_used, below)) or any(map(_NUMBER.match, names)):
+        return False
+    return any(all(map(_NUMBER.match, column)) for column in zip_longest(*below, fillvalue=""))
 
 
 def _rows(text: str) -> list[list[str]]:

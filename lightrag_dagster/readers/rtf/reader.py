@@ -137,14 +137,18 @@ class _RtfReader:
     def _control(self, word: str, number: int) -> None:
         state = self._state
         into = self._stack[-1].into if state.into == "optional" else state.into  # LibreOffice's notes are optional
+        if word != "*" and state.into == "ansi":
+            return
         if word == "*":
             self._set(into="nothing" if state.into == "nothing" else "optional")
         elif word == "footnote" and into == "text":
             if not state.is_hidden:
                 self.document.begin_note()
             self._set(into="nothing" if state.is_hidden else "note", is_raised=False)
+        elif word == "upr" and state.into != "nothing":
+            self._set(into="ansi")  # until the same in Unicode
         elif state.into == "optional":
-            self._set(into=OPTIONAL.get(word, "nothing"))
+            self._set(into=self._stack[-2].into if word == "ud" and into == "ansi" else OPTIONAL.get(word, "nothing"))
             if word == "annotation":
                 self.document.comments.append("")
         elif state.into == "info" and word in self.document.properties:  # some writers say it twice

@@ -54,7 +54,22 @@ SIGNS = {
 }
 """The text of control words and symbols."""
 
-NOT_TEXT = {"colortbl", "pict", "object", "header", "headerl", "headerr", "headerf", "footer", "footerl", "footerr"}
+NOT_TEXT = {
+    "colortbl",
+    "pict",
+    "objdata",
+    "objclass",
+    "objname",
+    "objalias",
+    "objsect",
+    "header",
+    "headerl",
+    "headerr",
+    "headerf",
+    "footer",
+    "footerl",
+    "footerr",
+}
 NOT_TEXT |= {"footerf", "xe", "tc", "datafield", "filetbl", "revtbl", "listtable", "listoverridetable"}
 NOT_TEXT |= {"nonesttables", "shprslt", "ftnsep", "ftnsepc", "aftnsep", "aftnsepc"}
 

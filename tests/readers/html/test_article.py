@@ -174,7 +174,7 @@ def test_what_leads_on_to_other_pages_is_left_out_of_an_article(before: str, wit
     assert re.sub("\n{2,}", "\n\n", text_of(page)).strip() == TEXT
     losses = extract_text(page.encode(), "a.html").losses
     assert losses is not None
-    assert losses[1:] == (0, "")
+    assert losses.lost == (11 if behind.startswith("<h3>") else 0)  # a closing heading and its links may be content
 
 
 def test_a_short_text_is_kept_to_its_end() -> None:

@@ -64,3 +64,31 @@ def test_all_text_of_a_page(page: str, expected: str) -> None:
 
 def test_a_page_without_text_has_no_words() -> None:
     assert extract_text(b"<html></html>", "a.html").losses == LostWords()
+
+
+SECTION = "<h2>References</h2>%s"
+
+
+@pytest.mark.parametrize(
+    ("below", "lost"),
+    [
+        ("<ol><li><a href='/x'>Wren, Ida: Weirs and floods</a></li></ol>", 6),
+        ("<p><a href='/x.pdf'>Contract with the town</a></p>", 5),
+        ("<nav><a href='/x'>Other pages</a></nav>", 1),
+        ("<div class=related><a href='/x'>Other pages</a></div>", 1),
+    ],
+)
+def test_a_closing_heading_with_links_in_the_article_is_lost(below: str, lost: int) -> None:
+    page = f"<article><p>{WEIR}</p><p>{KEEPER}</p><p>{GATE}</p>{SECTION % below}</article><footer>Imprint</footer>"
+    read = extract_text(page.encode(), "a.html")
+    assert "References" not in read.text
+    assert read.losses is not None
+    assert read.losses.lost == lost
+
+
+def test_what_is_hidden_is_left_out() -> None:
+    page = f"<article><p>{WEIR}</p><p hidden>{KEEPER}</p><p>{GATE}</p></article>"
+    read = extract_text(page.encode(), "a.html")
+    assert read.text.split("\n\n") == [WEIR, GATE]
+    assert read.losses is not None
+    assert read.losses.lost == 0

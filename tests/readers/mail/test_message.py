@@ -13,6 +13,7 @@ from lightrag_dagster.readers.content import Limits, ReadingOptions
 from lightrag_dagster.readers.extraction import extract_text
 from lightrag_dagster.readers.isolation import extract_isolated
 from lightrag_dagster.readers.mail import attachments
+from tests.readers.mail.raw import part, read, text_of
 from tests.readers.office.workbooks import too_large
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -185,6 +186,30 @@ def test_images_in_and_beside_the_page_are_figures() -> None:
     assert extract_text(message.as_bytes(), "a.eml").text == (
         "# Levels\n\nThe Kingfisher gauge fell.\n\nAttachments: weir.jpg"
     )
+
+
+POEM = f"{chr(10).join(f'> Line {number} of the poem' for number in range(7))}\n\nIda"
+
+
+@pytest.mark.parametrize(
+    ("header", "own"),
+    [
+        (b"Subject: Gauge\n", POEM),
+        (b"Subject: Gauge\nIn-Reply-To: <a@b.example>\n", "Ida"),
+        (b"Subject: Gauge\nReferences: <a@b.example>\n", "Ida"),
+        (b"Subject: Re: Gauge\n", "Ida"),
+    ],
+)
+def test_a_mail_that_answers_nothing_keeps_lines_like_quotes(header: bytes, own: str) -> None:
+    assert read(f"\n{POEM}".encode(), header).text.partition("\n\n")[2].strip() == own
+    attributed = read(f"\nFine.\n\nOn Tue, 4 Mar 2025, Per\nwrote:\n{POEM}".encode(), header).text
+    assert attributed.partition("\n\n")[2].split() == ["Fine.", "Ida"]
+
+
+def test_lines_that_go_on_without_their_space_are_joined() -> None:
+    kind = "text/plain; charset=utf-8; format=flowed; delsp=yes"
+    found = part(kind, "The gauge was read each mor \nning and the  \nlevel fell.\nIt rose. \n\nEnd. \n-- \nIda")
+    assert text_of(found) == "The gauge was read each morning and the level fell.\nIt rose. \n\nEnd."
 
 
 def test_a_mail_whose_parts_are_damaged_keeps_its_text() -> None:

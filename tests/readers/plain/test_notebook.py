@@ -40,7 +40,24 @@ def test_pictures_are_counted_and_empty_cells_left_out() -> None:
         {"cell_type": "heading", "level": 2, "source": "Levels"},
     ]
     found = read(json.dumps({"cells": cells}).encode())
-    assert (found.text, found.note) == ("```\nplot()\n```\n\n## Levels", "outputs without text are left out: 2")
+    assert (found.text, found.note) == (
+        "```\nplot()\n```\n\n**1**\n\n## Levels",
+        "outputs without text are left out: 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ({"text/markdown": ["**Liability** ends\n", "in 2028."], "text/latex": "$x$"}, "**Liability** ends\nin 2028."),
+        ({"text/html": "<table><tr><th>A</th></tr><tr><td>1</td></tr></table>"}, "| A | \n|---|\n| 1 |"),
+        ({"text/latex": "$a^2$"}, "$a^2$"),
+        ({"text/plain": "x", "text/markdown": "**x**"}, "```\nx\n```"),
+    ],
+)
+def test_outputs_without_plain_text_are_read(data: dict[str, object], text: str) -> None:
+    cells = [{"cell_type": "code", "source": [], "outputs": [{"output_type": "display_data", "data": data}]}]
+    assert read(json.dumps({"cells": cells}).encode()).text == text
 
 
 @pytest.mark.parametrize("damaged", [1, {}, {"cell_type": "heading", "level": "x", "source": "y", "outputs": [1]}])

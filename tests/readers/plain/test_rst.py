@@ -34,6 +34,11 @@ from lightrag_dagster.readers.plain.rst import readable
         (".. _weirs:\n.. _SQLite: https://sqlite.org/\n   about.html\n\nB.", "B."),
         ("A.\n\n__ https://sqlite.org\n.. __: https://sqlite.org", "A.\n"),
         (".. [1] A footnote.\n.. [Wren2025] Of :ref:`weirs`.", "[1] A footnote.\n[Wren2025] Of weirs."),
+        (
+            ".. [1]\n   Liability ends.\n\n   In 2028.\n\n.. [#]\n\n   Below.",
+            "[1]\n   Liability ends.\n\n   In 2028.\n\n[#]\n\n   Below.",
+        ),
+        (".. |a| replace::\n   the long\n   weir\n\nAt |a|.", "At the long weir."),
         ("|W| is old.\n\n.. |W| replace:: Halden Weir\n.. |logo| image:: logo.png", "Halden Weir is old.\n"),
         (".. unknown:thing:: its name\n   :option: x\n\n   Its text.", "its name\n\n   Its text."),
     ],

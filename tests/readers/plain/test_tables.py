@@ -96,3 +96,16 @@ def test_every_cell_of_a_file_is_in_the_table(rows: list[list[str]]) -> None:
     cells = [[cell.strip().replace("\0", "|") for cell in line] for line in lines]
     expected = [[" ".join(cell.split()) for cell in row] for row in rows]
     assert [row + [""] * (2 - len(row)) for row in cells] == [row for row in expected if any(row)]
+
+
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("Name,Level\nWeir,1\n\nOffice,Town,Phone\nHead,Corley,12\n", 2),
+        ("Name,Level\nWeir,1\n\nOffices\n\nGate,Width\nA,3\nB,4\n", 2),
+        ("Name,Level\nWeir,1\n\nLock,2\n", 1),
+        ("a;b;c\n1;2;3\n\nTotal;6\n", 1),
+    ],
+)
+def test_a_second_table_with_names_of_its_own_stays_apart(text: str, tables: int) -> None:
+    assert read(text.encode()).text.count("| --- |\n") == tables

@@ -54,6 +54,18 @@ def test_what_is_left_out_is_reported() -> None:
 @pytest.mark.parametrize(
     ("body", "text"),
     [
+        (r"A {\object\objemb{\*\objclass Word}{\*\objdata 0102ab}{\result shown}} end.", "A shown end."),
+        (r"A {\upr{ANSI?\par}{\*\ud{Unicode \u225?}}} end.", "A Unicode á end."),
+        (r"A{\footnote {\upr{n?}{\*\ud{n\u225?}}}} end.", "A[1] end.\n\n1. ná"),
+    ],
+)
+def test_results_of_objects_and_unicode_forms_are_read(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
         (r"Text{\super\chftn}{\footnote\pard {\super\chftn} The note.} goes on.", "Text[1] goes on.\n\n1. The note."),
         (
             r"A\chftn{\footnote One,\par two.} b{\footnote\ftnalt Three.}\par End",
