@@ -12,7 +12,7 @@ from unicodedata import category
 from lightrag_dagster.readers.content import UnreadableError
 from lightrag_dagster.readers.language import detect_language
 
-_SAMPLE = 200_000  # bytes that an encoding is guessed from
+_SAMPLE = 60_000  # bytes that an encoding is guessed from
 _LEAST = 20  # bytes; fewer are not enough
 _MIN_CONFIDENCE = 0.05  # chardet's confidence without odd words: right guesses about a sentence have more
 _LEAST_CONFIDENCE = 0.02  # of a guess about several words to which no other is near
