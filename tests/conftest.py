@@ -89,6 +89,14 @@ def _quick_commands() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Collect no garbage in a test that reaches the limit of recursion, where finalizers of others' objects fail."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(tmp_path: Path) -> Iterator[None]:
     """Keep settings away from each test, and those that it leaves behind from the next one."""

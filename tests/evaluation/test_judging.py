@@ -44,6 +44,7 @@ def test_against_the_known_answer(answer: str, known: str, match: float, overlap
         ("", None),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_judgement_is_two_marks(text: str, expected: Judgement | None) -> None:
     assert parse_judgement(text) == expected
 

@@ -207,6 +207,7 @@ def test_what_belongs_to_no_document_is_told(tmp_path: Path) -> None:
         ("\x00\xff\xfe", "damaged"),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_damaged_cache_costs_only_itself(tmp_path: Path, harm: str, said: str) -> None:
     write_json(tmp_path, rows_of(TEXTS))
     (tmp_path / "kv_store_llm_response_cache.json").write_text(harm, "utf-8")

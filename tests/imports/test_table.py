@@ -150,6 +150,7 @@ def test_a_custom_graph_is_documents_with_their_rows(settings: Settings, tmp_pat
         ("a.csv", f"name,description\n{'x' * 300},d\n", DecisionError),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_file_that_cannot_be_taken_is_refused_by_its_name(
     tmp_path: Path, name: str, text: str, error: type[Exception]
 ) -> None:

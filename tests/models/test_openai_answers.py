@@ -159,6 +159,7 @@ UNREADABLE = [b"[" * 200_000, b'{"a":' * 200_000, b"1" * 10_000, b'{"usage": ' +
 
 
 @pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
+@pytest.mark.usefixtures("uncollected")
 def test_json_that_cannot_be_read_is_an_unusable_answer(loopback: Loopback, settings: Settings, content: bytes) -> None:
     loopback.script.append(Reply(body=content, headers=JSON))
     with pytest.raises(TransientProviderError, match="unusable answer for model m: it is not JSON that can be read"):
@@ -167,6 +168,7 @@ def test_json_that_cannot_be_read_is_an_unusable_answer(loopback: Loopback, sett
 
 @pytest.mark.parametrize("content", UNREADABLE, ids=range(len(UNREADABLE)))
 @pytest.mark.parametrize("depth", [b"", b'{"error": {"code": ' + b"[" * 900 + b"]" * 900 + b"}}"])
+@pytest.mark.usefixtures("uncollected")
 def test_an_error_whose_body_cannot_be_read_is_one(
     loopback: Loopback, settings: Settings, content: bytes, depth: bytes
 ) -> None:
@@ -188,6 +190,7 @@ def test_an_error_whose_body_cannot_be_read_is_one(
     ],
     ids=range(7),
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_piece_of_a_stream_of_another_shape_is_unusable(loopback: Loopback, settings: Settings, event: bytes) -> None:
     loopback.script.append(Reply(body=b"data: " + event + b"\n\n", headers={"content-type": "text/event-stream"}))
 

@@ -110,6 +110,7 @@ def test_what_may_pass_is_tried_again(endpoint: Endpoint, monkeypatch: pytest.Mo
         (Response(b'{"results": [{"index": -1, "relevance_score": 1}]}'), PermanentProviderError),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_what_will_not_pass(endpoint: Endpoint, reply: Response, error: type[Exception]) -> None:
     endpoint.replies = [reply]
     with pytest.raises(error) as raised:

@@ -25,6 +25,7 @@ TRADE = Keywords(("Trade", "Peace"), ("Delos",))
         ("", Keywords()),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_answers_are_read(answer: str, expected: Keywords) -> None:
     assert parse_keywords(answer) == expected
 

@@ -37,6 +37,7 @@ FILE = Path("lightrag.yaml")
         ("dagster: {fresh_hours: .inf}\n", "setting dagster.fresh_hours"),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_file_that_is_no_mapping_of_settings_is_refused(text: str, said: str) -> None:
     FILE.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError) as refused:

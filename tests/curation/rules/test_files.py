@@ -146,6 +146,7 @@ def test_yaml_and_csv_below_a_folder_are_read_with_file_and_line(tmp_path: Path)
         ("a.csv", "action,name\njoin,A\n", "a.csv:2: there is no action 'join', only merge, apart"),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_mistake_is_an_error_with_file_and_line(tmp_path: Path, file: str, text: str, message: str) -> None:
     (tmp_path / file).write_text(text)
     with pytest.raises(DecisionError) as raised:

@@ -116,6 +116,7 @@ def test_what_cannot_be_written_is_an_error(value: object) -> None:
     ],
     ids=lambda data: repr(data[:20]),
 )
+@pytest.mark.usefixtures("uncollected")
 def test_what_nobody_wrote_is_an_error_and_runs_nothing(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (its text is Python's)
         wire.loads(data)

@@ -101,6 +101,7 @@ def test_what_is_no_front_matter_stays(text: str) -> None:
         "&a [*a, *a] " * 300,
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_a_nested_block_does_no_harm(nested: str) -> None:
     started = time.process_time()
     split_front_matter(f"---\ntitle: {nested}\n---\ntext")

@@ -74,6 +74,7 @@ def test_of_a_progress_bar_the_last_state_is_read() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}", b'{"cells": [1]}', b'{"cells": 1}', b"[" * 100_000])
+@pytest.mark.usefixtures("uncollected")
 def test_what_is_no_notebook_has_a_reason(data: bytes) -> None:
     with pytest.raises(UnreadableError, match="no notebook; give the file its own suffix"):
         read(data)

@@ -74,6 +74,7 @@ def test_one_broken_item_costs_no_other() -> None:
         '{"entities":' * 5000,
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_what_is_no_such_object_is_refused(answer: str) -> None:
     assert read_json(answer, truncated=False) is None
 

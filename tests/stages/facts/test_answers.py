@@ -178,6 +178,7 @@ def test_every_reason_is_tried() -> None:
         ('{"facts": ' * 2000, False, 0, 1, False),
     ],
 )
+@pytest.mark.usefixtures("uncollected")
 def test_answers_that_are_cut_or_broken(text: str, truncated: bool, facts: int, broken: int, complete: bool) -> None:
     found = read(text, truncated=truncated)
     assert (len(found.facts), list(found.rejected), found.complete) == (facts, [answers.BROKEN] * broken, complete)
