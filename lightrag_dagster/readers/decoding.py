@@ -35,6 +35,8 @@ _SIGNS = _AROUND + "¡¢£¥©ª®±²³´µ·¹º¼½¾¿×÷‹›†‡•™
 _FEW = 0.2  # share of the bytes beyond ASCII: texts in Latin script have less, those in others more
 _FEW_ERRORS = 0.1  # share of the characters of UTF-8 beyond ASCII
 _NOT_ASCII = bytes(range(0x80, 0x100))
+_ASCII = bytes(range(0x80))
+_LONGEST_LINE = 10_000  # bytes of a line that joins the sample
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _ESCAPE = re.compile(r"\\[nrt]")  # escape of a line feed, as JSON and SQL have it: not a letter of the next word
 _TURKISH = "windows-1254"
@@ -43,7 +45,7 @@ _PAGES = ("windows-125", "iso-8859-", "iso8859-", "koi8-", "mac")  # with one by
 _RARE = (*(f"iso8859-{part}" for part in (1, 3, 4, 9, 10, 13, 14, 16)), "johab", "mac-greek", "mac-iceland",
          "mac-latin2", "mac-turkish")  # fmt: skip
 _LATIN, _OTHER = "A-Za-z\xc0-\u024f", "\u0370-\u06ff\u0e00-\u0e7f"  # letters of Latin, and of other scripts
-_BESIDE = "¢¦¨¬¯±´¸¶¼½¾×÷ˆ˜ˇ˘˙˛˝√∂∆◊ﬁﬂ‡"  # signs that stand beside no letter
+_BESIDE = "¢¦¨¯±´¸¶¼½¾×÷ˆ˜ˇ˘˙˛˝√∂∆◊ﬁﬂ‡"  # signs that stand beside no letter
 _BETWEEN = "\xa1-\xac\xae-\xb6\xb8-\xbf×÷ˆ-˝‘“-•‚‰‹›™€"  # signs that stand between no letters
 _ODD = re.compile(
     rf"[¤\u2500-\u25ff\ue000-\uf8ff]|[{_LATIN}][{_OTHER}]|[{_OTHER}][{_LATIN}]|[a-z][\u4e00-\u9fff][a-z]"
@@ -51,6 +53,8 @@ _ODD = re.compile(
 )
 _ODD_ALONE = re.compile(rf"(?:^|(?<=[A-Za-z] ))[{_OTHER}](?= [A-Za-z])|(?<=[A-Za-z] )[{_OTHER}]$", re.MULTILINE)
 _NO_TEXT_OF_PAGE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x80-\x84\x86-\x9f]")  # controls, also of Latin-1
+_FIRST_GREEK = "\u0370"  # letters of Greek and Cyrillic come from here on
+_IRISH = "bcdghmnt"  # letters before the capital of a name, as in `hÉireann`
 _NO_LETTER = re.compile(r"[\W\d_]+")
 _BREAK = re.compile(r"[\s\d_]+")  # between words with the signs attached to them
 _TURKISH_OR_ICELANDIC = re.compile(rb"[\xd0\xdd\xde\xf0\xfd\xfe]")  # where the two code pages differ
@@ -126,7 +130,9 @@ def _certain(data: bytes, declared: str | None) -> str:
     if not _is_damaged_utf8(data, 1) and (detected := _detect(data)):
         with suppress(UnicodeDecodeError):
             if not _lines_apart(data, detected) and (detected.casefold() != _WESTERN or not _mixed(data)):
-                return data.decode(detected)
+                text = data.decode(detected)
+                if not (detected.casefold().startswith(_PAGES) and _NO_TEXT_OF_PAGE.search(text)):
+                    return text
     raise _UncertainError(reason)
 
 
@@ -284,8 +290,16 @@ def _evenness(text: str) -> float:
 
 
 def _has_capital_inside(word: str) -> bool:
-    """Return True if a capital follows a small letter, one of them beyond ASCII: others are names in code."""
-    return any(a.islower() and b.isupper() and not (a + b).isascii() for a, b in pairwise(word))
+    """Return True if a capital follows a small letter, one of them beyond ASCII: others are names in code.
+
+    In Irish one may follow the first letter; in Cyrillic and Greek a part of a name begins with one, as in `РусГидро`.
+    """
+    for number, (a, b) in enumerate(pairwise(word)):
+        if a.islower() and b.isupper() and not (a + b).isascii():
+            begins = b >= _FIRST_GREEK and word[number + 2 : number + 3].islower()
+            if not begins and (number or a not in _IRISH):
+                return True
+    return False
 
 
 def _language_of(guess: _Guess) -> str | None:
@@ -307,7 +321,7 @@ def _with_turkish(sample: bytes, guesses: list[_Guess]) -> list[_Guess]:
 
 
 def _sample(data: bytes) -> bytes:
-    """Return some lines of a text, at first those with the first byte beyond ASCII.
+    """Return some lines of a text, at first those with the first byte beyond ASCII, then one with each byte they lack.
 
     Cut in the middle of a character, a sample would be judged as damaged; a line feed ends a character.
     """
@@ -315,8 +329,14 @@ def _sample(data: bytes) -> bytes:
         return data
     found = _BEYOND_ASCII.search(data, _SAMPLE // 2)
     start = data.rfind(b"\n", 0, found.start()) + 1 if found and not _BEYOND_ASCII.search(data, 0, _SAMPLE // 2) else 0
-    data = data[start : start + _SAMPLE]
-    return data[: data.rfind(b"\n") + 1] or data
+    sample = data[start : start + _SAMPLE]
+    sample = sample[: sample.rfind(b"\n") + 1] or sample
+    for byte in sorted({*data.translate(None, _ASCII)} - {*sample}):
+        at = data.find(bytes([byte]))
+        begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at) + 1 or len(data)
+        if end - begin <= _LONGEST_LINE:
+            sample += data[begin:end]
+    return sample
 
 
 def _is_word(word: str) -> bool:

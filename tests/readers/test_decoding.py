@@ -94,10 +94,37 @@ def test_words_that_are_none_tell_other_encodings_from_the_right_one(text: str, 
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
+        ("El niño comió piña mañana en España.\n" * 2_000 + "Cuesta 5 € – “bien”\n", "cp1252"),
+        ("Καλημέρα κόσμε, αυτό είναι ένα κείμενο.\n" * 2_000 + "Τιμή 5 € – “καλό” Άρα\n", "cp1253"),
+        ("Le prix était élevé à cette époque très agitée.\n" * 2_000 + "le cœur du problème – ici\n", "cp1252"),
+    ],
+)
+def test_what_stands_far_below_counts(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == (text, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Процедура ПриОткрытии(Отказ)\n    КодТовара = Товары.НайтиПоКоду(Код);\nКонецПроцедуры\n",
+        "Приложения: ВКонтакте, ГосУслуги, МегаФон, КиноПоиск. Установите их и войдите в систему.\n",
+        "Мощность;кВт;55\nДавление;МПа;1,6\nЧастота;кГц;50\nЭнергия;кВт·ч;120\n",
+    ],
+)
+def test_capitals_in_names_of_russian_are_no_fault(text: str) -> None:
+    assert decode(text.encode("cp1251")).text == text
+    assert decode(text.replace("·", "").encode("koi8-r")).text == text.replace("·", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
         (CATALAN, "cp1252"),  # which chardet does not know
         ("La configuració de l'aplicació no és vàlida, però això és així.", "cp1252"),
         ("Le prix du cœur était de 5 €", "cp1252"),
         (CROATIAN, "iso8859-2"),
+        ("Rialtas na hÉireann agus Uachtarán na hÉireann, i nÉirinn.\n", "cp1252"),
+        ("gouverne¬\nment français très élevé à cet égard, après l'été\nsocié¬\nté civile\n", "cp1252"),
     ],
 )
 def test_what_is_right_may_be_in_doubt(text: str, encoding: str) -> None:

@@ -8,18 +8,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_KEYS = (
-    "title|subtitle|authors?|date|created|updated|tags|keywords|categor(?:y|ies)|lang(?:uage)?|draft|published|layout"
-    "|permalink|slug|description|summary|aliases|weight|id"
-)
+_READ = "title|authors?|date|tags|keywords|categories|lang|language|draft|published"
+_KEY = rf"(?(known)\w[\w .-]*|(?:[^\W\dA-Z][\w.-]*|(?i:{_READ})))[ \t]*:(?=\s)"
 FRONT_MATTER = re.compile(
-    rf"\A---[ \t]*\r?\n(?!\s*\n)(?=(?:(?!---|\.\.\.)[^\n]*\n)*?[\"']?(?i:{_KEYS})[\"']?[ \t]*:)"
-    r"(.*?)\r?\n(?:---|\.\.\.)[ \t\r]*$",
-    re.DOTALL | re.MULTILINE,
+    rf"\A---[ \t]*\r?\n(?P<known>(?=(?:(?!---|\.\.\.)[^\n]*\n)*?[ \t]*(?:{_READ})[ \t]*:\s))?"
+    # Lines are atomic groups, so that a text that is none is found out in one pass.
+    rf"(?P<block>(?>(?:[ \t]+(?=\S)|[#\]}}'\"{{-]|{_KEY})[^\n]*\n|[ \t\r]*\n)*?)(?:---|\.\.\.)[ \t\r]*$",
+    re.MULTILINE,
 )
-"""The YAML between two rules at the start of a text, with a key that is known, and no blank line at its beginning.
+"""The YAML between two rules at the start of a text: a key is known, or all begin with a small letter.
 
-Text between two rules is none, even if it has lines such as `Contract: between Ida and the town`.
+Text between two rules is none, such as `Contract: between Ida and the town`, or a sentence below a key.
 """
 
 # Begins with a character rather than `^`, which the search for it skips to: eight times as fast in prose.

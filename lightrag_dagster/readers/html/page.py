@@ -99,8 +99,6 @@ def _main_content(page: str, figures: Figures | None) -> Content:
         if link.text_content().strip() == _PERMALINK:
             link.drop_tree()
     properties = _properties(tree)
-    for hidden in tree.iterfind(".//*[@hidden]"):
-        hidden.set("style", "display:none")
     _write_formulas(tree)
     if figures:
         _mark_images(tree, figures)

@@ -20,7 +20,7 @@ _HEADER = re.compile(_NAME.pattern + r"[ \t]*(\S.*)")
 _HEADERS = 3  # lines; forwarded and answered mails begin with From, Date, Subject
 _DIVIDER = re.compile(r"\s*(?:-{3,}[^-\n]{1,80}-{3,}|_{5,}|\*{3,})\s*$")
 _WROTE = re.compile(
-    r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道|@", re.I
+    r"\b(?:wrote|writes|schrieb|écrit|escribió|ha scritto|escreveu|skrev|schreef|napisał|písal)|写道", re.I
 )
 _DATED = re.compile(r"\b\d{4}\b|\d[:.]\d\d")
 
@@ -86,7 +86,7 @@ def _beginnings(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _is_attributed(above: str) -> bool:
-    return above.endswith((":", "：")) and bool(_WROTE.search(above) or _DATED.search(above))
+    return above.endswith((":", "：")) and bool(_WROTE.search(above) or ("@" in above and _DATED.search(above)))
 
 
 def _without_quotes(lines: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
@@ -76,17 +76,6 @@ class PageCharacters:
         while 0 <= number + step < len(self._text) and not self._text[number + step].isspace():
             number += step
         self._shown[number] = text + self._shown[number] if before else self._shown[number] + text
-
-    def move(self, numbers: Sequence[int], line: Sequence[int]) -> None:
-        """Put some characters into the text of a line, at their place from the left."""
-        text, left = self.texts(numbers).strip(), self._places.origin(numbers[0])[0]
-        before = [one for one in line if self._text[one].strip() and self._places.origin(one)[0] < left]
-        if before:
-            self.add(before[-1], f" {text}")
-        else:
-            self.add(line[0], f"{text} ", before=True)
-        for number in numbers:
-            self._shown[number] = ""
 
     def boxes(self) -> Iterator[tuple[int, tuple[float, float, float, float]]]:
         """Yield the numbers of the characters with ink, and their left, lower, right and upper edge. Points."""

@@ -15,7 +15,6 @@ from lightrag_dagster.readers.pdf.fields import Field, place_fields
 from lightrag_dagster.readers.pdf.hyphens import without_marks
 from lightrag_dagster.readers.pdf.places import Places
 from lightrag_dagster.readers.pdf.ruled_tables import RuledTable, find_tables
-from lightrag_dagster.readers.pdf.stamped import join_stamped
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _SHADOW = 0.3  # in sizes, from a line to the same line drawn again
@@ -74,9 +73,7 @@ def _lines_of(page: pypdfium2.PdfPage, fields: list[Field]) -> PageLines:
         places = Places(textpage)
         characters = PageCharacters(places, text)
         beside = place_fields(fields, characters)
-        tables = find_tables(page, textpage, characters)
-        join_stamped(page, textpage, characters, frozenset[int]().union(*(table.characters for table in tables)))
-        found = list(_with_tables(characters, tables, places))
+        found = list(_with_tables(characters, find_tables(page, textpage, characters), places))
         shown = list(_stacked(_once(found)))
         replaced = characters.replaced + _missing(found, shown)
         lines = shown + [Line(field.line) for field in beside]

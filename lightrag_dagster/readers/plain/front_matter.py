@@ -10,7 +10,7 @@ from lightrag_dagster.readers.content import NO_PROPERTIES, Properties, make_pro
 _MAX_LENGTH = 64_000  # characters; a longer block is text between two rules
 _SAFE_IN_C = 4_000  # characters; the fast loader has no limit of depth, and a deeply nested block would end the process
 _LINE = re.compile(r"^([A-Za-z_]\w*):[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
-_TOML = re.compile(r"\A\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t\r]*$", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\A\+\+\+[ \t]*\r?\n(?P<block>.*?)^\+\+\+[ \t\r]*$", re.DOTALL | re.MULTILINE)
 _TOML_LINE = re.compile(r"^([A-Za-z_]\w*)[ \t]*=[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE)
 _TAXONOMIES = "taxonomies"  # the table that Zola has its tags in
 
@@ -27,7 +27,7 @@ def split_front_matter(text: str) -> tuple[Properties, str]:
     found = expression.match(text) if text.startswith(("---", "+++")) else None
     if found is None or found.end() > _MAX_LENGTH:
         return NO_PROPERTIES, text
-    values = parse(found[1])
+    values = parse(found["block"])
     if not values:
         return NO_PROPERTIES, text
     tags = [one for name in ("tags", "keywords", "categories") for one in _listed(values.get(name))]

@@ -28,8 +28,6 @@ from tests.readers.pdf.pages import Shown
 from tests.readers.pdf.pages import pdf as pdf_of_pages
 from tests.readers.pdf.test_columns import ACCOUNTS, RIGHT, rows
 from tests.readers.pdf.test_columns import pdf as pdf_of_places
-from tests.readers.pdf.test_stamped import LABELS
-from tests.readers.pdf.test_stamped import pdf as pdf_of_drawings
 from tests.readers.pdf.test_text import pdf as pdf_of_a_font
 
 DOCUMENTS = Path(__file__).parent / "documents"
@@ -77,7 +75,6 @@ def _made() -> dict[str, bytes]:
         for one in ("begin", "begin", "separate", "400", "end", "separate", "500", "end", " euros")
     )
     accounts = pdf_of_places(rows(ACCOUNTS, RIGHT), (712, 694, 666))
-    flattened = pdf_of_drawings(LABELS, [(200, 700, "Ida Wren")], [(200, 680, "Corley")])
     page = pdf_of_pages([Shown(60, 700, "The weir"), Shown(60, 900, "above")])
     numbers = '<row><c t="inlineStr"><is><t>Level</t></is></c></row><row><c><v>0.33333333333333331</v></c></row>'
     garbled = "".join(f"BT /F 10 Tf 1 0 0 1 50 {at} Tm (AAAA AAA AAAA) Tj ET " for at in (700, 680))
@@ -87,7 +84,6 @@ def _made() -> dict[str, bytes]:
         "within.pdf": page,
         "general.xlsx": by_hand(f"<worksheet><sheetData>{numbers}</sheetData></worksheet>"),
         "accounts.pdf": accounts,
-        "flattened.pdf": flattened,
     }
 
 

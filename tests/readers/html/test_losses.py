@@ -84,11 +84,3 @@ def test_a_closing_heading_with_links_in_the_article_is_lost(below: str, lost: i
     assert "References" not in read.text
     assert read.losses is not None
     assert read.losses.lost == lost
-
-
-def test_what_is_hidden_is_left_out() -> None:
-    page = f"<article><p>{WEIR}</p><p hidden>{KEEPER}</p><p>{GATE}</p></article>"
-    read = extract_text(page.encode(), "a.html")
-    assert read.text.split("\n\n") == [WEIR, GATE]
-    assert read.losses is not None
-    assert read.losses.lost == 0

@@ -81,13 +81,38 @@ def test_front_matter_in_toml(block: str, expected: Properties) -> None:
         "---\nnever: closed",
         "text\n---\na: b\n---",
         "---\n\nContract: between Ida and the town.\nPrice: 500 euros\n\n---\n\nRest of it.",
-        "---\n\ntitle: Contract\n\n---\n\nRest of it.",
+        "---\nAuthor: Ida Berg\n\n> The bridge was closed.\n\nShe lived in Ulm.\n\n---\nNext item",
+        "---\nDate: 2020-01-01\n\nPresent: Ida\n---\nNext item",
+        "---\nSummary: the bridge was closed\n---\nNext item",
         "---\nContract: between Ida and the town.\nPrice: 500 euros\n---\n\nRest of it.",
         "---\r\nContract: between Ida and the town.\r\n---\r\ntitle: Rest of it.\r\n---",
     ],
 )
 def test_what_is_no_front_matter_stays(text: str) -> None:
     assert split_front_matter(text) == (Properties(), text)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "\ntitle: Secret\ndraft: true",
+        "\r\ntitle: Secret\r\ndraft: true\r",
+        " title: Secret\n draft: true",
+        "{title: Secret, draft: true}",
+        '{"title": "Secret",\n "draft": true}',
+        "ID: 5\ntitle: Secret\ndraft: true",
+        "Title: Secret\nDraft: true",
+        "# of Jekyll\ntags:\n- a\ntitle: Secret\nsummary: |\n  Text: x\n\n  More\ndraft: true",
+    ],
+)
+def test_every_form_of_front_matter_is_taken(block: str) -> None:
+    properties, rest = split_front_matter(f"---\n{block}\n---\nRest of it.")
+    assert (properties.title, properties.switched_off, rest) == ("Secret", "draft: true", "\nRest of it.")
+
+
+@pytest.mark.parametrize("key", ["sidebar_position", "cssclasses", "marp", "redirect_from", "название", "Автор"])
+def test_keys_of_other_programs_are_no_text(key: str) -> None:
+    assert split_front_matter(f"---\n{key}: 2\n---\nRest of it.") == (Properties(), "\nRest of it.")
 
 
 @pytest.mark.parametrize(

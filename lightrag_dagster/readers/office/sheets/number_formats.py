@@ -43,7 +43,6 @@ _BUILT_IN = {
 
 # Spreadsheets have 15 digits: what a binary fraction lacks must not turn a half down.
 _SPACES, _ANY_DIGIT = re.compile(r"\s+"), re.compile(r"[1-9]")
-_CELL = 11  # characters
 _UP, _EXACT = 1 + 1e-15, 1e12
 
 _TESTS: dict[str, Callable[[float, float], bool]] = {
@@ -57,14 +56,8 @@ _TESTS: dict[str, Callable[[float, float], bool]] = {
 
 
 def general(value: float) -> str:
-    """Return a number without a format: whole ones with their digits, others in the eleven characters of a cell."""
-    size = abs(value)
-    if size < 1e15 and value.is_integer():
-        return f"{value + 0:.0f}"  # not -0
-    if not 1e-4 <= size < 1e11:
-        return f"{value:.6G}" if size < 1 or size >= 1e15 else f"{value:.15g}"
-    text = f"{value:.{max(0, _CELL - 1 - len(str(int(size))))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    """Return a number without a format, with the 15 digits that spreadsheets have, of which cells show fewer."""
+    return f"{value + 0:.0f}" if abs(value) < 1e15 and value.is_integer() else f"{value:.15G}"  # not -0
 
 
 @lru_cache(maxsize=64)  # most workbooks have the same few
