@@ -11,6 +11,7 @@ from lightrag_dagster.assets.progress_log import logged
 from lightrag_dagster.pipeline.graph import build_graph, build_published_graph
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.schemas import MERGED_TABLES
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 
 
 @asset(
@@ -23,7 +24,8 @@ from lightrag_dagster.schemas import MERGED_TABLES
 )
 def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph of the newest generation."""
-    with stopwatch() as watch, logged(context, lightrag):
+    looks = Looks(lightrag.home.ledger)
+    with stopwatch() as watch, logged(context, lightrag), looks.noting(KNOWLEDGE_BASE):
         generation, counts = build_graph(lightrag.settings)
     later = "built after publication" if lightrag.settings.builds_graph else "left out"
     metadata = counts.model_dump() if counts else {"database": later}
@@ -41,7 +43,7 @@ def knowledge_graph(context: dg.AssetExecutionContext, lightrag: dg.ResourcePara
 )
 def published_graph(lightrag: dg.ResourceParam[LightRAG]) -> dg.MaterializeResult:
     """Build the graph database of the published snapshot unless it is built."""
-    with stopwatch() as watch:
+    with stopwatch() as watch, Looks(lightrag.home.ledger).noting(KNOWLEDGE_BASE):
         snapshot = build_published_graph(lightrag.home)
     metadata = {"snapshot_id": snapshot.snapshot_id, "seconds": watch.seconds}
     return materialised(snapshot.snapshot_id, metadata, recipe=snapshot.inputs.recipe)

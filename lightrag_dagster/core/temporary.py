@@ -10,23 +10,36 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from lightrag_dagster.errors import StoreError
+
 _NEW_SECONDS = 60.0
 """A folder that was made so recently may not be held yet."""
+
+_OURS = ".temporary"
+"""The end of each name: what people name otherwise is theirs."""
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Give a folder for the block, after those with the same prefix are removed whose processes have ended."""
-    for leftover in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+    """Give a folder for the block, after those with the same prefix are removed whose processes have ended.
+
+    Raises:
+        StoreError: no folder for temporary files can be written.
+    """
+    try:
+        place = tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise StoreError("no folder for temporary files can be written; set TMPDIR to one with room") from error
+    for leftover in Path(place).glob(f"{prefix}*{_OURS}"):
         try:
             if time.time() - leftover.stat().st_mtime > _NEW_SECONDS:
                 with _held(leftover):
                     shutil.rmtree(leftover)
         except OSError as error:  # it is held, or another user's
             _log.info("%s stays: %s", leftover, error)
-    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name, _held(Path(name)):
+    with tempfile.TemporaryDirectory(_OURS, prefix, ignore_cleanup_errors=True) as name, _held(Path(name)):
         yield Path(name)
 
 

@@ -38,8 +38,8 @@ class Format(Record):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     mended_by = (
-        "put it back from a backup of this home; without it, `lightrag-dagster run` removes all snapshots, also those "
-        "with a name, and builds one again of the sources, and of the stored answers and vectors, which stay"
+        "put it back from a backup of this home; else delete it, and `lightrag-dagster run` removes all snapshots, "
+        "also those with a name, and builds one again of the sources, stored answers and vectors, which stay"
     )
 
     format: int = Field(ge=FIRST)
@@ -59,9 +59,13 @@ def read(home: Home) -> Format | None:
     """Return the format of a home, or None of a new one.
 
     Raises:
-        StoreError: it is newer, a `restore` of it was not finished, or the record is damaged.
+        StoreError: it is newer, a backup, a `restore` of it was not finished, or the record is damaged.
     """
     found = read_record(home.format, Format)
+    if found is None and home.bucket is None and (home.root / "records" / home.format.name).exists():
+        raise StoreError(
+            f"{home.name} is a backup; `lightrag-dagster --home PLACE restore {home.name}` makes a home of it"
+        )
     if found is None:
         return None if _is_new(home) else Format(format=FIRST)
     require_not_newer(found, home.name)

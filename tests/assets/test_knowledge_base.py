@@ -1,5 +1,6 @@
 """The published snapshot as an asset: a generation that breaks invariant I5 is not published."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from lightrag_dagster.fact_schemas import PASS_TABLES
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.resources import LightRAG
 from lightrag_dagster.settings import Settings
+from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.generations import newest_generation
@@ -39,6 +41,19 @@ def materialise(
         resources={"lightrag": LightRAG(settings)},
         raise_on_error=False,
     )
+
+
+def test_a_graph_that_fails_is_noted_for_the_check_of_status(
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_source(settings, "notes", {"river.md": RIVER})
+    build(settings)
+    home = Home(settings.home)
+    (newest_generation(home).path("graph.kuzu")).unlink(missing_ok=True)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2, 1, 1))
+    result = materialise(settings, instance, [knowledge_graph])
+    error = Looks(home.ledger).read()[KNOWLEDGE_BASE].error
+    assert (result.success, error and "make room on the disk" in error) == (False, True)
 
 
 @pytest.mark.long

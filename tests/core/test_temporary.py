@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.core.temporary import temporary_folder
+from lightrag_dagster.errors import StoreError
 from tests.test_floors import product
 
 HOLDER = """
@@ -42,9 +43,25 @@ def test_the_folder_of_a_killed_process_goes_with_the_next(tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folders_of_people_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    theirs = tmp_path / "lightrag-copy-of-home"
+    theirs.mkdir()
+    os.utime(theirs, (0, 0))
+    with temporary_folder("lightrag-copy-"):
+        assert theirs.exists()
+
+
+def test_no_place_for_them_is_an_error_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    with pytest.raises(StoreError, match="set TMPDIR"), temporary_folder("lightrag-copy-"):
+        raise AssertionError
+
+
 def test_all_temporary_folders_are_such() -> None:
     """Others stay for good where a process is killed: spilled rows, copies of tables, results."""
     beside = re.compile(r"(TemporaryDirectory|NamedTemporaryFile)\((?!dir=|\s*dir=)[^)]*\)")
     found = [f"{name}: {one[0]}" for name, text in product().items() for one in beside.finditer(text)]
     kept = [one for one in found if "dir=" not in one and "delete=False" not in one]
-    assert kept == ["lightrag_dagster.core.temporary: TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)"]
+    assert kept == ["lightrag_dagster.core.temporary: TemporaryDirectory(_OURS, prefix, ignore_cleanup_errors=True)"]

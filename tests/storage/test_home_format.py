@@ -132,6 +132,13 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
         refresh_snapshot(Home(tmp_path))
 
 
+def test_a_backup_is_no_home_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "FORMAT").write_text("{}")
+    with pytest.raises(StoreError, match=f"is a backup; `lightrag-dagster --home PLACE restore {tmp_path}`"):
+        refresh_snapshot(Home(tmp_path))
+
+
 def test_a_record_that_cannot_be_read_is_not_called_damaged(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.format.symlink_to(home.format)
