@@ -91,17 +91,17 @@ def _opened(folder: Path, paths: dict[str, Path | None]) -> "Iterator[duckdb.Duc
 def _count(connection: "duckdb.DuckDBPyConnection", view: str, path: Path) -> int:
     """Return the number of rows of a table; raises SourceError if it lacks a column, or has another kind of lists."""
     table = connection.sql(f"FROM {view}")
-    kinds = dict(zip(table.columns, map(str, table.types), strict=True))
+    kinds, rows = dict(zip(table.columns, map(str, table.types), strict=True)), int(table.shape[0])
     for column in _COLUMNS[view].split():
         if column not in kinds:
             raise SourceError(
                 f"{path} has no column {column!r}, which GraphRAG 1.x to 3.3 writes; name its output folder"
             )
-        if column == "text_unit_ids" and not kinds[column].endswith("]"):
+        if rows and column == "text_unit_ids" and not kinds[column].endswith("]"):
             raise SourceError(
                 f"{path} has {kinds[column]} as {column!r}, where GraphRAG writes lists; keep them as lists"
             )
-    return table.shape[0]
+    return rows
 
 
 def _fetched(connection: "duckdb.DuckDBPyConnection", query: str) -> Iterator[tuple[Any, ...]]:

@@ -198,6 +198,15 @@ def test_a_table_without_a_column_is_named_with_it(tmp_path: Path, name: str) ->
         read_graphrag(write(tmp_path, made), MOST)
 
 
+def test_a_table_without_rows_has_lists_of_nothing(tmp_path: Path) -> None:
+    made = tables()
+    (row, *_), made["relationships"] = made["relationships"], []
+    folder = write(tmp_path, made)
+    pq.write_table(pa.table({name: pa.array([], pa.null()) for name in row}), folder / "relationships.parquet")
+    [first] = read_graphrag(folder, MOST).answers[key_of(FLOOD)]
+    assert not parse_response(first).relations
+
+
 @pytest.mark.parametrize("name", ["entities", "relationships"])
 def test_lists_as_texts_are_refused_in_our_words(tmp_path: Path, name: str) -> None:
     made = tables()
