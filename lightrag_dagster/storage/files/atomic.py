@@ -32,7 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+        temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
         temporary.touch(exist_ok=False)  # with the mode of any new file, as the umask says; mkstemp keeps it from all
         try:
             yield temporary

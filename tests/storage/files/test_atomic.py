@@ -135,3 +135,9 @@ def test_rows_of_another_layout_get_the_columns_of_a_schema(tmp_path: Path) -> N
         atomic.read_conforming(tmp_path / "rows.parquet", pa.schema([pa.field("id", pa.int64())]))
     with pytest.raises(StoreError, match="is missing"):
         atomic.read_conforming(tmp_path / "other.parquet", schema)
+
+
+def test_a_long_name_has_room_for_that_of_its_temporary_file(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 240)
+    atomic.write_text(path, "weir")
+    assert (path.read_text(), [*tmp_path.iterdir()]) == ("weir", [path])
