@@ -272,7 +272,7 @@ def _guesses(sample: bytes) -> list[_Guess]:
     found: dict[str, _Guess] = {}
     options = chardet.detect_all(sample, ignore_threshold=True, encoding_era=eras, exclude_encodings=_RARE)
     for one in sorted(options, key=lambda one: not str(one["encoding"]).startswith("Windows")):
-        with suppress(LookupError):
+        with suppress(LookupError):  # an encoding that Python lacks cannot be read either
             text = sample.decode(str(one["encoding"]), "ignore")
             rarity = _MAC if str(one["encoding"]).startswith("Mac") else 1
             guess = _Guess(str(one["encoding"]), text, one["confidence"] * rarity * _evenness(text), one["language"])

@@ -17,7 +17,7 @@ _NO_TEXTS = (*CALENDARS, HEADERS)
 _BOUNDARY = re.compile(rb"^--([^\r\n]{1,200}?)[ \t]*\r?\n(?=Content-[A-Za-z-]+:)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ADDRESS = re.compile(r"https?://\S+|\S+@\S+")
-_FLOWED = re.compile(r"^((?!>|-- \n).*) \n(?![>\n]|-- \n)", re.MULTILINE)  # RFC 3676: a line that goes on, with `delsp`
+_FLOWED = re.compile(r"^((?!>|-- \n).*) \n(?![>\n]|-- \n)", re.MULTILINE)  # RFC 3676: lines to join, with `delsp`
 _STUB = 400  # characters; a longer text is a stub if it is a tenth of the page
 _SHARE = 10
 _SHARED = 0.25  # of the words of a stub, those that are in the page by chance

@@ -140,7 +140,7 @@ def _has_layers_off(data: bytes) -> bool:
     if _OFF.search(data):
         return True
     for found in islice(_OBJECTS.finditer(data), _MOST_OBJECTS):
-        with suppress(zlib.error):
+        with suppress(zlib.error):  # a stream stored otherwise, or encrypted: of its layers nothing is known
             if _OFF.search(zlib.decompressobj().decompress(memoryview(data)[found.end() :], _LONGEST)):
                 return True
     return False
