@@ -1,6 +1,7 @@
 """Sessions of writers, and what readers take over from them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,13 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
         record.unlink()
     other.files.take_over()
     assert not (other.root / RECORD).exists()
+
+
+def test_what_the_bucket_lacks_is_in_the_cache_at_no_time(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, placed = machine("one"), list[Path]()
+    monkeypatch.setattr(Path, "replace", lambda _, target: placed.append(target))
+    assert not home.files.open([home.root / TABLE, home.root / GRAPH])[0].exists()
+    assert not placed
 
 
 def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -> None:
