@@ -113,7 +113,10 @@ class _Records:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
             names = self._names()
             changed = set(names) - self._notes.held(names).keys()
-            written = {name: opened.enter_context((self._root / name).open("rb")) for name in changed}
+            written = dict[str, BufferedReader]()
+            for name in changed:
+                with suppress(FileNotFoundError):  # another thread has removed it since
+                    written[name] = opened.enter_context((self._root / name).open("rb"))
             contents = {name: file.read() for name, file in written.items()}
             self._mirror.upload_new(lock)
             tags = self._notes.tags(written)

@@ -99,6 +99,24 @@ def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, sto
     assert stored == []
 
 
+def test_a_record_that_another_thread_removes_meanwhile_is_left_out(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, open_file = machine("one"), Path.open
+    with home.files.session():
+        records = [write(home, f"accepted/{name}.json", "1") for name in ("notes", "letters")]
+
+        def open_one(path: Path, *mode: Any, **more: Any) -> Any:
+            for other in set(records) - {path} if path in records and path.exists() else ():
+                other.unlink(missing_ok=True)
+            return open_file(path, *mode, **more)
+
+        monkeypatch.setattr(Path, "open", open_one)
+    assert [path.name for path in machine("other").root.glob("accepted/*")] == []
+    machine("other").files.take_over()
+    assert len([*machine("other").root.glob("accepted/*")]) == 1
+
+
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:
     one = machine("one")
     write(one, "PUBLISHED", "left by a killed process")
