@@ -9,13 +9,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.cache import evict, note_use
+from lightrag_dagster.storage.files.cache import evict, note_use, once
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
@@ -201,7 +200,7 @@ class Mirror:
         return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
 
-@cache
+@once
 def mirror_of(uri: str, root: Path) -> Mirror:
     """Return what the threads of this process share of a bucket and a folder of its cache."""
     return Mirror(uri, root)

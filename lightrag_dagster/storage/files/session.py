@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.cache import once
 from lightrag_dagster.storage.files.mirror import Mirror, each
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note
 from lightrag_dagster.storage.locks.base import Lock
@@ -174,7 +174,7 @@ class _Records:
         self._notes.forget(names)
 
 
-@cache
+@once
 def _records_of(mirror: Mirror) -> _Records:
     return _Records(mirror)
 

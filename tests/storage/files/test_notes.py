@@ -164,7 +164,7 @@ def test_threads_read_notes_while_others_follow_them(tmp_path: Path) -> None:
             forgetting = threads.submit(forget)
             while not forgetting.done():
                 ours.forget_below("generations")
-                assert ours.held(names) == ours.tags(names) == {}
+                assert (ours.held(names), ours.tags(names)) == ({}, {})
     finally:
         sys.setswitchinterval(before)
 
