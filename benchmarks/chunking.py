@@ -36,7 +36,6 @@ from lightrag_dagster.stages.documents.sources import Source
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "token": {},
-    "token, tolerance 400": {"tolerance": 400},
     "character": {"method": "character"},
     "recursive": {"method": "recursive"},
     "recursive, overlap 0": {"method": "recursive", "overlap": 0},

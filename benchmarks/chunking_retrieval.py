@@ -41,7 +41,6 @@ CHUNKS = 60
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "token": {},
-    "token, tolerance": {"tolerance": 0.3},
     "recursive": {"method": "recursive"},
     "sentence": {"method": "sentence"},
     "semantic": {"method": "semantic"},
@@ -99,8 +98,7 @@ def read(folder: Path) -> Corpus:
 
 
 def _chunking(size: int, settings: Mapping[str, Any]) -> dict[str, Any]:
-    chosen = {"size": size, "overlap": size // 12, **settings}
-    return chosen | ({"tolerance": int(settings["tolerance"] * size)} if "tolerance" in settings else {})
+    return {"size": size, "overlap": size // 12, **settings}
 
 
 def _asked(

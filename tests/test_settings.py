@@ -224,7 +224,6 @@ chunking:
     ("chunking", "mistake"),
     [
         ({"method": "custom"}, "method custom needs `function`"),
-        ({"tolerance": 1100}, "tolerance 1100 must be smaller than size - overlap = 1100"),
         ({"rules": [{"path": "a/*", "overlap": 1200}]}, r"overlap 1200 must be smaller than size 1200 \(rule 'a/\*'\)"),
         ({"rules": [{"size": 5}]}, r"rules\.0\.path: Field required"),
         ({"rules": [{"path": "a", "encoding": "x"}]}, r"rules\.0\.encoding does not exist"),

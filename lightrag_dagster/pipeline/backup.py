@@ -26,7 +26,7 @@ from lightrag_dagster.storage.database.responses import RESPONSES, ResponseStore
 from lightrag_dagster.storage.database.table_dump import count_rows, is_empty, load_rows, save_rows
 from lightrag_dagster.storage.database.vectors import VECTORS, VectorStore
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import Format, is_todays, newest_format, require_not_newer
+from lightrag_dagster.storage.home_format import FORMAT, Format, is_todays, require_not_newer
 from lightrag_dagster.storage.locking import builder_lock, building, using_batches
 from lightrag_dagster.storage.locks.base import require_held
 from lightrag_dagster.storage.records import Pointer
@@ -60,7 +60,7 @@ def back_up(home: Home, where: str, timeout: float | None = None) -> Copied:
     if not source.names():
         raise StoreError(f"there is nothing in {home.name}; set LIGHTRAG_HOME to the home that is to be backed up")
     with building(home, timeout), using_batches(home, timeout):
-        found = source.format() or Format(format=newest_format())
+        found = source.format() or Format(format=FORMAT)
         with _copying(target, home.name, found.format):
             # What they lead to is there by now, and cannot be removed while the lock is held.
             records = source.records()

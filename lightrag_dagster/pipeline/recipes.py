@@ -42,7 +42,6 @@ _FIRST_OF_CHUNKING = {"size", "overlap", "encoding"}
 _REVISIONS = {
     "raw_documents": 15,
     "chunks": 1,
-    "boundaries": 2,
     "extractions": 4,
     "mentions": 5,
     "facts": 1,
@@ -84,8 +83,6 @@ class Recipes:
         others: dict[str, object] = {function: function_version(SETTING, function) for function in functions}
         if self.compares_meaning:
             others["embedder"] = self.embedder
-        if any(one.tolerance for one in chunking.all_in_use):
-            others["boundaries"] = _REVISIONS["boundaries"]
         return digest(_REVISIONS["chunks"], named, *([others] if others else []))
 
     @property

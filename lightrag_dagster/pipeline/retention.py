@@ -61,10 +61,12 @@ def collect_after_publication(home: Home, retention: RetentionSettings) -> Colle
         return None
     try:
         with building(home, STEP_SECONDS):
-            last_collection(home)  # a damaged record is said
+            last = last_collection(home)  # a damaged record is said
             if not garbage_generations(home, kept_snapshots(home, retention)):
                 for one in replaced_graphs(home):
                     remove_graph(one)
+                if last and last.failed:
+                    home.collected.unlink()
                 return None
             found = _result(collect_garbage(home, retention, dry_run=False))
             _write(home, found)

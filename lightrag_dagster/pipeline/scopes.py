@@ -189,8 +189,8 @@ def empty(home: Home) -> None:
                 SourceTables(home).remove_records(source)
                 home.accepted(source).unlink(missing_ok=True)
             gc.remove_unused(home, {}, dry_run=False)
-    if home.bucket is None:
-        shutil.rmtree(home.root)
+        else:
+            shutil.rmtree(home.root)  # with its lock, which another process that waits for it sees
 
 
 def published_of(settings: Settings, name: str) -> Manifest | None:

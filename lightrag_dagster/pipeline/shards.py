@@ -89,13 +89,10 @@ class Reusable(NamedTuple):
             return schema_of(table).empty_table()
         return step.read_shard(table, version, shard, columns)
 
-    def rows(self, step: IngestionStep, table: str, shard: Shard, moved: Sequence[pa.Table] = ()) -> list[pa.Table]:
-        """Return the rows of a shard in each version of a table, with those that `moved` to it from other shards."""
-        found = []
-        for position, version in enumerate(self.versions[table]):
-            rows = pa.concat_tables([step.read_shard(table, version, shard), *moved[position : position + 1]])
-            found.append(rows.filter(pc.equal(rows["recipe"], self.recipe)) if self.recipe else rows)
-        return found
+    def rows(self, step: IngestionStep, table: str, shard: Shard) -> list[pa.Table]:
+        """Return the rows of a shard in each version of a table."""
+        found = [step.read_shard(table, version, shard) for version in self.versions[table]]
+        return [rows.filter(pc.equal(rows["recipe"], self.recipe)) for rows in found] if self.recipe else found
 
     def open(self, step: IngestionStep, table: str) -> list[Path]:
         """Return the files of all versions of a table, to be read."""

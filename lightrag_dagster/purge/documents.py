@@ -121,11 +121,9 @@ def _united(some: set[str], others: set[str]) -> set[str]:
 def _unfinished(home: Home) -> Gone:
     found = read_record(home.purging, Unfinished)
     gone = found.gone if found else {}
-    for name in (f"{source}/{path}" for source, paths in gone.items() for path in paths or {""}):
-        if name.startswith((".", "/")) or ".." in name.split("/"):
-            raise StoreError(
-                f"{home.purging} names {name!r}, which cannot be the path of a document; {Unfinished.mended_by}"
-            )
+    for source in gone:  # of which folders are removed; a path names none, and the id of a row may be any text
+        if source.startswith((".", "/")) or ".." in source.split("/"):
+            raise StoreError(f"{home.purging} names {source!r}, which cannot be a source; {Unfinished.mended_by}")
     return gone
 
 

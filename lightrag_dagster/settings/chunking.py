@@ -29,12 +29,6 @@ class ChunkerSettings(Section):
         description="Overlap of a chunk and the one before; `token`, `character` in parts that are too long, "
         "`recursive`, `sentence`, `adaptive`. Tokens.",
     )
-    tolerance: int = Field(
-        default=0,
-        ge=0,
-        description="`token`: by how much a window may be shorter, so that its text decides its end and an edit "
-        "moves few later windows; 0: every window is full. Tokens.",
-    )
     separators: tuple[str, ...] = Field(
         default=SEPARATORS,
         min_length=1,
@@ -102,11 +96,8 @@ class ChunkingSettings(ChunkerSettings):
 
 
 def _check(settings: ChunkerSettings, where: str) -> None:
-    size, overlap, tolerance = settings.size, settings.overlap, settings.tolerance
-    if overlap >= size:
-        raise ValueError(f"overlap {overlap} must be smaller than size {size}{where}")
-    if tolerance >= size - overlap:
-        raise ValueError(f"tolerance {tolerance} must be smaller than size - overlap = {size - overlap}{where}")
+    if settings.overlap >= settings.size:
+        raise ValueError(f"overlap {settings.overlap} must be smaller than size {settings.size}{where}")
     if settings.method == "character" and not settings.separators[0]:
         raise ValueError(f"method character needs a text as the first of `separators`{where}")
     if settings.method == "custom" and not settings.function:

@@ -6,9 +6,8 @@ It is imported when a database is opened, so that what may need none can import 
 import atexit
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -29,6 +28,8 @@ SPILLING_GIGABYTES = 1.0
 _THREADS = 2
 
 _opening = threading.Lock()
+_databases: "dict[Callable[[], duckdb.DuckDBPyConnection], duckdb.DuckDBPyConnection]" = {}
+atexit.register(_databases.clear)  # what is left when Python ends, DuckDB lists on standard error
 
 
 def open_duckdb(file: Path | None = None, **config: bool | float | str) -> "duckdb.DuckDBPyConnection":
@@ -48,16 +49,22 @@ def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
     No other connection sees the tables it registers, its variables, and the views, tables and macros it creates as
     TEMP; create nothing else. It is closed with the block.
     """
+    with connect(_database) as connection:
+        yield connection
+
+
+def connect(database: "Callable[[], duckdb.DuckDBPyConnection]") -> "duckdb.DuckDBPyConnection":
+    """Return a connection to the one database that a function opens; again, after a fatal error has ended it."""
     import duckdb
 
     with _opening:
-        database = _database()
-    try:
-        with database.cursor() as connection:
-            yield connection
-    except duckdb.FatalException:
-        _database.cache_clear()  # it refuses everything from now on
-        raise
+        try:
+            connection = _databases[database].cursor()
+            connection.execute("SELECT 1").fetchall()
+        except (KeyError, duckdb.FatalException):
+            _databases[database] = database()
+            connection = _databases[database].cursor()
+        return connection
 
 
 @contextmanager
@@ -121,10 +128,8 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-@cache
 def _database() -> "duckdb.DuckDBPyConnection":
     # Files change under their names in tests and repairs, and a long process should not keep them in memory.
     connection = open_duckdb(enable_external_file_cache=False)
     define_macros(connection)
-    atexit.register(_database.cache_clear)  # what is left when Python ends, DuckDB lists on standard error
     return connection

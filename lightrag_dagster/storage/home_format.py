@@ -4,7 +4,6 @@ Everything that opens a home refuses one of another format or layout, or one tha
 run takes over a home that is older, or of another layout: see `take_over`. No package takes over a newer format.
 """
 
-from collections.abc import Callable
 from uuid import uuid4
 
 from pydantic import ConfigDict, Field
@@ -16,13 +15,8 @@ from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.manifests import EmbedderRecord
 from lightrag_dagster.storage.records import Record, read_record
 
-FIRST = 1
-
-MIGRATIONS: dict[int, Callable[[Home], None]] = {}
-"""Format of a release → what makes a home of the format before it one of this; it is repeated when it was killed.
-
-A change of the layout alone needs none.
-"""
+FORMAT = 1
+"""The format that this package reads and writes."""
 
 
 class Left(Record):
@@ -42,17 +36,12 @@ class Format(Record):
         "also those with a name, and builds one again of the sources, stored answers and vectors, which stay"
     )
 
-    format: int = Field(ge=FIRST)
+    format: int = Field(ge=1)
     layout: str | None = Field(default=None, description="Hash of the layout of its files")
     id: str | None = Field(default=None, description="The home itself, also after it was moved or restored elsewhere")
     left: Left | None = Field(default=None, description="Left by the last snapshot of another layout to the next")
     removed: list[str] = Field(default=[], description="Lost with a take-over; said until a snapshot is published")
     copying: str | None = Field(default=None, description="The place of its files, while they are being copied here")
-
-
-def newest_format() -> int:
-    """Return the format that this package reads and writes."""
-    return max(MIGRATIONS, default=FIRST)
 
 
 def read(home: Home) -> Format | None:
@@ -67,7 +56,7 @@ def read(home: Home) -> Format | None:
             f"{home.name} is a backup; `lightrag-dagster --home PLACE restore {home.name}` makes a home of it"
         )
     if found is None:
-        return None if _is_new(home) else Format(format=FIRST)
+        return None if _is_new(home) else Format(format=1)
     require_not_newer(found, home.name)
     if found.copying is not None:
         raise StoreError(
@@ -83,7 +72,7 @@ def write(home: Home, found: Format) -> None:
 
 def is_todays(found: Format | None) -> bool:
     """Say whether a home is new, or has the format and the layout of this package."""
-    return found is None or (found.format, found.layout) == (newest_format(), layout())
+    return found is None or (found.format, found.layout) == (FORMAT, layout())
 
 
 def require_readable(home: Home) -> None:
@@ -113,7 +102,7 @@ def begin(home: Home) -> bool:
     require_readable(home)
     is_new = not home.format.exists()
     if is_new:
-        write(home, Format(format=newest_format(), layout=layout(), id=uuid4().hex))
+        write(home, Format(format=FORMAT, layout=layout(), id=uuid4().hex))
     return is_new
 
 
@@ -137,9 +126,9 @@ def removed(home: Home) -> list[str]:
 
 def require_not_newer(found: Format, name: str) -> None:
     """Check that this package knows a format; raises StoreError with the `name` of what has it."""
-    if found.format > newest_format():
+    if found.format > FORMAT:
         raise StoreError(
-            f"{name} has format {found.format}, and this package reads formats up to {newest_format()}; upgrade "
+            f"{name} has format {found.format}, and this package reads formats up to {FORMAT}; upgrade "
             "lightrag-dagster here, as on the machine that wrote it"
         )
 

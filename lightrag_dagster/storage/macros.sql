@@ -12,13 +12,8 @@ CREATE MACRO extraction_key(chunk_id, recipe, language := NULL) AS
 
 CREATE MACRO embedding_key(embedder, text) AS text_digest(embedder || chr(10) || text);
 
--- stages.documents.raw_documents: which documents have text, and the hash of all that decides the chunks of one.
+-- stages.documents.raw_documents: which documents have text.
 CREATE MACRO has_text(status) AS status IN ('processed', 'duplicate', 'stale');
-
-CREATE MACRO text_hash(content_hash, media_type, pages) AS text_digest(
-    '["' || content_hash || '","' || media_type || '"'
-    || CASE WHEN len(pages) > 0 THEN ',[' || array_to_string(pages, ',') || ']' ELSE '' END || ']'
-);
 
 -- storage.tables.shards, and the parts of the merge: the number that the first bits of an id's hash make, up to 16.
 CREATE MACRO leading_bits(id, bits) AS (('0x' || split_part(id, '-', 2)[:4])::INTEGER >> (16 - bits));

@@ -19,7 +19,7 @@ from lightrag_dagster.settings import MergingSettings
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import MIGRATIONS, Left
+from lightrag_dagster.storage.home_format import FORMAT, Left
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import builder_lock, source_lock
 from lightrag_dagster.storage.locks.base import Lock
@@ -65,12 +65,6 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
         found = home_format.read(home)
         if found is None or home_format.is_todays(found):
             return found.removed if found else []  # another process was faster
-        for number in range(found.format + 1, home_format.newest_format() + 1):
-            MIGRATIONS[number](home)
-            found = found.model_copy(update={"format": number})
-            home_format.write(home, found)
-        if found.layout == layout():
-            return []
         for source in sorted({Home.source_of(folder) for folder in home.root.glob("tables/*/*")}):
             with source_lock(home, source, timeout):
                 _take_over_tables(home, source)
@@ -78,7 +72,7 @@ def take_over(home: Home, timeout: float | None = None) -> list[str]:
         found = found.model_copy(update=now | {"removed": _removal(home) or found.removed})
         home_format.write(home, found)
         _remove_snapshots(home, _keep_summaries(home), lock)
-        home_format.write(home, found.model_copy(update={"layout": layout()}))
+        home_format.write(home, found.model_copy(update={"format": FORMAT, "layout": layout()}))
         home.files.push(lock)
     return found.removed
 

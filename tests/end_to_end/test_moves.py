@@ -119,7 +119,7 @@ def test_a_backup_that_was_killed_is_none_and_is_made_by_the_same_command(
     files = back_up(Home.of(disk), str(tmp_path / "whole"), 0).files
     killed(disk, str(random.Random(seed).randint(2, files + 10)), "backup", where)
     back = disk.changed(home=tmp_path / "back")
-    with pytest.raises(StoreError, match=r"was not finished; run `lightrag-dagster backup .*` again"):
+    with pytest.raises(StoreError, match=r"was not finished; run `lightrag-dagster --home .* backup .*` again"):
         restore(where, Home.of(back), 0)
     back_up(Home.of(disk), where, 0)
     restore(where, Home.of(back), 0)

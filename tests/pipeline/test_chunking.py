@@ -162,7 +162,6 @@ def test_every_setting_and_rule_is_part_of_the_recipe() -> None:
     variants: Sequence[dict[str, Any]] = [
         {},
         {"method": "structure"},
-        {"tolerance": 5},
         {"separators": ("\n",)},
         {"rules": [{"path": "a/*"}]},
         {"rules": [{"path": "b/*"}]},

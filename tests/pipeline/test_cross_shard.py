@@ -5,54 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
-from lightrag_dagster.pipeline.chunks import partition_moved
 from lightrag_dagster.pipeline.cross_shard import open_sql, partition, sql
 from lightrag_dagster.pipeline.extractions import answering, partition_places
 from lightrag_dagster.pipeline.mentions import PASSAGES
-from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS, RAW_DOCUMENTS
-from lightrag_dagster.settings import ChunkingSettings
-from lightrag_dagster.settings.chunking import ChunkingRule
-from lightrag_dagster.stages.documents.raw_documents import text_hash
+from lightrag_dagster.schemas import CHUNKS, EXTRACTIONS
 from lightrag_dagster.storage.duckdb import view_files
 from lightrag_dagster.storage.tables.shards import Shard
 from tests.storage.corpus import rows
 
 FIRST, SECOND = Shard(0, 2), Shard(1, 2)
-TEXT = {"content_hash": "hash", "media_type": "text/plain", "pages": None}
-SCHEMAS = {"documents": RAW_DOCUMENTS, "chunks": CHUNKS, "extractions": EXTRACTIONS}
+SCHEMAS = {"chunks": CHUNKS, "extractions": EXTRACTIONS}
 
 
 def stored(folder: Path, table: str, *records: Mapping[str, Any]) -> list[Path]:
     path = folder / f"{table}.parquet"
     pq.write_table(rows(SCHEMAS[table], [{"source": "s", **record} for record in records]), path)
     return [path]
-
-
-def moved(folder: Path, now: Mapping[str, str], before: Mapping[str, str], *rules: ChunkingRule) -> list[list[str]]:
-    """Return the documents whose chunks go to each shard, for documents of one text: id → path, now and before."""
-    documents = [{"doc_id": one, "path": path, "status": "processed", **TEXT} for one, path in now.items()]
-    chunks = [{"doc_id": one, "path": path, "text_hash": text_hash(TEXT)} for one, path in before.items()]
-    files = stored(folder, "documents", *documents), stored(folder, "chunks", *chunks)
-    with open_sql(folder, 2) as connection:
-        partitioned = partition_moved(connection, files, ChunkingSettings(rules=rules), folder / "moved")
-    return [partitioned(shard)["doc_id"].to_pylist() for shard in (FIRST, SECOND)]
-
-
-def test_chunks_of_a_text_go_once_to_the_shard_where_it_is_now_from_its_first_document(tmp_path: Path) -> None:
-    now = {"doc-ff01": "c.md", "doc-ff02": "d.md"}
-    assert moved(tmp_path, now, {"doc-00b0": "a.md", "doc-00a0": "b.md"}) == [[], ["doc-00a0"]]
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "goes"),
-    [("b.md", "a.md", True), ("x/b.md", "x/a.md", True), ("b.md", "x/a.md", False), ("x/b.md", "a.md", False)],
-)
-def test_chunks_go_to_documents_of_the_same_rule_alone(tmp_path: Path, now: str, before: str, goes: bool) -> None:
-    rule = ChunkingRule(path="s/x/**", size=900)
-    found = moved(tmp_path, {"doc-ff01": now}, {"doc-00a0": before}, rule)
-    assert found == [[], ["doc-00a0"] if goes else []]
 
 
 def places(chunk: str, *paths: str) -> Sequence[Mapping[str, Any]]:

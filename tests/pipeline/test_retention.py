@@ -71,6 +71,8 @@ def test_nothing_is_listed_while_every_snapshot_is_kept(years: Years, monkeypatc
     found = collect_after_publication(home, LAST)
     assert found is not None
     assert found.failed == "it was listed"
+    assert collect_after_publication(home, RetentionSettings()) is None
+    assert last_collection(home) is None, "it failed before, and now there is nothing to remove"
 
 
 def test_a_failure_is_said_and_what_was_published_stays(years: Years, capfd: pytest.CaptureFixture[str]) -> None:

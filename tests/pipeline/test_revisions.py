@@ -55,7 +55,6 @@ class Revision:
 OF_STAGES: Mapping[str, Output] = {
     "raw_documents": of_documents.raw_documents,
     "chunks": of_documents.chunks,
-    "boundaries": of_documents.boundaries,
     "extractions": of_answers.extractions,
     "mentions": of_answers.mentions,
     "facts": of_answers.facts,

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 from pydantic import SecretStr
 
 from lightrag_dagster import KnowledgeBase
@@ -15,7 +17,14 @@ from lightrag_dagster.curation.rules.decisions import Decision
 from lightrag_dagster.curation.rules.reading import copy_decisions
 from lightrag_dagster.errors import NoSnapshotError, SettingsError, StoreError
 from lightrag_dagster.pipeline.pending import pending
-from lightrag_dagster.pipeline.scopes import pending_scopes, published_scopes, remove_damaged, still_read, tidy_scopes
+from lightrag_dagster.pipeline.scopes import (
+    empty,
+    pending_scopes,
+    published_scopes,
+    remove_damaged,
+    still_read,
+    tidy_scopes,
+)
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings, SourceSettings
@@ -257,6 +266,19 @@ def test_what_is_wrong_with_a_scope_stops_no_other(settings: Settings) -> None:
     build(scoped)
     assert list(pending_scopes(Situation.looking(scoped))) == ["board"]
     assert published(scoped.within("other")).sequence == 2
+
+
+def test_the_home_of_a_scope_goes_while_its_lock_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, remove = Home(tmp_path / "board"), shutil.rmtree
+
+    def remove_held(folder: Path) -> None:
+        with pytest.raises(Timeout):
+            FileLock(home.lock).acquire(timeout=0)
+        remove(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", remove_held)
+    empty(home)
+    assert not home.root.exists()
 
 
 @pytest.mark.long

@@ -1,12 +1,23 @@
 """Connections to the one database of a process do not see each other's views."""
 
+import base64
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lightrag_dagster.stages.merging.database import open_small_database
 from lightrag_dagster.storage.duckdb import in_memory, spilling, view_files
+
+FATAL = (
+    "P(e~L6#x|=6(B4X1Qh@k1{DSz00002000040RaF20AT?D003eY1Q{$f02l^yV`yb<VHE-Z6$~W;7y)i208AVJ000&Q85|iLCIB223>hT`02vqo"
+    "ZWRC)1QtdX0VW7Z92Ec+02KlNJQf5Q1{o#*1ONa47Dg5XCI}Wr04N}EVRCVGWppiLaBwYQa&m8XAa-SPb7^mGATl;CFfK6}92@`u0D=Gj08l|vF#"
+)
+"""A Parquet file with a negative size, on which DuckDB ends its database."""
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -34,3 +45,17 @@ def test_what_does_not_fit_spills_into_the_folder(tmp_path: Path) -> None:
         rows = connection.execute("SELECT count(*) FROM (SELECT DISTINCT i, hash(i) h FROM range(6_000_000) t(i))")
         assert rows.fetchall() == [(6_000_000,)]
         assert (tmp_path / "spill").exists()
+
+
+@pytest.mark.parametrize("opened", [in_memory, lambda: open_small_database({})])
+def test_a_fatal_error_ends_no_database_for_good(
+    tmp_path: Path, opened: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]]
+) -> None:
+    (tmp_path / "damaged.parquet").write_bytes(base64.b85decode(FATAL))
+    with opened() as connection:
+        with pytest.raises(duckdb.InternalException):
+            connection.execute("FROM read_parquet($1)", [str(tmp_path / "damaged.parquet")])
+        with pytest.raises(duckdb.FatalException):
+            connection.execute("SELECT 1")
+    with opened() as connection:
+        assert connection.execute("SELECT 1").fetchall() == [(1,)]

@@ -13,7 +13,7 @@ from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.home_format import Format, newest_format, refresh
+from lightrag_dagster.storage.home_format import FORMAT, Format, refresh
 from lightrag_dagster.storage.layout import layout
 from lightrag_dagster.storage.locking import building, ingesting
 from lightrag_dagster.storage.records import Pointer
@@ -41,7 +41,7 @@ def older(home: Home) -> Home:
 def test_the_first_builder_of_a_new_home_writes_the_format(any_home: Home) -> None:
     refresh_snapshot(any_home)
     with building(any_home, 0):
-        assert (format_of(any_home).format, format_of(any_home).layout) == (newest_format(), layout())
+        assert (format_of(any_home).format, format_of(any_home).layout) == (FORMAT, layout())
     before = any_home.format.stat()
     with building(any_home, 0):
         assert any_home.format.stat() == before
@@ -81,39 +81,11 @@ def test_another_layout_is_refused_by_all_until_it_is_taken_over(tmp_path: Path)
     assert not home.published.exists(), "nothing reads the snapshot"
 
 
-def test_a_migration_of_a_release_runs_once_and_again_when_it_was_interrupted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, done = Home(tmp_path), list[str]()
-    with building(home, 0):
-        before = format_of(home)
-
-    def interrupted(migrated: Home) -> None:
-        done.append(f"began in {migrated.root.name}")
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(home_format.MIGRATIONS, 2, interrupted)
-    with pytest.raises(StoreError, match=OTHER):
-        refresh(home)
-    with pytest.raises(KeyboardInterrupt):
-        take_over(home, 0)
-    monkeypatch.setitem(home_format.MIGRATIONS, 2, lambda migrated: done.append(f"ended in {migrated.root.name}"))
-    for _ in range(2):
-        take_over(home, 0)
-        refresh(home)
-    assert done == [f"began in {tmp_path.name}", f"ended in {tmp_path.name}"]
-    assert format_of(home) == before.model_copy(update={"format": 2})
-
-
-def test_no_release_needed_a_migration_yet() -> None:
-    assert home_format.MIGRATIONS == {}
-
-
 def test_a_newer_home_is_refused_with_what_to_do_before_anything_is_read_or_written(tmp_path: Path) -> None:
     home = older(Home(tmp_path))
     atomic.write_text(home.format, '{"format": 7, "something": "of a later version"}')
     before = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
-    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to {newest_format()}; upgrade"
+    said = f"{re.escape(home.name)} has format 7, and this package reads formats up to {FORMAT}; upgrade"
     with pytest.raises(StoreError, match=said):
         KnowledgeBase.open(tmp_path)
     with pytest.raises(StoreError, match=said), building(home, 0):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lightrag_dagster.core import identity
 from lightrag_dagster.indexes.text_index import passage
-from lightrag_dagster.stages.documents.raw_documents import KEPT, text_hash, with_text
+from lightrag_dagster.stages.documents.raw_documents import KEPT, with_text
 from lightrag_dagster.stages.merging.database import open_small_database
 from lightrag_dagster.storage.duckdb import in_memory, spilling
 from lightrag_dagster.storage.tables.shards import MOST, Shard
@@ -70,16 +70,6 @@ def test_the_key_of_an_embedded_text(database: duckdb.DuckDBPyConnection, embedd
 @example("text", "")
 def test_a_passage(database: duckdb.DuckDBPyConnection, content: str, context: str | None) -> None:
     assert value(database, "passage($1::VARCHAR, $2::VARCHAR)", content, context) == passage(content, context)
-
-
-@often
-@given(CODES, CODES, st.none() | st.lists(st.integers(0, 1 << 40), max_size=5))
-def test_the_hash_of_what_decides_chunks(
-    database: duckdb.DuckDBPyConnection, content_hash: str, media_type: str, pages: list[int] | None
-) -> None:
-    document = {"content_hash": content_hash, "media_type": media_type, "pages": pages}
-    found = value(database, "text_hash($1, $2, $3::BIGINT[])", content_hash, media_type, pages)
-    assert found == text_hash(document)
 
 
 def test_which_documents_have_text(database: duckdb.DuckDBPyConnection) -> None:

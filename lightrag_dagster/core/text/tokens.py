@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import tiktoken
 
-from lightrag_dagster.core.text.boundaries import content_defined
 from lightrag_dagster.core.text.encodings import load_encoding
 
 # tiktoken's regular expressions fail within a run of about a million spaces.
@@ -75,21 +74,16 @@ class Tokenizer:
             tokens = self.encode(text)
         return text if len(tokens) <= max_tokens else ""
 
-    def windows(self, text: str, size: int, overlap: int, tolerance: int = 0) -> list[Span]:
+    def windows(self, text: str, size: int, overlap: int) -> list[Span]:
         """Cut a text into windows of `size` tokens, each sharing `overlap` tokens with the one before.
 
         Edges inside a character move to its start, and spans shrink past whitespace at their ends. A window that is
         then empty, or inside one of its neighbours, is left out. (LightRAG cuts 1200 tokens into windows of 1200 and
-        100; here it is one.) With a `tolerance`, which must be smaller than `size - overlap`, a window may be shorter
-        by up to that number of tokens: its end depends on the tokens around it, so that an edit changes few later
-        windows.
+        100; here it is one.)
         """
         tokens = self.encode(text)
-        if tolerance:
-            first, last = content_defined(tokens, size, overlap, tolerance)
-        else:
-            first = np.arange(0, len(tokens), size - overlap)
-            last = np.minimum(first + size, len(tokens))
+        first = np.arange(0, len(tokens), size - overlap)
+        last = np.minimum(first + size, len(tokens))
         edges = self._char_offsets(text, tokens, np.concatenate([first, last])).tolist()
         spans: list[Span] = []
         for left, right, count in zip(edges[: len(first)], edges[len(first) :], (last - first).tolist(), strict=True):

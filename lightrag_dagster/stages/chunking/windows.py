@@ -10,12 +10,8 @@ _SHARES = ((100_000, 1 / 2), (50_000, 2 / 3))
 
 
 def by_tokens(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:
-    """Cut into windows of `size` tokens, as LightRAG cuts by default; each shares `overlap` with the one before.
-
-    With `tolerance`, the ends depend on the text; see `Tokenizer.windows`.
-    """
-    spans = tools.tokenizer.windows(document.text, settings.size, settings.overlap, settings.tolerance)
-    return [Cut(*span) for span in spans]
+    """Cut into windows of `size` tokens, as LightRAG cuts by default; each shares `overlap` with the one before."""
+    return [Cut(*span) for span in tools.tokenizer.windows(document.text, settings.size, settings.overlap)]
 
 
 def adaptive(document: Document, settings: ChunkerSettings, tools: Tools) -> list[Cut]:

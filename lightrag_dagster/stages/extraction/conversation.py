@@ -163,7 +163,7 @@ class Conversation:
         return records
 
     async def _whole(self, request: ChatRequest) -> tuple[ChatResponse, ReadAnswer]:
-        """ReadAnswer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
+        """Answer a request; while the answer is cut off, ask again with more room, and keep the last answer."""
         limits = [None, *self.extractor.longer_outputs]
         found: tuple[ChatResponse, ReadAnswer] | None = None
         for limit in limits:

@@ -15,8 +15,6 @@ from lightrag_dagster.stages.prompts import Prompts
 
 __all__ = ["Extractor", "extract", "extraction_recipe"]
 
-_ROWS_PER_BATCH = 10_000
-
 
 def extraction_recipe(prompts: Prompts, settings: ExtractionSettings, model_identity: str) -> str:
     """Return a hash of what shapes an extraction by a language model, beside chunk and revision."""
@@ -48,7 +46,7 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
     rows_by_chunk = _distinct(chunks)
     contents, headings, contexts = chunks["content"], chunks["heading"], chunks["context"]
     languages = chunks["language"] if "language" in chunks.column_names else None
-    rows, total = _Rows(), known + len(rows_by_chunk)
+    rows, total = list[dict[str, object]](), known + len(rows_by_chunk)
     queue = iter(rows_by_chunk.items())
 
     async def work() -> None:
@@ -64,14 +62,14 @@ async def extract(source: str, chunks: pa.Table, extractor: Extractor, *, known:
                 "model": extractor.model.identity,
                 "recipe": extractor.recipe,
             }
-            rows.add(labels | conversation.outcome(failure))
-            progress.report("extractions", known + rows.count, total)
+            rows.append(labels | conversation.outcome(failure))
+            progress.report("extractions", known + len(rows), total)
             # Stored responses never suspend: let other tasks and a cancellation through.
             await asyncio.sleep(0)
 
     progress.report("extractions", known, total)
     await gather_or_cancel(work() for _ in range(min(extractor.max_concurrency, len(rows_by_chunk))))
-    return pa.concat_tables([EXTRACTIONS.empty_table(), *rows.tables()]).sort_by("chunk_id")
+    return pa.Table.from_pylist(rows, schema=EXTRACTIONS).sort_by("chunk_id")
 
 
 def _distinct(chunks: pa.Table) -> dict[str, int]:
@@ -81,26 +79,3 @@ def _distinct(chunks: pa.Table) -> dict[str, int]:
     for chunk_id, row in zip(chunks["chunk_id"].take(order).to_pylist(), order.to_pylist(), strict=True):
         rows.setdefault(chunk_id, row)
     return rows
-
-
-class _Rows:
-    """Rows of EXTRACTIONS, turned into Arrow as they come in."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._open: list[dict[str, object]] = []
-        self._closed: list[pa.Table] = []
-
-    def add(self, row: dict[str, object]) -> None:
-        self.count += 1
-        self._open.append(row)
-        if len(self._open) == _ROWS_PER_BATCH:
-            self._close()
-
-    def tables(self) -> list[pa.Table]:
-        self._close()
-        return self._closed
-
-    def _close(self) -> None:
-        self._closed.append(pa.Table.from_pylist(self._open, schema=EXTRACTIONS))
-        self._open = []

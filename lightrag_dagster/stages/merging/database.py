@@ -1,11 +1,9 @@
 """The in-memory database in which a merge runs, and its statements."""
 
-import atexit
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -14,7 +12,7 @@ import pyarrow as pa
 from lightrag_dagster.core.statements import read_sql
 from lightrag_dagster.errors import StoreError, one_line
 from lightrag_dagster.settings import MergingSettings
-from lightrag_dagster.storage.duckdb import define_macros, open_duckdb
+from lightrag_dagster.storage.duckdb import connect, define_macros, open_duckdb
 from lightrag_dagster.storage.files import atomic
 
 MEMORY_GIGABYTES = 2.0
@@ -76,17 +74,15 @@ def open_small_database(variables: Variables) -> Iterator[duckdb.DuckDBPyConnect
     Opening a database takes longer than such a merge, so all connections of the process are to one; threads may share
     it, since every table is temporary.
     """
-    with _small_database().cursor() as connection:
+    with connect(_small_database) as connection:
         _prepare(connection, variables)
         yield connection
 
 
-@cache
 def _small_database() -> duckdb.DuckDBPyConnection:
     # Without threads of its own: a forked process does not have them, and could not even end without them.
     connection = open_duckdb(threads=1, async_threads=0, memory_limit=f"{MEMORY_GIGABYTES}GB")
     _define_macros(connection)
-    atexit.register(_small_database.cache_clear)  # as in `storage.duckdb`
     return connection
 
 
@@ -121,9 +117,12 @@ def readable(paths: Iterable[Path]) -> Iterator[None]:
     except duckdb.Error as error:
         for path in paths:
             atomic.read_parquet(path)
-        lacks_memory = isinstance(error, duckdb.OutOfMemoryException) and "offload" not in str(error)  # to the disk
-        step = "give it more memory" if lacks_memory else "make room on the disk"
-        raise StoreError(f"the merge failed: {one_line(error)}; {step} and run again") from error
+        step = ""
+        if isinstance(error, duckdb.OutOfMemoryException):
+            step = "make room on the disk and " if "offload" in str(error) else "give it more memory and "
+        elif isinstance(error, duckdb.IOException):
+            step = "make room on the disk and "
+        raise StoreError(f"the merge failed: {one_line(error)}; {step}run again") from error
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
-from typing import Literal
 
 from lightrag_dagster.core.identity import digest
 from lightrag_dagster.errors import SettingsError
@@ -20,45 +19,13 @@ from lightrag_dagster.errors import SettingsError
 NO_CONTEXT = "Sorry, the knowledge base holds nothing that answers this question. [no-context]"
 """The reply to a question without hits; programs look for its last word."""
 
-Group = Literal[
-    "extraction",
-    "small",
-    "summary",
-    "keywords",
-    "relevance",
-    "hops",
-    "rerank",
-    "answer",
-    "judge",
-    "description",
-    "resolve",
-    "draft",
-    "facts",
-]
-
 _FRONT_MATTER = re.compile(r"\A---\s*\nechoes:(?P<echoes>.*)\n---\s*\n")
 _LIKE_FRONT_MATTER = re.compile(r"\A---\s*\n\w+ *:")
-_PLACEHOLDERS: dict[Group, dict[str, frozenset[str]]] = {
-    "extraction": {
-        "extraction_system": frozenset({"entity_types", "language"}),
-        "entity_types": frozenset(),
-        "extraction_json": frozenset(),
-        "extraction_user": frozenset({"language"}),
-        "gleaning_user": frozenset({"language"}),
-    },
-    "small": {"extraction_small": frozenset({"language"})},
-    "summary": {"summary_system": frozenset({"language", "max_tokens"})},
-    "keywords": {"keywords_system": frozenset({"language"})},
-    "relevance": {"relevance_system": frozenset()},
-    "hops": {"hops_system": frozenset()},
-    "rerank": {"rerank_system": frozenset()},
-    "answer": {"answer_system": frozenset({"response_type"})},
-    "judge": {"judge_system": frozenset()},
-    "description": {"description_system": frozenset({"language"})},
-    "resolve": {"resolve_system": frozenset()},
-    "draft": {"draft_system": frozenset()},
-    "facts": {"facts_system": frozenset({"schema"})},
+_GROUPS = {
+    "extraction": ("extraction_system", "entity_types", "extraction_json", "extraction_user", "gleaning_user"),
+    "small": ("extraction_small",),
 }
+"""The files of each group that are not its name and `_system` alone."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +47,9 @@ class Prompts:
         """Return the same prompts for another language of a model's texts; for None these."""
         return replace(self, language=language) if language else self
 
-    def digest(self, group: Group) -> str:
+    def digest(self, group: str) -> str:
         """Return a hash of the prompt texts that shape one kind of answer; the language is not part of it."""
-        return digest({name: self.texts[name] for name in _PLACEHOLDERS[group]})
+        return digest({name: self.texts[name] for name in _GROUPS.get(group, [f"{group}_system"])})
 
 
 def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
@@ -92,12 +59,9 @@ def load_prompts(folder: Path | None, language: str = "English") -> Prompts:
         SettingsError: the folder or a file cannot be read, a file has a name of no prompt (`README.md` may be
             there), or its placeholders are not those of the prompt it replaces.
     """
-    expected = {name: wanted for group in _PLACEHOLDERS.values() for name, wanted in group.items()}
-    package = Path(__file__).parent
-    files = {name: package / f"{name}.md" for name in expected}
-    if folder is not None:
-        files |= _replacements(folder, expected)
-    read = {name: _read(file, expected[name]) for name, file in files.items()}
+    read = {file.stem: _read(file) for file in sorted(Path(__file__).parent.glob("*.md"))}
+    for name, file in _replacements(folder, read).items() if folder is not None else ():
+        read[name] = _read(file, _placeholders(read[name][0]))
     echoes = {name: None for _, names in read.values() for name in names}
     return Prompts({name: text for name, (text, _) in read.items()}, language, tuple(echoes))
 
@@ -133,8 +97,12 @@ def _replacements(folder: Path, expected: Mapping[str, object]) -> dict[str, Pat
     return found
 
 
-def _read(file: Path, expected: frozenset[str]) -> tuple[str, list[str]]:
-    """Return the text of a prompt, and the names in its front matter."""
+def _placeholders(text: str) -> frozenset[str]:
+    return frozenset(Template(text).get_identifiers())
+
+
+def _read(file: Path, expected: frozenset[str] | None = None) -> tuple[str, list[str]]:
+    """Return the text of a prompt, which has the `expected` placeholders, and the names in its front matter."""
     try:
         text = file.read_text(encoding="utf-8-sig").strip()
     except OSError as error:
@@ -146,10 +114,10 @@ def _read(file: Path, expected: frozenset[str]) -> tuple[str, list[str]]:
     text = text[head.end() :].strip() if head else text
     if head is None and _LIKE_FRONT_MATTER.match(text):
         raise SettingsError(f"prompt {file}: its front matter is not a line `echoes: names` between two lines `---`")
-    template = Template(text)
-    if not template.is_valid():
+    if not Template(text).is_valid():
         raise SettingsError(f"prompt {file} has a lone $; write $$ for a dollar sign")
-    used = frozenset(template.get_identifiers())
+    used = _placeholders(text)
+    expected = used if expected is None else expected
     if unknown := sorted(used - expected):
         allowed = ", ".join(f"${name}" for name in sorted(expected)) or "none"
         raise SettingsError(f"prompt {file} uses ${unknown[0]}, which nothing fills in; placeholders here: {allowed}")

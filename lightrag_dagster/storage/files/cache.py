@@ -12,11 +12,13 @@ the others link: its bytes are on the disk once.
 import itertools
 import os
 import shutil
+import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
+from typing import TypeVar, TypeVarTuple
 
 from filelock import FileLock, Timeout
 
@@ -29,8 +31,23 @@ UNUSED_SECONDS = 3600.0
 
 _claimed: list[FileLock] = []
 
+Arguments = TypeVarTuple("Arguments")
+Made = TypeVar("Made")
 
-@cache
+
+def once(function: Callable[[*Arguments], Made]) -> Callable[[*Arguments], Made]:
+    """Return a function that makes one result of equal arguments, also for threads that come first together."""
+    made, making = cache(function), threading.Lock()
+
+    @wraps(function)
+    def result(*arguments: *Arguments) -> Made:
+        with making:
+            return made(*arguments)
+
+    return result
+
+
+@once
 def claim_folder(caches: Path, uri: str) -> Path:
     """Return the folder that this process uses for a bucket, claimed until the process ends.
 

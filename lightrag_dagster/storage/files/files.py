@@ -105,7 +105,7 @@ class Files:
     def remove(self, paths: Sequence[Path]) -> None:
         """Remove data files from disk and bucket."""
         for path in paths:
-            path.unlink(missing_ok=True)
+            atomic.remove(path)
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder from disk, and its data files from a bucket; its records go when the session is pushed."""

@@ -8,13 +8,13 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 from lightrag_dagster.core.objects import Objects, Stored
 from lightrag_dagster.storage.files import atomic, packed
-from lightrag_dagster.storage.files.cache import evict, note_use
+from lightrag_dagster.storage.files.cache import evict, note_use, once
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note, Notes, is_named_by_content
 from lightrag_dagster.storage.locks.base import Lock, require_held
 
@@ -32,6 +32,10 @@ _STEP = 0.05
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class _LackingError(Exception):
+    """A file that the bucket has not, so that nothing takes its place."""
 
 
 class Mirror:
@@ -149,14 +153,13 @@ class Mirror:
             path.unlink()
 
     def _fetch(self, path: Path) -> None:
-        """Fetch a data file; without one in the bucket there is none in the cache."""
-        with atomic.replacing(path) as temporary:
+        """Fetch a data file; without one in the bucket there is none in the cache, at no time."""
+        with suppress(_LackingError), atomic.replacing(path) as temporary:
             stored = packed.download(self.objects, self.name(path), temporary)
-            if stored is not None:
-                temporary.chmod(READ_ONLY)
-                self._note(path, temporary, stored)  # before another thread takes it for a leftover
-                return
-        path.unlink()
+            if stored is None:
+                raise _LackingError
+            temporary.chmod(READ_ONLY)
+            self._note(path, temporary, stored)  # before another thread takes it for a leftover
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
@@ -197,7 +200,7 @@ class Mirror:
         return hidden or path.suffix == ".json" or path.name in OF_THIS_HOME
 
 
-@cache
+@once
 def mirror_of(uri: str, root: Path) -> Mirror:
     """Return what the threads of this process share of a bucket and a folder of its cache."""
     return Mirror(uri, root)

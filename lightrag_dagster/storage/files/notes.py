@@ -78,7 +78,7 @@ class Notes:
     def held(self, names: Iterable[str]) -> dict[str, int]:
         """Return those files that are there, and in the bucket as they are: name below the folder → bytes there."""
         noted = self._read()
-        found = {name: noted[name] for name in names if name in noted}
+        found = {name: note for name in names if (note := noted.get(name))}  # other threads follow the file meanwhile
         seen = {name: note for name, one in found.items() if (note := one.seen_in(f"{self._root}/{name}"))}
         self.add({name: note for name, note in seen.items() if note != found[name]})  # a copy is compared once
         return {name: note.size if note.stored is None else note.stored for name, note in seen.items()}
@@ -86,7 +86,7 @@ class Notes:
     def tags(self, names: Iterable[str]) -> dict[str, Tag]:
         """Return the tags of those records that are noted, also where they are written and not uploaded."""
         noted = self._read()
-        return {name: tag for name in names if name in noted and (tag := noted[name].tag)}
+        return {name: note.tag for name in names if (note := noted.get(name)) and note.tag}
 
     def records(self) -> list[str]:
         """Return all records that are noted, also where they are removed, and not yet from the bucket."""
@@ -106,7 +106,8 @@ class Notes:
 
     def forget_below(self, folder: str) -> None:
         """Remove the notes on all files of a folder except records, also on those that are gone already."""
-        self.add({name: None for name, note in self._read().items() if name.startswith(f"{folder}/") and not note.tag})
+        noted = list(self._read().items())
+        self.add({name: None for name, note in noted if name.startswith(f"{folder}/") and not note.tag})
 
     def link_from(self, other: "Notes", wanted: Mapping[str, int | None]) -> None:
         """Link the files that another process's folder holds, with these bytes in the bucket if they are given."""

@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from lightrag_dagster.core.objects import Tag
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.files import atomic
+from lightrag_dagster.storage.files.cache import once
 from lightrag_dagster.storage.files.mirror import Mirror, each
 from lightrag_dagster.storage.files.notes import READ_ONLY, Note
 from lightrag_dagster.storage.locks.base import Lock
@@ -113,7 +113,10 @@ class _Records:
             # What the records say now is uploaded below, even if another thread writes meanwhile.
             names = self._names()
             changed = set(names) - self._notes.held(names).keys()
-            written = {name: opened.enter_context((self._root / name).open("rb")) for name in changed}
+            written = dict[str, BufferedReader]()
+            for name in changed:
+                with suppress(FileNotFoundError):  # another thread has removed it since
+                    written[name] = opened.enter_context((self._root / name).open("rb"))
             contents = {name: file.read() for name, file in written.items()}
             self._mirror.upload_new(lock)
             tags = self._notes.tags(written)
@@ -171,7 +174,7 @@ class _Records:
         self._notes.forget(names)
 
 
-@cache
+@once
 def _records_of(mirror: Mirror) -> _Records:
     return _Records(mirror)
 

@@ -43,7 +43,7 @@ class FileChecks:
         self._files = found.files if found else {}
         self._damage = None if found else Damage(record, "is missing")
         self._checking, self._loaded = Lock(), set[str]()
-        self._thread, self._later = DaemonThreads(1, "lightrag-checks"), list[Future[None]]()
+        self._thread, self._later = DaemonThreads(1, "lightrag-checks"), dict[str, Future[None]]()
         self._closed, self._looked = False, -_SECONDS_BETWEEN_LOOKS
         self.require_sound()
 
@@ -68,7 +68,7 @@ class FileChecks:
                 if left >= 0:
                     self._check(name)
                 else:
-                    self._later.append(self._thread.submit(self._check, name))
+                    self._later[name] = self._thread.submit(self._check_beside, name)
             self._loaded |= new.keys()
         self.require_sound()
 
@@ -81,7 +81,7 @@ class FileChecks:
     def wait(self, timeout: float | None = None) -> None:
         """Wait until every file that was loaded is checked; raises StoreError, and TimeoutError after some seconds."""
         end = None if timeout is None else time.monotonic() + timeout
-        for one in list(self._later):
+        for one in list(self._later.values()):
             one.result(None if end is None else max(0.0, end - time.monotonic()))
         self.require_sound()
 
@@ -130,6 +130,14 @@ class FileChecks:
             record = read_record((self._home.root / name).with_name(GRAPH_RECORD), BuiltGraph)
             return record.file if record else _UNKNOWN
         return self._files.get(name, _UNKNOWN)
+
+    def _check_beside(self, name: str) -> None:
+        try:
+            self._check(name)
+        except StoreError:
+            with self._checking:
+                self._loaded.discard(name)  # so that it is checked when it is loaded again
+            raise
 
     def _check(self, name: str) -> None:
         """Note a file that is not as it was published; raises StoreError when the machine refuses."""

@@ -237,7 +237,7 @@ def _newest(home: Home) -> Pointer:
 
 def remove_graph(generation: Generation) -> None:
     """Remove the graph database of a generation, so that the next run builds it again; raises StoreError."""
-    generation.path(GRAPH_RECORD).unlink(missing_ok=True)
+    atomic.remove(generation.path(GRAPH_RECORD))
     generation.home.files.remove([generation.path(GRAPH)])
 
 

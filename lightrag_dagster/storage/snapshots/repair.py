@@ -7,6 +7,7 @@ from pathlib import Path
 from lightrag_dagster.errors import StoreError
 from lightrag_dagster.storage.database.address import is_there
 from lightrag_dagster.storage.database.engine import Database
+from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
 from lightrag_dagster.storage.locking import ingesting
@@ -45,7 +46,7 @@ def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = No
     pointers = [one for one in damage if one.path in (home.published, home.newest)]
     for one in pointers:
         _log.warning("%s; it is written again", one)
-        one.path.unlink()
+        atomic.remove(one.path)
     if home.published in (one.path for one in pointers):
         _point_again(home, lock)
     published = read_record(home.published, Pointer)

@@ -203,7 +203,7 @@ def newest_snapshot(home: Home) -> Manifest | None:
     """
     if held_snapshot(home) is None:
         return published_snapshot(home)
-    return list_snapshots(home)[-1]
+    return next(reversed(list_snapshots(home)), None)
 
 
 def held_snapshot(home: Home) -> str | None:
@@ -268,7 +268,9 @@ def release(home: Home, lock: Lock | None = None) -> Manifest:
     """
     if held_snapshot(home) is None:
         raise StoreError(f"no snapshot is held in {home.name}; publication already follows the newest one")
-    newest = list_snapshots(home)[-1]
+    newest = newest_snapshot(home)
+    if newest is None:
+        raise StoreError(f"{home.name} has no snapshot to publish; delete {home.held} and run `lightrag-dagster run`")
     set_published(home, newest.snapshot_id, lock)
     home.held.unlink()
     return newest

@@ -150,28 +150,6 @@ def test_a_truncated_text_fits_and_is_a_start(text: str, max_tokens: int) -> Non
     assert start == text or TOKENIZER.count(text) > max_tokens
 
 
-@given(windowing(), st.integers(1, 39))
-def test_windows_within_a_tolerance(case: tuple[str, int, int], tolerance: int) -> None:
-    text, size, overlap = case
-    tolerance = min(tolerance, size - overlap - 1)
-    spans = TOKENIZER.windows(text, size, overlap, tolerance)
-    covered = {at for span in spans for at in range(span.char_start, span.char_end)}
-    assert all(character.isspace() for index, character in enumerate(text) if index not in covered)
-    assert all(span.tokens <= size for span in spans)
-    assert all(span.tokens >= size - tolerance for span in spans[:-1])
-
-
-def test_windows_within_a_tolerance_come_back_behind_an_edit() -> None:
-    words = [f"word{number * 7919 % 1000}" for number in range(4_000)]
-    before = TOKENIZER.windows(" ".join(words), 100, 10, 40)
-    text = " ".join([*words[:20], "inserted", "here", *words[20:]])
-    after = TOKENIZER.windows(text, 100, 10, 40)
-    moved = len("inserted here ")
-    kept = {(one.char_start + moved, one.char_end + moved) for one in before} & {one[:2] for one in after}
-    assert len(before) > 80
-    assert len(kept) >= len(before) - 8
-
-
 @given(TEXTS, st.data())
 def test_a_part_of_a_measured_text(text: str, data: st.DataObject) -> None:
     measured = TOKENIZER.measure(text)

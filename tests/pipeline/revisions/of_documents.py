@@ -108,17 +108,6 @@ def chunks() -> dict[str, Any]:
     return cut | {"places": _places()}
 
 
-def boundaries() -> dict[str, Any]:
-    """Return where windows that may be shorter begin and end in some documents."""
-    return {
-        f"tolerance {tolerance}": [
-            (one["char_start"], one["char_end"])
-            for one in _cut(ChunkingSettings(size=size, overlap=overlap, tolerance=tolerance))
-        ]
-        for size, overlap, tolerance in ((40, 8, 20), (60, 0, 30), (24, 4, 5))
-    }
-
-
 def _places() -> list[dict[str, Any]]:
     """Return what a table of chunks says besides where a text is cut."""
     document = _document("pages.pdf", "\n\n".join(filter(None, _PAGES)), pages=[0, 12, 38, 38])

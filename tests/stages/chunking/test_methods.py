@@ -31,7 +31,6 @@ def letters(texts: Any) -> Vectors:
 
 VARIANTS: list[dict[str, Any]] = [
     {"method": "token"},
-    {"method": "token", "tolerance": 3},
     {"method": "character"},
     {"method": "character", "separators": (" ",)},
     {"method": "recursive"},
@@ -96,7 +95,6 @@ def ids(text: str, variant: dict[str, Any]) -> set[tuple[str, str | None]]:
         pytest.param({"method": "structure"}, marks=pytest.mark.long),
         pytest.param({"method": "recursive"}, marks=pytest.mark.long),
         {"method": "sentence"},
-        {"method": "token", "tolerance": 64},
     ],
     ids=str,
 )

@@ -1,9 +1,11 @@
 import os
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from lightrag_dagster.stages.merging.database import open_database
+from lightrag_dagster.errors import StoreError
+from lightrag_dagster.stages.merging.database import open_database, readable
 
 
 @pytest.mark.parametrize(
@@ -18,3 +20,17 @@ def test_workers_share_processors_and_memory(
     with open_database(tmp_path, {}, workers) as connection:
         found = connection.execute("SELECT current_setting('threads'), current_setting('memory_limit')").fetchone()
     assert found == (threads, memory)
+
+
+@pytest.mark.parametrize(
+    ("error", "step"),
+    [
+        (duckdb.OutOfMemoryException("no 3 MiB"), "give it more memory and run again"),
+        (duckdb.OutOfMemoryException("failed to offload to the disk"), "make room on the disk and run again"),
+        (duckdb.IOException("no space left"), "make room on the disk and run again"),
+        (duckdb.ConversionException("no number"), "failed: no number; run again"),
+    ],
+)
+def test_the_next_step_is_that_of_the_fault(error: duckdb.Error, step: str) -> None:
+    with pytest.raises(StoreError, match=f"{step}$"), readable([]):
+        raise error

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from lightrag_dagster.errors import SettingsError
-from lightrag_dagster.stages.prompts import Group, load_prompts
+from lightrag_dagster.stages.prompts import load_prompts
 
-GROUPS: list[Group] = ["extraction", "summary", "keywords", "answer", "judge"]
+GROUPS = ["extraction", "summary", "keywords", "answer", "judge"]
 
 REPLACEMENTS = [
     ("extraction_system", "Rules in $language for $entity_types", "extraction"),
@@ -34,7 +34,7 @@ def test_language_and_types_are_filled_in() -> None:
 
 
 @pytest.mark.parametrize(("name", "text", "group"), REPLACEMENTS)
-def test_a_replacement_changes_its_own_group_alone(tmp_path: Path, name: str, text: str, group: Group) -> None:
+def test_a_replacement_changes_its_own_group_alone(tmp_path: Path, name: str, text: str, group: str) -> None:
     (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
     (tmp_path / "README.md").write_text("what these are, for $people")
     standard, replaced = load_prompts(None), load_prompts(tmp_path)

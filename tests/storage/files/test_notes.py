@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,6 +144,29 @@ def test_what_one_process_notes_another_one_sees(tmp_path: Path) -> None:
     assert one.held(["tables/1.parquet"]) == other.held(["tables/1.parquet"]) == {"tables/1.parquet": len("before")}
     other.forget(["tables/1.parquet"])
     assert one.held(["tables/1.parquet"]) == {}
+
+
+def test_threads_read_notes_while_others_follow_them(tmp_path: Path) -> None:
+    ours, others = Notes(tmp_path), Notes(tmp_path)
+    names = [f"tables/{number}.parquet" for number in range(3000)]
+    others.add({name: Note(1, None, None, None) for name in names})
+    ours.records()
+
+    def forget() -> None:
+        for at in range(0, len(names), 30):
+            others.forget(names[at : at + 30])
+            ours.records()
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            forgetting = threads.submit(forget)
+            while not forgetting.done():
+                ours.forget_below("generations")
+                assert (ours.held(names), ours.tags(names)) == ({}, {})
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize("left", [b"", b"[", b"no notes at all\n"])

@@ -1,6 +1,7 @@
 """Sessions of writers, and what readers take over from them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,13 @@ def test_records_are_fresh_and_data_is_fetched_when_needed(machine: Machine) -> 
         record.unlink()
     other.files.take_over()
     assert not (other.root / RECORD).exists()
+
+
+def test_what_the_bucket_lacks_is_in_the_cache_at_no_time(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, placed = machine("one"), list[Path]()
+    monkeypatch.setattr(Path, "replace", lambda _, target: placed.append(target))
+    assert not home.files.open([home.root / TABLE, home.root / GRAPH])[0].exists()
+    assert not placed
 
 
 def test_what_was_not_pushed_is_forgotten_by_the_next_writer(machine: Machine) -> None:
@@ -89,6 +97,24 @@ def test_of_a_builder_that_lost_its_lock_nothing_is_stored(machine: Machine, sto
         for name in WRITTEN:
             write(machine("one"), name, "written")
     assert stored == []
+
+
+def test_a_record_that_another_thread_removes_meanwhile_is_left_out(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, open_file = machine("one"), Path.open
+    with home.files.session():
+        records = [write(home, f"accepted/{name}.json", "1") for name in ("notes", "letters")]
+
+        def open_one(path: Path, *mode: Any, **more: Any) -> Any:
+            for other in set(records) - {path} if path in records and path.exists() else ():
+                other.unlink(missing_ok=True)
+            return open_file(path, *mode, **more)
+
+        monkeypatch.setattr(Path, "open", open_one)
+    assert [path.name for path in machine("other").root.glob("accepted/*")] == []
+    machine("other").files.take_over()
+    assert len([*machine("other").root.glob("accepted/*")]) == 1
 
 
 def test_nothing_is_pushed_outside_a_block(machine: Machine) -> None:

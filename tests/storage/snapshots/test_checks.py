@@ -1,5 +1,7 @@
 """Files of a snapshot are compared with what was published when they are loaded; the fault of another is told apart."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -98,6 +100,22 @@ def test_a_caller_that_does_not_look_again_waits(
     flip(path)
     with pytest.raises(StoreError, match=str(path)):
         waiting.table_files("entities")
+
+
+def test_a_file_that_the_machine_refused_is_checked_when_it_is_loaded_again(
+    generation: CheckedGeneration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "AT_ONCE", 0)
+    (path,) = generation.home.root.glob("generations/*/entities.parquet")
+    with monkeypatch.context() as machine:
+        machine.setattr(os, "open", lambda *_: (_ for _ in ()).throw(OSError(errno.EMFILE, "Too many open files")))
+        generation.checks.require([path])
+        with pytest.raises(StoreError, match="Too many open files"):
+            generation.checks.wait()
+    flip(path)
+    generation.checks.require([path])
+    with pytest.raises(StoreError, match=f"{path} has other content"):
+        generation.checks.wait()
 
 
 def test_sound_files_are_read_once(generation: CheckedGeneration) -> None:

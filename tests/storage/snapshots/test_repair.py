@@ -12,7 +12,7 @@ from lightrag_dagster.storage.database.responses import ResponseStore
 from lightrag_dagster.storage.database.vectors import VectorStore
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots import snapshots
-from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
 from lightrag_dagster.storage.snapshots.repair import find_published_damage, repair_published
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish
 
@@ -47,6 +47,17 @@ def test_a_damaged_pointer_is_written_again(generation: Generation, content: str
     assert current.snapshot_id == generation.id
     assert not home.newest.exists()
     assert find_published_damage(home) == []
+
+
+@pytest.mark.parametrize("name", ["PUBLISHED", "NEWEST", f"generations/*/{GRAPH_RECORD}", f"generations/*/{GRAPH}"])
+def test_a_folder_in_place_of_a_file_is_removed(generation: Generation, name: str) -> None:
+    home = generation.home
+    for path in [*home.root.glob(name)] or [home.root / name]:
+        path.unlink(missing_ok=True)
+        (path / "below").mkdir(parents=True)
+    assert len(repair_published(home)) == 1
+    assert find_published_damage(home) == []
+    assert snapshots.require_published(home).snapshot_id == generation.id
 
 
 def test_the_held_snapshot_is_pointed_to_again(generation: Generation) -> None:

@@ -16,6 +16,7 @@ from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
+from lightrag_dagster.storage.manifests import Hold
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, read_manifest
@@ -47,6 +48,14 @@ def generation_of(home: Home, *sources: str) -> Generation:
 def test_nothing_is_published_in_a_new_home(tmp_path: Path) -> None:
     assert published_snapshot(Home(tmp_path)) is None
     assert list_snapshots(Home(tmp_path)) == []
+
+
+def test_of_a_held_snapshot_alone_there_is_no_newest(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.held.write_text(Hold(id="gen-1").model_dump_json())
+    assert snapshots.newest_snapshot(home) is None
+    with pytest.raises(StoreError, match=r"has no snapshot to publish; delete .*HELD and run"):
+        snapshots.release(home)
 
 
 def test_a_manifest_says_what_a_snapshot_is_made_of(second: Generation) -> None:

@@ -1,4 +1,4 @@
-"""WordStyles of a Word file: what a paragraph or run has from its style, and from those that this one is based on."""
+"""Styles of a Word file: what a paragraph or run has from its style, and from those that this one is based on."""
 
 import re
 from collections.abc import Iterator

@@ -87,11 +87,11 @@ class TableFiles:
 
     @property
     def name(self) -> str:
-        """See `Table.name`."""
+        """See `RowSource.name`."""
         return str(self.root)
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
-        """See `Table.rows`."""
+        """See `RowSource.rows`."""
         for path, place in self._files():
             descriptor = opened(place)  # not the path, at which a link may be by now
             try:
@@ -123,11 +123,11 @@ class TableObjects:
 
     @property
     def name(self) -> str:
-        """See `Table.name`."""
+        """See `RowSource.name`."""
         return self.bucket.name
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
-        """See `Table.rows`."""
+        """See `RowSource.rows`."""
         listed = sorted(self.bucket.files(), key=lambda one: one.path)
         with temporary_folder("lightrag-rows-") as folder:
             for one in listed:
@@ -147,11 +147,11 @@ class DuckDBQuery:
 
     @property
     def name(self) -> str:
-        """See `Table.name`."""
+        """See `RowSource.name`."""
         return str(self.file)
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
-        """See `Table.rows`."""
+        """See `RowSource.rows`."""
         with self.open() as connection:
             yield from _rows(connection, *_bound(self.query, self.values, "$"), part)
 
@@ -180,11 +180,11 @@ class SQLQuery:
 
     @property
     def name(self) -> str:
-        """See `Table.name`."""
+        """See `RowSource.name`."""
         return f"the database of {self.variable}"
 
     def rows(self, part: From | None = None) -> Iterator[Row]:
-        """See `Table.rows`."""
+        """See `RowSource.rows`."""
         import sqlalchemy
         from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
