@@ -1,6 +1,7 @@
 """`costs` as a person meets it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,6 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
         "No price is known of own, so it counts as $0; set llm.prices or embedding.prices"
     )
     assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == ["own"]
+    for free in ("llm: {prices: {own: {input: 0, output: 0}}}", "embedding: {prices: {own: 0}}"):
+        Path("lightrag.yaml").write_text(free)
+        assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == []
