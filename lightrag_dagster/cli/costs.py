@@ -54,5 +54,5 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
 
 def _is_priced(settings: Settings, model: str) -> bool:
     """Return True if the price of a model that was asked is known, which may be 0, also if another is asked today."""
-    asked = {"model": model, "provider": "openai"}
+    asked = {"model": model.partition("?")[0].removeprefix("openai/"), "provider": "openai"}  # of its identity
     return any(price_of(one.model_copy(update=asked)).known for one in (settings.llm, settings.embedding))
