@@ -86,9 +86,8 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
         for name, one in states.sources.items()
     )
     print_table(console, columns, list(counted), wrap=columns)
-    for name, named in settings.named_sources.items():
-        if named.rows and named.rows.watermark:
-            console.print(watermark_line(name, named.rows.watermark))
+    for name, column in _watermarks(settings).items():
+        console.print(watermark_line(name, column))
     for name, said in _scopes(states, settings).items():
         console.print(f"scope {name}: {said}")
     _print_problems(console, states)
@@ -203,6 +202,7 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
                 "outdated": dict(one.outdated),
                 "backfill": one.backfill,
                 "backfill_runs": one.backfill_runs,
+                "watermark": _watermarks(settings).get(name),
             }
             for name, one in states.sources.items()
         },
@@ -214,6 +214,11 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
         "warnings": [*states.warnings, *access_warnings(settings), *taken_over(home)],
         "error": None,
     }
+
+
+def _watermarks(settings: Settings) -> dict[str, str]:
+    named = settings.named_sources.items()
+    return {name: one.rows.watermark for name, one in named if one.rows and one.rows.watermark}
 
 
 def _scopes(states: Pending, settings: Settings) -> dict[str, str]:
