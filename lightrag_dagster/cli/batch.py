@@ -45,10 +45,10 @@ def cancel_batches(console: Console, names: Sequence[str], *, every: bool) -> No
     """Cancel the open batches whose names begin with one of `names`, or all open batches, and print the results.
 
     Raises:
-        SettingsError: no name is given, or no open batch has such a name.
+        SettingsError: no name is given, or an empty one, or no open batch has such a name.
         ProviderError: the provider cannot be asked.
     """
-    if not every and not names:
+    if not every and not (names and all(names)):  # each name begins with an empty one
         raise SettingsError("name the batches to cancel, or give --all; `lightrag-dagster batch` shows them")
     settings = load_settings()
     if not asyncio.run(_cancel(console, settings.llm, Home.of(settings), names, every=every)):

@@ -6,8 +6,9 @@ from rich.console import Console
 
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.settings import load_settings
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
 
 _COUNTED = {
@@ -24,12 +25,13 @@ _FREE = "offline/", "local/"
 
 def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     """Print the costs, summed by some columns, and their total; raises StoreError, also if there is no home."""
-    home = Home.existing(load_settings())
+    settings = load_settings()
+    home = Home.existing(settings)
     ledger = Ledger(home.ledger)
     costs = ledger.costs(by)
     total = sum(row["cost_usd"] for row in costs)
     bought = [row for row in ledger.costs(["model"]) if row["calls"] and not row["model"].startswith(_FREE)]
-    unpriced = [row["model"] for row in bought if not row["cost_usd"]]
+    unpriced = [row["model"] for row in bought if not row["cost_usd"] and not _is_priced(settings, row["model"])]
     if as_json:
         print_json({"cost_usd": total, "unpriced": unpriced, "costs": costs})
         return
@@ -48,3 +50,9 @@ def show_costs(console: Console, by: Sequence[str], *, as_json: bool) -> None:
     if unpriced:
         named = ", ".join(unpriced)
         console.print(f"No price is known of {named}, so it counts as $0; set llm.prices or embedding.prices")
+
+
+def _is_priced(settings: Settings, model: str) -> bool:
+    """Return True if the price of a model that was asked is known, which may be 0, also if another is asked today."""
+    asked = {"model": model.partition("?")[0].removeprefix("openai/"), "provider": "openai"}  # of its identity
+    return any(price_of(one.model_copy(update=asked)).known for one in (settings.llm, settings.embedding))

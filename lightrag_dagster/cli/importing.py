@@ -97,11 +97,13 @@ def run_import_of_table(console: Console, file: Path, options: ImportOptions) ->
 
 def _write_facts(console: Console, lines: Sequence[str], named: Mapping[str, object], options: ImportOptions) -> None:
     """Write the facts of a table, unless it is a trial, and print the settings that make them a source."""
+    file, text = Path(str(named["uri"])), "\n".join([*lines, ""])
+    others = ", in place of those in it" if file.exists() and file.read_text(encoding="utf-8") != text else ""
     if not options.dry_run:
-        write_text(Path(str(named["uri"])), "\n".join([*lines, ""]))
+        write_text(file, text)
     if not options.as_json:
         written = "would be written" if options.dry_run else "written"
-        console.print(f"Facts {written} to {named['uri']}: {len(lines):,}. These lines of lightrag.yaml read them:\n")
+        console.print(f"Facts {written} to {file}{others}: {len(lines):,}. These lines of lightrag.yaml read them:\n")
         console.print(yaml.safe_dump({"named_sources": {options.source: named}}, sort_keys=False, allow_unicode=True))
 
 

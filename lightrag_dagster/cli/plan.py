@@ -9,7 +9,6 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import console as terminal
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.curation.desk import price_of_names
 from lightrag_dagster.evaluation.gold.gate import TOO_FEW, to_ask, to_compare
 from lightrag_dagster.evaluation.gold.rows import read_gold
 from lightrag_dagster.fact_schemas import of_pass
@@ -48,12 +47,6 @@ def _show(
         print_gate(console, settings, plan)
     if settings.llm.provider == settings.embedding.provider == "offline" and not plan.total.high:
         console.print("The offline rules ask no model, so that nothing is paid.")
-    situation = Situation.looking(settings)
-    if not names and (price := price_of_names(situation)):
-        cost = "at an unknown price" if price.cost_usd is None else f"for about {dollars(price.cost_usd)}"
-        console.print(
-            f"Names that may be one, unclear: {price.questions:,}; `curate review --ask` would ask about them {cost}."
-        )
     rows = [f"{number(one.outdated)} rows of {one.source}" for one in plan.sources if one.outdated]
     rows += [
         f"{number(of.outdated)} rows of pass {name} of {one.source}"
@@ -61,7 +54,7 @@ def _show(
         for name, of in one.passes.items()
         if of.outdated
     ]
-    if what := ", ".join(rows + ([] if knowledge_base else outdated(situation).names)):
+    if what := ", ".join(rows + ([] if knowledge_base else outdated(Situation.looking(settings)).names)):
         console.print(f"{what[0].upper()}{what[1:]} are outdated and stay; `plan --backfill` shows their price.")
 
 

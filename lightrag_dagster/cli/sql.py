@@ -1,8 +1,9 @@
 """`sql`: DuckDB over the tables of a snapshot."""
 
+import re
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain
 
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from lightrag_dagster.cli.rows import Form, print_rows
 from lightrag_dagster.core.serving import limit_further
-from lightrag_dagster.errors import QueryError
+from lightrag_dagster.errors import LightRAGError, QueryError
 from lightrag_dagster.indexes.sql import (
     PROCESS_LIMITS,
     TableFiles,
@@ -21,7 +22,7 @@ from lightrag_dagster.indexes.sql import (
     results,
     unpublished_tables,
 )
-from lightrag_dagster.query.home_tables import tables_of_home, tables_read
+from lightrag_dagster.query.home_tables import tables_of_home, words_of
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.home_format import refresh
@@ -62,8 +63,9 @@ def run_sql(
     """
     home = Home.of(load_settings())
     tables = _newest_tables(home) if unpublished else _tables(home, snapshot)
-    of_home = _of_home(home, tables_read(statements), snapshot)
+    of_home, lacking = _of_home(home, words_of(statements), snapshot)
     with (
+        _told(lacking),
         open_tables(tables, more=of_home, allow_external=allow_external) as connection,
         nullcontext() if allow_external else _bounded(PROCESS_LIMITS * memory_limit(connection)),
     ):
@@ -77,18 +79,38 @@ def run_sql(
             sys.stdout.flush()
 
 
-def _of_home(home: Home, asked: set[str], snapshot: str | None) -> dict[str, pa.Table]:
-    """Return the tables that are made when they are asked for; raises as `run_sql`."""
-    found = tables_of_home(home, asked)
-    if "changes" in asked:
-        from lightrag_dagster.indexes.changes import changes_between, compared
+def _of_home(home: Home, words: set[str], snapshot: str | None) -> tuple[dict[str, pa.Table], dict[str, LightRAGError]]:
+    """Return the tables that are made when they are asked for, and why others cannot be; raises StoreError."""
+    found, lacking = tables_of_home(home, words), dict[str, LightRAGError]()
+    for name, make in (("changes", _changes), ("communities", _communities)):
+        try:
+            if name in words:
+                found[name] = make(home, snapshot)
+        except LightRAGError as error:
+            lacking[name] = error
+    return found, lacking
 
-        found["changes"] = changes_between(*compared(home, after=snapshot))
-    if "communities" in asked:
-        from lightrag_dagster.pipeline.communities import communities
 
-        found["communities"] = communities(home)
-    return found
+def _changes(home: Home, snapshot: str | None) -> pa.Table:
+    from lightrag_dagster.indexes.changes import changes_between, compared
+
+    return changes_between(*compared(home, after=snapshot))
+
+
+def _communities(home: Home, _snapshot: str | None) -> pa.Table:
+    from lightrag_dagster.pipeline.communities import communities
+
+    return communities(home)
+
+
+@contextmanager
+def _told(lacking: Mapping[str, LightRAGError]) -> Iterator[None]:
+    """Raise why a table cannot be made where SQL in the block reads it: its name may be that of a column too."""
+    try:
+        yield
+    except QueryError as error:
+        unknown = re.search(r"Table with name (\w+) does not exist", str(error))
+        raise lacking.get(unknown[1].lower(), error) if unknown else error from None
 
 
 @contextmanager

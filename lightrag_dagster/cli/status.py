@@ -10,7 +10,6 @@ from rich.console import Console
 from lightrag_dagster.cli.losses import print_losses
 from lightrag_dagster.cli.tables import print_table
 from lightrag_dagster.cli.terminal import print_json
-from lightrag_dagster.core.export_formats import REPORT, REPORT_FILE
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.errors import SourceError, StoreError
 from lightrag_dagster.indexes.views_refresh import refresh_views
@@ -26,8 +25,6 @@ from lightrag_dagster.settings import RetentionSettings, Settings, load_settings
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage import home_format
 from lightrag_dagster.storage.home import Home
-from lightrag_dagster.storage.manifests import Manifest
-from lightrag_dagster.storage.snapshots.exported import place_of, read_exports
 from lightrag_dagster.storage.snapshots.repair import check_databases, find_published_damage
 from lightrag_dagster.storage.snapshots.snapshots import UNPUBLISHED_SCOPE, held_snapshot
 
@@ -78,17 +75,14 @@ def _print_all(console: Console, home: Home, states: Pending, settings: Settings
     _print_published(console, home, states)
     if states.manifest is not None:
         _print_disk(console, home, settings.retention)
-        if report := report_place(home, states.manifest):
-            console.print(f"Report: {report}")
     columns = ("source", "state", "documents", "chunks", "outdated rows")
     counted = (
         (name, "withheld" if one.withheld else one, *map(_counts, (one.documents, one.chunks, one.outdated)))
         for name, one in states.sources.items()
     )
     print_table(console, columns, list(counted), wrap=columns)
-    for name, named in settings.named_sources.items():
-        if named.rows and named.rows.watermark:
-            console.print(watermark_line(name, named.rows.watermark))
+    for name, column in _watermarks(settings).items():
+        console.print(watermark_line(name, column))
     for name, said in _scopes(states, settings).items():
         console.print(f"scope {name}: {said}")
     _print_problems(console, states)
@@ -155,20 +149,6 @@ def _print_disk(console: Console, home: Home, retention: RetentionSettings) -> N
         console.print(f"{last}.")
 
 
-def report_place(home: Home, published: Manifest | None) -> str | None:
-    """Return where the report in a home is, and of which snapshot, if not of the published one; None without one."""
-    try:
-        found = read_exports(home)
-    except StoreError as error:
-        return f"not known; {error}"
-    if found is None or REPORT not in found.formats:
-        return None
-    place = f"{place_of(home, found.snapshot_id, REPORT)}/{REPORT_FILE}"
-    is_published = published is not None and published.snapshot_id == found.snapshot_id
-    stale = f"{place}, of {found.snapshot_id}; `lightrag-dagster report` writes the published one's"
-    return place if is_published else stale
-
-
 def _disk(home: Home, retention: RetentionSettings) -> dict[str, object]:
     try:
         last = last_collection(home)
@@ -203,17 +183,22 @@ def _facts(home: Home, states: Pending, settings: Settings) -> dict[str, object]
                 "outdated": dict(one.outdated),
                 "backfill": one.backfill,
                 "backfill_runs": one.backfill_runs,
+                "watermark": _watermarks(settings).get(name),
             }
             for name, one in states.sources.items()
         },
         "damaged": damage_of(home),
         "disk": _disk(home, settings.retention),
-        "report": report_place(home, manifest),
         "vectors": manifest.vectors.model_dump() if manifest else None,
         "losses": [asdict(loss) for loss in states.losses],
         "warnings": [*states.warnings, *access_warnings(settings), *taken_over(home)],
         "error": None,
     }
+
+
+def _watermarks(settings: Settings) -> dict[str, str]:
+    named = settings.named_sources.items()
+    return {name: one.rows.watermark for name, one in named if one.rows and one.rows.watermark}
 
 
 def _scopes(states: Pending, settings: Settings) -> dict[str, str]:

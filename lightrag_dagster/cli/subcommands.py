@@ -181,7 +181,7 @@ def _decide(*, names: list[str | None], **values: object) -> None:
     """Take a decision about the names that are given."""
     from lightrag_dagster.cli.curate import decide
 
-    decide(console(quotes=False), names=list(filter(None, names)), **values)
+    decide(console(quotes=False), names=[name for name in names if name is not None], **values)
 
 
 @curate_app.command("merge")
@@ -325,7 +325,7 @@ def curate_undo(
     if lost:
         undo_lost(console())
     else:
-        undo_decisions(console(), _numbers(number) if number else ())
+        undo_decisions(console(), () if number is None else _numbers(number))
 
 
 def _numbers(given: str) -> range:

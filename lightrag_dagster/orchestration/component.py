@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -109,18 +110,25 @@ class KnowledgeBaseScaffolder(dg.Scaffolder[ScaffoldedKnowledgeBase]):
     def scaffold(self, request: dg.ScaffoldRequest[ScaffoldedKnowledgeBase]) -> None:
         """Write the file."""
         folder, given = request.target_path, request.params
-        namespace = given.namespace or re.sub(r"\W+", "_", folder.name.lower()).lstrip("_0123456789").rstrip("_")
+        namespace = given.namespace or _namespace_of(folder.name)
         file = folder / "defs.yaml"
         text = _WRITTEN.format(
             file=file.relative_to(request.project_root) if request.project_root else file,
             type=request.type_name,
-            namespace=namespace,
-            # Quoted, since a template in braces would else be a mapping.
+            # Quoted, since a template in braces would else be a mapping, and `on` is a truth value.
+            namespace=json.dumps(namespace),
             home=json.dumps(given.home or f"data/{namespace}"),
             sources=json.dumps(given.sources or f"sources/{namespace}"),
         )
         before = f"{file.read_text(encoding='utf-8')}---\n" if request.append and file.exists() else ""
         file.write_text(before + text, encoding="utf-8")
+
+
+def _namespace_of(folder: str) -> str:
+    """Return a namespace that is like the name of a folder: a letter of a-z, then those, digits and _."""
+    plain = unicodedata.normalize("NFKD", folder).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    return name if name[:1].isalpha() else f"kb_{name}".rstrip("_")
 
 
 @dg.scaffold_with(KnowledgeBaseScaffolder)

@@ -146,8 +146,8 @@ def bring_up_to_date(
                 sources, states, backfill=backfill, knowledge_base=knowledge_base
             )
         states = pending(Situation.looking(settings))
-    looked_at = [source.name for source in sources] if names else list(states.sources) if names is not None else []
-    looked_at += [name for name in absent if name in states.sources]  # else it was removed
+    named = [source.name for source in sources] if names else states.sources if names is not None else []
+    looked_at = [name for name in (*named, *absent) if name in states.sources]  # others were removed
     note_looks(home, map(states.sources.__getitem__, looked_at), published=states.publish is None)
     outcome.cost_usd = Ledger(home.ledger).spent(account)
     return _complete(outcome, states, looked_at, backfill=backfill)

@@ -11,14 +11,10 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot
 from lightrag_dagster.view_schemas import SNAPSHOTS
 
-_READ_TABLE = re.compile(
-    r'(?:\b(?:from|join|describe|desc|show|summarize|table)\b|,)(?=[\s(]*(?:main\.)?"?(\w+))', re.IGNORECASE
-)
 
-
-def tables_read(statements: str) -> set[str]:
-    """Return the names of tables that statements may read, in lower case; some are of no table."""
-    return {name.lower() for name in _READ_TABLE.findall(statements)}
+def words_of(statements: str) -> set[str]:
+    """Return the words of statements, in lower case: they have the names of all tables that are read."""
+    return set(re.findall(r"\w+", statements.lower()))
 
 
 def tables_of_home(home: Home, asked: Container[str]) -> dict[str, pa.Table]:

@@ -123,11 +123,11 @@ class TableQuestions(GraphQuestions):
             StoreError: a table of the snapshot is missing or damaged.
         """
         from lightrag_dagster.indexes.sql import last_result, open_tables, published_tables
-        from lightrag_dagster.query.home_tables import tables_of_home, tables_read
+        from lightrag_dagster.query.home_tables import tables_of_home, words_of
 
         statements, seconds = text(query, "query"), seconds_of(timeout)
         instance(trusted, bool, "trusted", "True or False")
-        more = tables_of_home(Home.of(self.settings), tables_read(statements))
+        more = tables_of_home(Home.of(self.settings), words_of(statements))
         with self._opened.in_use(), self.snapshot.reading(), asking(seconds) as asked:
             files = published_tables(self.snapshot.generation)
             if not trusted:

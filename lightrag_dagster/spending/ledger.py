@@ -128,8 +128,9 @@ class Ledger:
         return pa.Table.from_batches(batches, ENTRIES)
 
     def last_run(self) -> str | None:
-        """Return the run of the newest entry."""
-        statement = select(ALL.c.run).order_by(ALL.c.number.desc()).limit(1)
+        """Return the newest run that asked a model, not stored answers alone."""
+        asked = (ALL.c.calls > 0) | (ALL.c.cost_usd > 0)
+        statement = select(ALL.c.run).where(asked).order_by(ALL.c.number.desc()).limit(1)
         with self._reading() as connection:
             return connection.execute(statement).scalar() if connection else None
 

@@ -18,6 +18,16 @@ SETTINGS = {
 }
 
 
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("names", [("",), ("nosuch", "")])
+def test_an_empty_name_as_of_an_unset_variable_cancels_no_batch(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    code, _, errors = command(capfd, monkeypatch, "batch", "cancel", *names)
+
+    assert (code, "name the batches to cancel, or give --all" in errors) == (2, True)
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("notes")
 def test_batches_from_the_command_line(

@@ -1,6 +1,7 @@
 """`costs` as a person meets it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from lightrag_dagster.spending.account import Entry
 from lightrag_dagster.spending.ledger import Ledger
 from lightrag_dagster.storage.home import Home
 from tests.cli.test_cli import command
+
+OWN = "openai/maker/own?temperature=0.0&max_output_tokens=8192"
 
 
 def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,10 +42,13 @@ def test_dollars_by_what_they_were_spent_on(capfd: pytest.CaptureFixture[str], m
     code, output, _ = command(capfd, monkeypatch, "costs", "--by", "source")
     (total,) = [line for line in output.splitlines() if "total" in line]
     assert [cell.strip() for cell in total.split("│")[2:-2]] == ["6", "1", "2,400", "600", "250", "40"]
-    for model in ("own", "offline/rules-9"):
+    for model in (OWN, "offline/rules-9"):
         ledger.add(Entry("run", "extract", "more", model, 2, 0, 300, 0, 5, 0.0))
     code, output, _ = command(capfd, monkeypatch, "costs")
     assert output.splitlines()[-1] == (
-        "No price is known of own, so it counts as $0; set llm.prices or embedding.prices"
+        f"No price is known of {OWN}, so it counts as $0; set llm.prices or embedding.prices"
     )
-    assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == ["own"]
+    assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == [OWN]
+    for free in ("llm: {prices: {maker/own: {input: 0, output: 0}}}", "embedding: {prices: {maker/own: 0}}"):
+        Path("lightrag.yaml").write_text(free)
+        assert json.loads(command(capfd, monkeypatch, "costs", "--json")[1])["unpriced"] == []

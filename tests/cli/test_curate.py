@@ -100,6 +100,16 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     assert "decision 3 is not in force" in ask("curate", "undo", "3", code=2)
 
 
+def test_an_empty_name_as_of_an_unset_variable_decides_nothing(ask: Ask) -> None:
+    ask("curate", "retype", "Oslo", "city")
+
+    assert "remove has an empty name" in ask("curate", "remove", "Oslo", "--with", "", code=2)
+    assert "merge has an empty name" in ask("curate", "merge", "Oslo", "", "Bergen", code=2)
+    assert "is neither a number nor several" in ask("curate", "undo", "", code=2)
+
+    assert len(json.loads(ask("curate", "--json"))["decisions"]) == 1
+
+
 def test_several_decisions_are_undone_at_once(ask: Ask) -> None:
     for name in ("Bergen", "Oslo", "Halden Weir", "Jonas Feld"):
         ask("curate", "remove", name)
@@ -255,7 +265,7 @@ def test_decisions_that_cannot_both_hold_end_with_exit_code_2_before_anything_is
         (("split", "One", "Two"), "split needs 'sources', 'paths' or 'types'"),
         (("rename", "One", " "), "rename has an empty name"),
         (("add", "One", "--keywords", "a"), "add does not take 'keywords' of an entity"),
-        (("remove", ""), "a decision names an entity"),
+        (("remove", ""), "remove has an empty name"),
         (("remove", "One", "--author", "\udcff"), "holds a character that no text has"),
         (("remove", "One", "--with", "one"), "'One' and 'one' are one entity"),
     ],

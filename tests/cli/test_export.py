@@ -96,14 +96,12 @@ def test_without_a_home_none_is_made(
 
 
 @pytest.mark.long
-def test_a_report_into_the_home_where_status_names_it(
+def test_a_report_into_the_home_is_told_where_it_is(
     years: Years, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, (first,) = years(1)
     monkeypatch.setenv("LIGHTRAG_HOME", str(settings.home))
     monkeypatch.setenv("LIGHTRAG_SOURCES", str(settings.sources))
-    assert "Report:" not in command(capfd, monkeypatch, "status")[1]
-    assert json.loads(command(capfd, monkeypatch, "status", "--json")[1])["report"] is None
     code, said, errors = command(capfd, monkeypatch, "report")
     place = settings.home / "exports" / "latest" / "report" / "report.html"
     lines = said.splitlines()
@@ -111,10 +109,6 @@ def test_a_report_into_the_home_where_status_names_it(
     assert re.fullmatch(rf"{first} is in {place}, \d+\.\d kB\.", lines[0])
     assert lines[2] == f"note: {UNFILTERED}"
     assert place.read_text().startswith("<!doctype html>")
-    assert f"Report: {place}\n" in command(capfd, monkeypatch, "status")[1]
-    build_year(settings, 2002)
-    status = command(capfd, monkeypatch, "status")[1]
-    assert f"Report: {place}, of {first}; `lightrag-dagster report` writes the published one's\n" in status
 
 
 def test_a_filter_of_a_report_needs_a_file_which_is_new(

@@ -158,6 +158,11 @@ def test_facts_of_a_table_are_written_with_the_settings_that_read_them(
     assert said.startswith("columns reads leases; types: thing, company")
     said = json.loads(command(capfd, monkeypatch, *arguments, "--json")[1])
     assert (said["facts"], said["named_sources"]) == (6, yaml.safe_load(settings)["named_sources"])
+    Path("leases.csv").write_text("subject,relation,value\nQuay 4,rent,5\n")
+    others = "to leases.facts.jsonl, in place of those in it: 1."
+    for way in (("--dry-run",), ()):
+        assert others in command(capfd, monkeypatch, *arguments, *way)[1]
+    assert others not in command(capfd, monkeypatch, *arguments)[1]
     Path("leases.csv").write_text("subject,relation\nQuay 4,rent\n")
     code, _, errors = command(capfd, monkeypatch, *arguments)
     assert (code, "leases.csv: row 1 has a subject" in errors) == (2, True)

@@ -105,9 +105,6 @@ def test_a_model_may_be_asked_for_a_price_that_is_known_before(
     loopback.chat = lambda body: '{"same": true, "reason": "One maintains the gauge."}'
     said = twice("curate", "review", "--price")
     assert said.startswith("Unclear pairs: 1; with a stored opinion: 0. To ask about the others takes ")
-    assert "Names that may be one, unclear: 1; `curate review --ask` would ask about them for about $0." in twice(
-        "plan"
-    )
     assert not loopback.requests
 
     file = tmp_path / "names.csv"

@@ -293,7 +293,29 @@ def test_snapshots_and_costs_are_tables_for_sql_in_python_too(
         assert knowledge.sql(asked).to_pylist() == paid
         both = "select max(entities) as entities, count(*) as costs from snapshots, costs where model = 'gpt'"
         assert knowledge.sql(both).to_pylist() == [{"entities": row["entities"], "costs": 1}]
+        pivoted = "pivot (from /* of the home */ costs) on model in ('gpt') using sum(cost_usd) group by month"
+        assert knowledge.sql(pivoted)["gpt"].to_pylist() == [1.25]
         assert knowledge.sql("create temp table costs as select 1 as one; from costs").to_pylist() == [{"one": 1}]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select name, changes from (select 'a' as name, 1 as changes)",
+        "with one as (select 1 as name), changes as (select 2 as changes) select * from one, changes",
+    ],
+)
+def test_a_column_or_view_may_have_the_name_of_a_table_that_cannot_be_made(sql: Run, statement: str) -> None:
+    assert sql(statement, "--format", "csv")[::2] == (0, "")
+    assert "there is no snapshot before gen-" in sql("from /* of */ Changes")[2]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["pivot costs on month using sum(cost_usd)", "from--\nledger", "select * from entities,/* */snapshots"],
+)
+def test_tables_of_the_home_are_found_in_any_statement(sql: Run, statement: str) -> None:
+    assert sql(statement, "--format", "csv")[::2] == (0, "")
 
 
 def test_the_ledger_is_a_table_of_its_own(sql: Run) -> None:

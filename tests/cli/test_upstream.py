@@ -71,6 +71,7 @@ def test_plan_and_status_tell_of_partitions_and_of_a_watermark(
     states = json.loads(command(capfd, monkeypatch, "status", "--json")[1])["sources"]
     found = {name: one["state"] for name, one in states.items()}
     assert found == {"orders": "published", "tickets": "pending: raw_documents, input changed"}
+    assert {name: one["watermark"] for name, one in states.items()} == {"orders": "changed", "tickets": None}
 
 
 @pytest.mark.long

@@ -131,7 +131,15 @@ def scaffold(project: Path, name: str, *, append: bool = False, **given: str) ->
 
 
 @pytest.mark.parametrize(
-    ("folder", "namespace"), [("contracts", "contracts"), ("Legal-2024", "legal_2024"), ("2024 a", "a")]
+    ("folder", "namespace"),
+    [
+        ("contracts", "contracts"),
+        ("Legal-2024", "legal_2024"),
+        ("2024", "kb_2024"),
+        ("on", "on"),
+        ("Verträge", "vertrage"),
+        ("契約", "kb"),
+    ],
 )
 def test_a_file_is_scaffolded_with_comments(project: Path, folder: str, namespace: str) -> None:
     written = (scaffold(project, folder, sources="documents") / "defs.yaml").read_text()
@@ -140,6 +148,7 @@ def test_a_file_is_scaffolded_with_comments(project: Path, folder: str, namespac
         "type": TYPE,
         "attributes": {"namespace": namespace, "settings": {"home": f"data/{namespace}", "sources": "documents"}},
     }
+    assert load_settings(namespace=namespace).namespace == namespace
 
 
 @pytest.fixture

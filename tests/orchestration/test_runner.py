@@ -1,6 +1,7 @@
 """Bringing a knowledge base up to date: what is said of sources that are withheld, and what nothing costs."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 from lightrag_dagster.errors import BuilderLockedError, ProviderAccessError, SettingsError
 from lightrag_dagster.orchestration.instance import open_instance
+from lightrag_dagster.orchestration.runner import bring_up_to_date
 from lightrag_dagster.pipeline.pending import pending
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
@@ -98,6 +100,27 @@ def test_a_source_that_cannot_be_used_costs_itself_alone(broken: Settings) -> No
     assert "no_such_pipeline" in outcome.failed["by-names"]
     assert run(broken, "good").failed == {}
     assert {name for name, state in pending(Situation.looking(broken)).sources.items() if state.problem} == set(BROKEN)
+
+
+class RemovedMeanwhile:
+    """A display of progress, as whose first run begins a folder is removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def run(self, name: str) -> None:
+        shutil.rmtree(self._folder)
+
+    def start(self, step: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+@pytest.mark.long
+def test_a_source_that_is_removed_during_its_first_run_is_named(settings: Settings) -> None:
+    write_source(settings, "gone", {"flood.md": FLOOD})
+    outcome = bring_up_to_date(settings, ["gone"], RemovedMeanwhile(settings.sources / "gone"))
+    assert (outcome.failed, outcome.published) == ({"gone": "no such source: gone; there are none"}, None)
 
 
 @pytest.mark.long  # test_silence.py holds it too

@@ -20,12 +20,13 @@ def test_entries_add_up_by_run_and_purpose(address: Address) -> None:
     assert (ledger.last_run(), ledger.spent("a"), ledger.by_purpose()) == (None, 0.0, {})
     assert not isinstance(address, Path) or not address.parent.exists()
 
-    for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3)):
+    answered = entry("c", "extract", calls=0, cost=0.0)  # from the store alone
+    for one in (entry("a", "extract"), entry("a", "embed", cost=0.25), entry("b", "extract", calls=3), answered):
         ledger.add(one)
 
     assert ledger.last_run() == "b"
     assert ledger.spent("a") == 0.75
-    assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "", 4, 4, 200, 80, 20, 1.0)
+    assert ledger.by_purpose()["extract"] == Entry("", "extract", "", "", 4, 6, 300, 120, 30, 1.0)
     assert list(ledger.by_purpose()) == ["embed", "extract"]
 
 

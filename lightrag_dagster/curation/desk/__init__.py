@@ -4,7 +4,7 @@ from lightrag_dagster.curation.desk.duplicates import duplicate_candidates, find
 from lightrag_dagster.curation.desk.finder.finding import Compared
 from lightrag_dagster.curation.desk.names import KnownNames, in_documents, known_names
 from lightrag_dagster.curation.desk.opinions import Opinion, Pair, ask_pairs, asking_price, stored_opinions
-from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, price_of_names, read_review
+from lightrag_dagster.curation.desk.review import COLUMNS, Reviewed, accept, pairs_of, read_review
 from lightrag_dagster.curation.desk.taking import accept_loss, take, undo
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "in_documents",
     "known_names",
     "pairs_of",
-    "price_of_names",
     "read_review",
     "stored_opinions",
     "take",

@@ -6,20 +6,17 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from lightrag_dagster.curation.desk.duplicates import TABLE
 from lightrag_dagster.curation.desk.names import in_documents, known_names
-from lightrag_dagster.curation.desk.opinions import Opinion, Pair, asking_price
+from lightrag_dagster.curation.desk.opinions import Opinion, Pair
 from lightrag_dagster.curation.desk.taking import take
 from lightrag_dagster.curation.rules import Decision, Placed, decisions_of, in_a_cell, read_files, resolved
 from lightrag_dagster.errors import DecisionError
 from lightrag_dagster.indexes.views import open_tables
-from lightrag_dagster.pipeline.asking import AskingPrice
 from lightrag_dagster.pipeline.cross_shard import sql
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.stages.prompts.requests import PairEnd
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
 
 COLUMNS = (
     *("action", "name", "with", "into", "reason", "score", "verdict", "model says", "because", "found by", "likeness"),
@@ -95,25 +92,6 @@ def pairs_of(situation: Situation, candidates: pa.Table) -> list[Reviewed]:
         return [
             Reviewed(row | {end: known.as_extracted(row[end]) for end in ("name", "other")}) for row in rows.to_pylist()
         ]
-
-
-def price_of_names(situation: Situation) -> AskingPrice | None:
-    """Return what asking about the unclear pairs costs that are stored of the published snapshot.
-
-    None without a language model, without stored pairs, or if every opinion is stored.
-
-    Raises:
-        StoreError: a table is missing or damaged.
-    """
-    settings, snapshot, tables = situation.settings, situation.published, SourceTables(situation.home)
-    known = tables.current(TABLE, ALL_SOURCES)
-    if settings.llm.provider == "offline" or known is None or snapshot is None:
-        return None
-    if known.inputs.get("knowledge_base") != snapshot.snapshot_id:
-        return None
-    pairs = pairs_of(situation, tables.read(TABLE, ALL_SOURCES, known.version))
-    price = asking_price(settings, [one.pair for one in pairs if one.row["verdict"] == "unclear"])
-    return price if price.questions else None
 
 
 class FiledDecisions(NamedTuple):

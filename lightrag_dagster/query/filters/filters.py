@@ -56,6 +56,8 @@ class Filters:
             "sources": _composed,
             "paths": _composed,
             "media_types": _folded,
+            "authors": _composed,
+            "tags": _composed,
             "languages": _folded,
             "modified_since": _time,
             "dated_since": _day,

@@ -10,6 +10,7 @@ from lightrag_dagster.query.types import Reference
 # [1] or [1, 3], except in a Markdown link, a link definition, and an index into code.
 _MARK = re.compile(r"( ?)(?<!\w)\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?![(:])")
 _ITEM = re.compile(r"^\s*(?:[-*+]\s+)?\[(\d{1,4})\](.*)$")
+_YEAR = 4  # digits; models invent numbers near to those that they were given
 _DECORATION = " \t*_`:.-–—"
 
 
@@ -32,6 +33,8 @@ def resolve_citations(text: str, references: Sequence[Reference]) -> Citations:
 
     def resolve_mark(mark: re.Match[str]) -> str:
         numbers = re.findall(r"\d+", mark[2])
+        if not any(number in known or len(number) < _YEAR for number in numbers):
+            return mark[0]
         cited.update(known.keys() & numbers)
         invalid.update(numbers - known.keys())
         kept = [number for number in numbers if number in known]

@@ -111,16 +111,27 @@ def test_documents_and_notes(
     assert list(found.notes) == notes
 
 
-@pytest.mark.parametrize("given", [{"sources": "\u00e9quipe"}, {"paths": "proc\u00e9dure*"}], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sources": "\u00e9quipe"},
+        {"paths": "proc\u00e9dure*"},
+        {"authors": "jos\u00e9 P\u00e9rez"},
+        {"tags": "m\u00e9mo"},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_accents_may_be_composed_or_not(
     documents: duckdb.DuckDBPyConnection, given: dict[str, str], form: Literal["NFC", "NFD"]
 ) -> None:
-    names = ["e\u0301quipe", "proce\u0301dure-e\u0301te\u0301.md", "text/markdown", "doc-f", "processed"]
+    names = ("e\u0301quipe", "proce\u0301dure-e\u0301te\u0301.md", "text/markdown", "doc-f", "processed")
+    values = [*names, "Edda, Jose\u0301 Pe\u0301rez", ["Me\u0301mo"]]
     typed = Filters(**{name: unicodedata.normalize(form, one) for name, one in given.items()})
     documents.begin()
     documents.execute(
-        "INSERT INTO raw_documents BY NAME SELECT ? source, ? path, ? media_type, ? doc_id, ? status", names
+        "INSERT INTO raw_documents BY NAME SELECT ? source, ? path, ? media_type, ? doc_id, ? status, ? author, ? tags",
+        values,
     )
     found = allowed_documents(documents, typed)
     documents.rollback()

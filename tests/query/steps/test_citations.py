@@ -15,6 +15,7 @@ LIST = "\n\n### References\n\n"
         ("Plain.", "Plain.", (), 0),
         ("So [1].", "So [1].", (ONE,), 0),
         ("So [9].", "So.", (), 1),
+        ("“In [1995] they [9] left” [1].", "“In [1995] they left” [1].", (ONE,), 1),
         ("So [2][9] and [9, 1].", "So [2] and [1].", (ONE, TWO), 1),
         ("See [1](http://x) and array[1] and [7]: x", "See [1](http://x) and array[1] and [7]: x", (), 0),
         (f"So.{LIST}- [1] s/sub/a.md\n- [2] b.md", f"So.{LIST}- [1] s/sub/a.md\n- [2] b.md", (ONE, TWO), 0),
