@@ -8,6 +8,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -32,6 +33,10 @@ _STEP = 0.05
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class _LackingError(Exception):
+    """A file that the bucket has not, so that nothing takes its place."""
 
 
 class Mirror:
@@ -149,14 +154,13 @@ class Mirror:
             path.unlink()
 
     def _fetch(self, path: Path) -> None:
-        """Fetch a data file; without one in the bucket there is none in the cache."""
-        with atomic.replacing(path) as temporary:
+        """Fetch a data file; without one in the bucket there is none in the cache, at no time."""
+        with suppress(_LackingError), atomic.replacing(path) as temporary:
             stored = packed.download(self.objects, self.name(path), temporary)
-            if stored is not None:
-                temporary.chmod(READ_ONLY)
-                self._note(path, temporary, stored)  # before another thread takes it for a leftover
-                return
-        path.unlink()
+            if stored is None:
+                raise _LackingError
+            temporary.chmod(READ_ONLY)
+            self._note(path, temporary, stored)  # before another thread takes it for a leftover
 
     def _upload(self, path: Path, *, is_held: bool) -> None:
         name = self.name(path)
