@@ -46,6 +46,8 @@ GATHERED = timedelta(minutes=5)
 
 _STATE = "lightrag/alerts"
 _NAMED = 10
+_TRIES = 5
+_OTHERS_SECONDS = 0.05  # longer than another code location takes from reading the record to writing it
 
 _LONGEST = 600
 """Maximum length of what a message says of an error. Characters."""
@@ -236,9 +238,17 @@ def _troubles(instance: dg.DagsterInstance) -> _Troubles:
 
 
 def _changed(instance: dg.DagsterInstance, change: Callable[[_Troubles], None]) -> None:
-    """Change the record; one thread at a time, since a code location evaluates its sensors in several."""
+    """Change the record; one thread at a time, since a code location evaluates its sensors in several.
+
+    Those of other code locations have no lock in common: what one of them wrote over is changed again.
+    """
     with _changing:
-        troubles = _troubles(instance)
-        change(troubles)
-        kept = {cause: one.model_dump(mode="json") for cause, one in troubles.items() if one.failed}
-        instance.daemon_cursor_storage.set_cursor_values({_STATE: json.dumps(kept, ensure_ascii=False)})
+        for _ in range(_TRIES):
+            troubles = _troubles(instance)
+            change(troubles)
+            kept = {cause: one for cause, one in troubles.items() if one.failed}
+            if kept == _troubles(instance):
+                return
+            text = json.dumps({cause: one.model_dump(mode="json") for cause, one in kept.items()}, ensure_ascii=False)
+            instance.daemon_cursor_storage.set_cursor_values({_STATE: text})
+            time.sleep(_OTHERS_SECONDS)

@@ -149,6 +149,22 @@ def test_the_text_of_an_error_is_kept_until_it_is_told(
     assert record(instance) == {}
 
 
+def test_what_another_code_location_wrote_over_is_remembered(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had read the record before, and writes it after; its process has another lock."""
+    read_before = [json.dumps({})]
+
+    def wait(seconds: float) -> None:
+        if read_before:
+            instance.daemon_cursor_storage.set_cursor_values({"lightrag/alerts": read_before.pop()})
+
+    monkeypatch.setattr("time.sleep", wait)
+    alerts.failed(instance, SUBJECT, "run-1", "no such source")
+    assert read_before == []
+    assert alerts.failing(instance, SUBJECT.place) == [SUBJECT]
+
+
 def record(instance: dg.DagsterInstance) -> Any:
     return json.loads(instance.daemon_cursor_storage.get_cursor_values({"lightrag/alerts"})["lightrag/alerts"])
 
