@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -31,6 +32,9 @@ ENVIRONMENT_VARIABLE = "LIGHTRAG_ENVIRONMENT"
 WEBHOOK_SECONDS = 5.0
 """Timeout of a message: the sensor that sends it must answer Dagster within a minute."""
 
+TELLING_SECONDS = 10.0
+"""Time after which a tick sends no further message, for the same reason; the next one does."""
+
 REPEATED = timedelta(days=1)
 """A failure that lasts is told again after this time."""
 
@@ -42,6 +46,8 @@ GATHERED = timedelta(minutes=5)
 
 _STATE = "lightrag/alerts"
 _NAMED = 10
+_TRIES = 5
+_OTHERS_SECONDS = 0.05  # longer than another code location takes from reading the record to writing it
 
 _LONGEST = 600
 """Maximum length of what a message says of an error. Characters."""
@@ -121,16 +127,21 @@ def failing(instance: dg.DagsterInstance, place: str) -> list[Subject]:
     return sorted((subject for subject in found if subject.place == place), key=str)
 
 
-def tell(instance: dg.DagsterInstance, *, idle: bool) -> None:
+def tell(instance: dg.DagsterInstance, place: str, *, idle: bool) -> None:
     """Tell of each cause that is new, lasts for a day, or is over; what is not delivered is sent next time.
 
-    A new one is told when nothing else can fail for it, since the instance is `idle`, or has done so for GATHERED.
+    A new one is told when nothing else can fail for it, since it befell this place alone, which is `idle`, or has done
+    so for GATHERED.
     """
-    now = datetime.now(UTC)
+    now, until = datetime.now(UTC), time.monotonic() + TELLING_SECONDS
     for cause, one in _troubles(instance).items():
-        said = _due(one, now, idle=idle)
-        if said is not None and (not said or post(one.failing or one.failed, one.run_id, said) is None):
+        said = _due(one, now, idle=idle and {subject.place for subject in one.failing} == {place})
+        if said is None:
+            continue
+        if not said or post(one.failing or one.failed, one.run_id, said) is None:
             _changed(instance, partial(_note_told, cause=cause, at=now if one.failing else None))
+        if time.monotonic() > until:
+            return
 
 
 def forget(instance: dg.DagsterInstance) -> None:
@@ -227,9 +238,17 @@ def _troubles(instance: dg.DagsterInstance) -> _Troubles:
 
 
 def _changed(instance: dg.DagsterInstance, change: Callable[[_Troubles], None]) -> None:
-    """Change the record; one thread at a time, since a code location evaluates its sensors in several."""
+    """Change the record; one thread at a time, since a code location evaluates its sensors in several.
+
+    Those of other code locations have no lock in common: what one of them wrote over is changed again.
+    """
     with _changing:
-        troubles = _troubles(instance)
-        change(troubles)
-        kept = {cause: one.model_dump(mode="json") for cause, one in troubles.items() if one.failed}
-        instance.daemon_cursor_storage.set_cursor_values({_STATE: json.dumps(kept, ensure_ascii=False)})
+        for _ in range(_TRIES):
+            troubles = _troubles(instance)
+            change(troubles)
+            kept = {cause: one for cause, one in troubles.items() if one.failed}
+            if kept == _troubles(instance):
+                return
+            text = json.dumps({cause: one.model_dump(mode="json") for cause, one in kept.items()}, ensure_ascii=False)
+            instance.daemon_cursor_storage.set_cursor_values({_STATE: text})
+            time.sleep(_OTHERS_SECONDS)

@@ -6,8 +6,8 @@ deletes the checks of a run, or knows the SQLite files.
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,9 +28,6 @@ _BUSY_SECONDS = 20.0
 _AT_ONCE = 500
 _MOST = 500
 """Runs that are deleted at once: a tick of a sensor has a minute."""
-
-_MAX_FREE_SHARE = 0.5
-"""A file is written again when more than this share of it is free."""
 
 
 def forget_runs(instance: dg.DagsterInstance, namespace: Namespace, account: str) -> int:
@@ -96,8 +93,6 @@ def prune_runs(
     ][::-1][:most]
     if runs and not dry_run:
         _delete(instance, runs)
-        with suppress(sqlite3.OperationalError):  # it is in use; the rows are gone, and another day frees their pages
-            _shrink(_files(instance))
     return len(runs)
 
 
@@ -145,14 +140,3 @@ def _files(instance: dg.DagsterInstance) -> list[Path]:
         return []
     index = Path(storage.path_for_shard("index"))
     return [index, *index.parent.parent.glob("*.db")]
-
-
-def _shrink(files: Iterable[Path]) -> None:
-    """Give free pages of SQLite files back to the disk, where there are many."""
-    for file in files:
-        with closing(sqlite3.connect(file, timeout=_BUSY_SECONDS, isolation_level=None)) as connection:
-            (free,), (all_pages,) = (
-                connection.execute(f"PRAGMA {name}").fetchone() for name in ("freelist_count", "page_count")
-            )
-            if free > _MAX_FREE_SHARE * all_pages:
-                connection.execute("VACUUM")

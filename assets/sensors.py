@@ -192,7 +192,7 @@ def publish_accepted(
     except Exception as error:  # of Dagster's storage too; publication is more important than old runs
         context.log.warning(f"old runs were not deleted from the history: {one_line(error)}; the next tick tries again")
     waiting = building_under_way(context.instance, namespace)
-    alerts.tell(context.instance, idle=not waiting)
+    alerts.tell(context.instance, _place(lightrag), idle=not waiting)
     if waiting:
         return dg.SkipReason("waiting for unfinished runs")
     situation = Situation.looking(lightrag.settings)

@@ -169,6 +169,11 @@ def test_settings_can_be_changed_inside_a_section() -> None:
     assert (after.home, after.llm.max_cost_usd, after.llm.model) == (Path("elsewhere"), 5, before.llm.model)
     assert before.llm.max_cost_usd is None
     assert before.changed(chunking=ChunkingSettings(size=7, overlap=1)).chunking.size == 7
+    assert (before.within("board").changed(home="elsewhere").scope, after.model_fields_set) == (
+        "board",
+        {"home", "llm"},
+    )
+    assert isinstance(before.changed(home="elsewhere").home, Path)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +189,13 @@ def test_deletions_are_accepted_of_all_or_of_some(
 
 @pytest.mark.parametrize(
     ("change", "named"),
-    [({"llm": {"max_cost_usd": -1}}, r"setting llm\.max_cost_usd"), ({"nothing": 1}, "no setting nothing")],
+    [
+        ({"llm": {"max_cost_usd": -1}}, r"setting llm\.max_cost_usd"),
+        ({"nothing": 1}, "setting nothing does not exist"),
+        ({"within": "board"}, "setting within does not exist"),
+        ({"namespace": "Bad Name"}, "setting namespace: "),
+        ({"nightly": 3}, "setting nightly: "),
+    ],
 )
 def test_a_change_is_checked(change: dict[str, object], named: str) -> None:
     with pytest.raises(SettingsError, match=named):

@@ -22,13 +22,13 @@ from lightrag_dagster.spending.ledger import lost_stores
 from lightrag_dagster.storage.database.looks import DAEMON, KNOWLEDGE_BASE, NEVER, Attempts, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import Manifest
+from lightrag_dagster.storage.snapshots.generations import LEAST_ROOM_OF_GRAPH
 from lightrag_dagster.storage.snapshots.repair import check_databases
 from lightrag_dagster.storage.snapshots.verify import published_bytes
 
 _UNTRIED = "raw_documents, never made"
 _PLACES = {KNOWLEDGE_BASE: "the knowledge base", DAEMON: "Dagster's daemon"}
 _CLOCKS_DIFFER_SECONDS = 300.0
-_ROOM_OF_GRAPH = 16 << 20  # bytes that a graph database is not begun without
 
 
 def check_status(console: Console, max_age: float | None) -> int:
@@ -70,7 +70,7 @@ def _too_little_room(home: Home, published: Manifest | None) -> Iterator[str]:
     if home.bucket or not published:
         return
     with suppress(StoreError):  # of a damaged record, which has a line
-        needed = published_bytes(home, published.snapshot_id) + _ROOM_OF_GRAPH
+        needed = published_bytes(home, published.snapshot_id) + LEAST_ROOM_OF_GRAPH
         if (free := shutil.disk_usage(home.root).free) < needed:
             left, taken = filesize.decimal(free), f"the next snapshot takes about {filesize.decimal(needed)}"
             yield f"{home.name} has {left} left on its disk, and {taken}; make room, as `lightrag-dagster gc` does"

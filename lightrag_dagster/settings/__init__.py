@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from lightrag_dagster.core.export_formats import ExportFormat
@@ -231,18 +231,17 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: there is no such setting, or a value is not allowed.
         """
-        values: dict[str, object] = {}
+        values = dict(changes)
+        for name, value in changes.items():
+            section = getattr(self, name, None)
+            if isinstance(section, Section) and isinstance(value, Mapping):
+                values[name] = section.model_dump() | dict(value)
+        checked = self.model_copy()
         try:
-            for name, value in changes.items():
-                section = getattr(self, name)
-                if isinstance(section, Section) and isinstance(value, Mapping):
-                    value = type(section).model_validate(section.model_dump() | dict(value))
-                values[name] = value
+            BaseModel.__init__(checked, **(dict(self) | values))  # a call of the class reads file and environment
         except ValidationError as error:
-            raise SettingsError(_first_mistake(error, name)) from error
-        except AttributeError as error:
-            raise SettingsError(f"there is no setting {name}") from error
-        return self.model_copy(update=values)
+            raise SettingsError(_first_mistake(error)) from error
+        return self.model_copy(update={name: getattr(checked, name) for name in values})
 
     @classmethod
     def settings_customise_sources(
@@ -359,11 +358,11 @@ def load_settings(**overrides: object) -> Settings:
     return settings
 
 
-def _first_mistake(error: ValidationError, *section: str) -> str:
+def _first_mistake(error: ValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "extra_forbidden":
-        return unknown_setting(Settings, (*section, *first["loc"]))
-    name = ".".join(str(part) for part in (*section, *first["loc"]) if part != "[key]") or "settings"
+        return unknown_setting(Settings, first["loc"])
+    name = ".".join(str(part) for part in first["loc"] if part != "[key]") or "settings"
     empty = "it has no value, as where a template names a variable that is not set"
     said = empty if first["input"] is None else first["msg"].removeprefix("Value error, ")
     known = re.findall("'([^']+)'", first["ctx"]["expected"]) if first["type"] == "literal_error" else ()

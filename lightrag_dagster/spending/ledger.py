@@ -3,6 +3,7 @@
 Budgets read the money spent so far from it, and plans the sizes of earlier calls.
 """
 
+import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,7 @@ class Ledger:
         """Name the database; it is opened, and a missing SQLite file created, by the first method that needs it."""
         self._address = address
         self._opened: Database | None = None
+        self._opening = threading.Lock()
 
     def add(self, entry: Entry, receipt: str | None = None, reserved: str = "") -> None:
         """Append an entry, unless it counts no call or the same receipt was entered before.
@@ -187,11 +189,13 @@ class Ledger:
 
     @contextmanager
     def _begin(self) -> Iterator[tuple[Database, Connection]]:
-        if self._opened is None:
-            self._opened = open_ledger(self._address)
-            # Made once, since making a statement takes longer than running it.
-            self._set_aside = set_aside(self._opened)
-            weakref.finalize(self, self._opened.close)
+        with self._opening:
+            if self._opened is None:
+                opened = open_ledger(self._address)
+                weakref.finalize(self, opened.close)
+                # Made once, since making a statement takes longer than running it.
+                self._set_aside = set_aside(opened)
+                self._opened = opened
         with self._opened.begin() as connection:
             yield self._opened, connection
 

@@ -37,17 +37,17 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
     alerts.recovered(instance, SUBJECT, "run-0")
     for run in ("run-1", "run-2"):
         alerts.failed(instance, SUBJECT, run, "no such source")
-        alerts.tell(instance, idle=True)
+        alerts.tell(instance, SUBJECT.place, idle=True)
     alerts.failed(instance, SUBJECT._replace(source="letters"), "run-3", "x" * 1000)
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     with monkeypatch.context() as a_day_later:
         a_day_later.setattr(alerts, "REPEATED", NOW)
         alerts.failed(instance, SUBJECT, "run-4", "no such source")
         for _ in range(2):
-            alerts.tell(instance, idle=True)
+            alerts.tell(instance, SUBJECT.place, idle=True)
     for run in ("run-5", "run-6"):
         alerts.recovered(instance, SUBJECT, run)
-        alerts.tell(instance, idle=True)
+        alerts.tell(instance, SUBJECT.place, idle=True)
     about = "contracts (production): ingest of source notes"
     assert [message["text"] for message in chat if "letters" not in message["text"]] == [
         f"{about} failed: no such source https://dagster.example/runs/run-1",
@@ -68,7 +68,7 @@ def test_one_message_at_the_start_one_a_day_and_one_at_the_end(
 
 
 def test_one_outage_is_one_message_and_one_when_it_is_over(
-    chat: list[dict[str, Any]], instance: dg.DagsterInstance
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of all sources and jobs, and of all knowledge bases of the instance; what fails for another reason is apart."""
     hit = [Subject("contracts", "ingest", f"s{number:02}") for number in range(12)]
@@ -76,20 +76,23 @@ def test_one_outage_is_one_message_and_one_when_it_is_over(
     for number, subject in enumerate(hit):
         alerts.failed(instance, subject, f"run-{number}", DOWN.format("chat" if number % 2 else "embedding"))
     alerts.failed(instance, SUBJECT, "run-x", "source 'notes' lost 3 of 9 documents at once (2 deleted)")
-    alerts.tell(instance, idle=False)
+    alerts.tell(instance, SUBJECT.place, idle=False)
     assert chat == [], "more may fail"
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
+    assert len(chat) == 1, "more may fail in the other knowledge base"
+    monkeypatch.setattr(alerts, "GATHERED", NOW)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     for subject in hit[1:]:
         alerts.recovered(instance, subject, "run-y")
     alerts.failed(instance, hit[0], "run-z", DOWN.format("chat"))
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     alerts.recovered(instance, hit[0], "run-last")
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     said = DOWN.format("embedding").rpartition("Error: ")[2]
     named = "s00, s01, s02, s03, s04, s05, s06, s07, s08, s09 and 3 more and publish"
     assert [message["text"] for message in chat] == [
-        f"contracts, handbooks: ingest of sources {named} failed: {said}",
         "contracts: ingest of source notes failed: source 'notes' lost 3 of 9 documents at once (2 deleted)",
+        f"contracts, handbooks: ingest of sources {named} failed: {said}",
         f"contracts, handbooks: ingest of sources {named} work again",
     ]
 
@@ -99,14 +102,14 @@ def test_a_failure_is_told_after_a_while_although_runs_are_under_way(
 ) -> None:
     monkeypatch.setattr(alerts, "GATHERED", NOW)
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
-    alerts.tell(instance, idle=False)
+    alerts.tell(instance, SUBJECT.place, idle=False)
     assert len(chat) == 1
 
 
 def test_what_recovers_before_it_was_told_is_not_told(chat: list[dict[str, Any]], instance: dg.DagsterInstance) -> None:
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
     alerts.recovered(instance, SUBJECT, "run-2")
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     assert (chat, record(instance)) == ([], {})
 
 
@@ -116,10 +119,10 @@ def test_what_fails_for_another_reason_later_is_told_by_that(
     other = SUBJECT._replace(source="letters")
     for subject in (SUBJECT, other):
         alerts.failed(instance, subject, "run-1", DOWN)
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     alerts.failed(instance, SUBJECT, "run-2", "no such source")
     alerts.recovered(instance, other, "run-3")
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     texts = {message["text"].removeprefix("contracts: ingest of ") for message in chat[1:]}
     assert texts == {"source notes failed: no such source", "source letters works again"}
 
@@ -131,7 +134,7 @@ def test_a_damaged_memory_costs_a_message_too_many_and_no_other(
     instance.daemon_cursor_storage.set_cursor_values({"lightrag/alerts": content})
     for _ in range(2):
         alerts.failed(instance, SUBJECT, "run-1", "no such source")
-        alerts.tell(instance, idle=True)
+        alerts.tell(instance, SUBJECT.place, idle=True)
     assert len(chat) == 1
 
 
@@ -140,10 +143,26 @@ def test_the_text_of_an_error_is_kept_until_it_is_told(
 ) -> None:
     """It may quote a document, which `purge` is to remove everywhere."""
     alerts.failed(instance, SUBJECT, "run-1", "no such source")
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, SUBJECT.place, idle=True)
     assert "no such" not in json.dumps(record(instance))
     alerts.forget(instance)
     assert record(instance) == {}
+
+
+def test_what_another_code_location_wrote_over_is_remembered(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had read the record before, and writes it after; its process has another lock."""
+    read_before = [json.dumps({})]
+
+    def wait(seconds: float) -> None:
+        if read_before:
+            instance.daemon_cursor_storage.set_cursor_values({"lightrag/alerts": read_before.pop()})
+
+    monkeypatch.setattr("time.sleep", wait)
+    alerts.failed(instance, SUBJECT, "run-1", "no such source")
+    assert read_before == []
+    assert alerts.failing(instance, SUBJECT.place) == [SUBJECT]
 
 
 def record(instance: dg.DagsterInstance) -> Any:
@@ -173,6 +192,18 @@ def test_a_webhook_that_drips_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) 
     assert problem == "the webhook did not answer within 0.5 s"
 
 
+def test_a_tick_has_a_time_for_all_its_messages(
+    chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A webhook that hangs takes WEBHOOK_SECONDS for each cause, and Dagster ends a tick that takes a minute."""
+    monkeypatch.setattr(alerts, "TELLING_SECONDS", 0.0)
+    for reason in ("no such source", "no such model"):
+        alerts.failed(instance, SUBJECT._replace(source=reason), "run-1", reason)
+    for told in (1, 2, 2):
+        alerts.tell(instance, SUBJECT.place, idle=True)
+        assert len(chat) == told
+
+
 def test_what_was_not_delivered_is_sent_next_time(
     chat: list[dict[str, Any]], instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +212,7 @@ def test_what_was_not_delivered_is_sent_next_time(
         step(instance, SUBJECT, "run-1", *given)
         for webhook in (f"{address}/elsewhere", address, address):
             monkeypatch.setenv(alerts.WEBHOOK_VARIABLE, webhook)
-            alerts.tell(instance, idle=True)
+            alerts.tell(instance, SUBJECT.place, idle=True)
     texts = [message["text"].rpartition(" notes ")[2] for message in chat]
     assert texts == ["failed: no such source"] * 2 + ["works again"] * 2
     assert record(instance) == {}

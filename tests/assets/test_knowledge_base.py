@@ -12,7 +12,7 @@ from lightrag_dagster.assets import INGESTION, PUBLICATION
 from lightrag_dagster.assets.checks import build_checks
 from lightrag_dagster.assets.column_lineage import LINEAGE
 from lightrag_dagster.assets.declared import Declared
-from lightrag_dagster.assets.graph import knowledge_graph
+from lightrag_dagster.assets.graph import knowledge_graph, published_graph
 from lightrag_dagster.assets.knowledge_base import gates, knowledge_base, scope_published
 from lightrag_dagster.assets.namespace import Namespace
 from lightrag_dagster.fact_schemas import PASS_TABLES
@@ -43,15 +43,16 @@ def materialise(
     )
 
 
+@pytest.mark.parametrize("asset", [knowledge_graph, published_graph])
 def test_a_graph_that_fails_is_noted_for_the_check_of_status(
-    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, asset: Declared
 ) -> None:
     write_source(settings, "notes", {"river.md": RIVER})
     build(settings)
     home = Home(settings.home)
     (newest_generation(home).path("graph.kuzu")).unlink(missing_ok=True)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(2, 1, 1))
-    result = materialise(settings, instance, [knowledge_graph])
+    result = materialise(settings, instance, [asset])
     error = Looks(home.ledger).read()[KNOWLEDGE_BASE].error
     assert (result.success, error and "make room on the disk" in error) == (False, True)
 

@@ -291,7 +291,7 @@ def test_a_snapshot_that_waits_is_told(
     (event,) = [one for one in result.all_events if one.event_type is dg.DagsterEventType.RUN_SUCCESS]
     context = dg.build_run_status_sensor_context("sensor", event, instance, result.dagster_run)
     record_failed_checks(context, lightrag=LightRAG(gated))
-    alerts.tell(instance, idle=True)
+    alerts.tell(instance, Home(gated.home).name, idle=True)
     newest = Situation.looking(gated).newest
     assert newest is not None
     (message,) = map(json.loads, received)

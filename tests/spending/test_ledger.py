@@ -1,14 +1,18 @@
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from lightrag_dagster.errors import StoreError
-from lightrag_dagster.spending.account import Entry
+from lightrag_dagster.spending.account import Account, Entry
 from lightrag_dagster.spending.entries import ENTRIES
 from lightrag_dagster.spending.ledger import Ledger
-from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS
+from lightrag_dagster.spending.tables import KEPT, RATE_LIMITS, set_aside
 from lightrag_dagster.storage.database.address import Address
+from lightrag_dagster.storage.database.engine import Database
 
 
 def entry(run: str, purpose: str, calls: int = 1, cost: float = 0.5) -> Entry:
@@ -60,6 +64,25 @@ def test_costs_add_up_by_month_source_purpose_and_model(address: Address, monkey
 
 def test_no_table_of_the_ledger_has_empty_values() -> None:
     assert {column.nullable for table in (*KEPT, RATE_LIMITS) for column in table.columns} == {False}
+
+
+def test_threads_that_come_first_together_open_one_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, opened, opening = Ledger(tmp_path / "ledger.sqlite"), list[Database](), threading.Event()
+
+    def slowly(database: Database) -> object:
+        opened.append(database)
+        opening.set()
+        time.sleep(0.1)
+        return set_aside(database)
+
+    monkeypatch.setattr("lightrag_dagster.spending.ledger.set_aside", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(ledger.reserve, "one", Account("a", "notes"), 0.1, 60)
+        assert opening.wait(60)
+        second = threads.submit(ledger.reserve, "another", Account("a", "notes"), 0.1, 60)
+        assert (first.result(), second.result()) == (None, None)
+    assert len(opened) == 1
+    assert ledger.spent("a") == 0.2
 
 
 def test_a_receipt_is_entered_once(address: Address) -> None:

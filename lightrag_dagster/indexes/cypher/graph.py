@@ -30,7 +30,7 @@ from lightrag_dagster.schemas import MERGED_TABLES
 from lightrag_dagster.storage.duckdb import in_memory, quoted
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.manifests import BuiltGraph, FileSum, Graph
-from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, Generation
+from lightrag_dagster.storage.snapshots.generations import GRAPH, GRAPH_RECORD, LEAST_ROOM_OF_GRAPH, Generation
 
 NODES = {
     "Document": "doc_id STRING PRIMARY KEY, source STRING, path STRING, title STRING",
@@ -54,10 +54,9 @@ _BUFFER_POOL = 1 << 30
 # three slices it took four times as long, for a graph of twice the size.
 _POOL_FOR_RELATIONS = 16
 
-# With 165,000 relations, graph and copied files took twice the size of the Parquet tables. A factor, and bytes.
+# A factor: with 165,000 relations, graph and copied files took twice the size of the Parquet tables.
 _ROOM_FOR_TABLES = 3
-_LEAST_ROOM = 16 << 20
-_LITTLE_ROOM = 1 << 20
+_LITTLE_ROOM = 1 << 20  # bytes
 
 GRAPH_COLUMNS = {
     "raw_documents": ["doc_id", "source", "path", "title", "status"],
@@ -136,7 +135,7 @@ def write_graph(generation: Generation, target: Path) -> dict[str, int]:
 def _require_room(generation: Generation, folder: Path) -> None:
     """Raise StoreError when the graph would not fit: a full disk is found late, and ends Kùzu's process."""
     tables = sum(path.stat().st_size for name in MERGED_TABLES for path in generation.table_files(name))
-    needed, free = _LEAST_ROOM + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
+    needed, free = LEAST_ROOM_OF_GRAPH + _ROOM_FOR_TABLES * tables, shutil.disk_usage(folder).free
     if free < needed:
         raise StoreError(
             f"the graph of {generation.id} needs {needed / 1e6:.0f} MB, and {folder} has {free / 1e6:.0f} MB left; "

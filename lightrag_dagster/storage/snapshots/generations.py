@@ -41,6 +41,8 @@ VECTORS = "vectors.json"
 CORPUS_STATE = "corpus_state.npy"
 GRAPH = "graph.kuzu"
 GRAPH_RECORD = "graph.json"
+LEAST_ROOM_OF_GRAPH = 16 << 20
+"""The room on a disk that a graph database is not begun without. Bytes."""
 ADJACENCY = "adjacency"
 VIEWS = "views.duckdb"
 VIEWS_RECORD = "views.json"

@@ -238,6 +238,15 @@ def test_files_and_commands_count_alike_and_order_reasons_and_authors_shape_noth
     assert in_force(make(home=tmp_path / "none")).version == ""
 
 
+def test_a_file_named_as_the_places_of_the_table_counts_as_a_file(make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "decision names.csv"
+    file.write_text("action,name,type\nretype,Bergen,city\n")
+    settings = make(curation=file)
+    assert in_force(settings).last_taken == 0
+    take(settings, SEVERAL[:1])
+    assert in_force(settings).last_taken == 1
+
+
 @pytest.mark.long
 def test_a_name_that_no_document_has_is_said_until_it_is_mended(make: Make) -> None:
     settings = make()
