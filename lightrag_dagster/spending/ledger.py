@@ -161,10 +161,10 @@ class Ledger:
             alive = {"alive_until": now(database) + lease}
             connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
-    def settle(self, name: str, usd: float) -> None:
-        """Reduce the money set aside for an opened model by that of an ended call."""
+    def settle(self, name: str, usd: float, ended: int = 1) -> None:
+        """Reduce the money set aside for an opened model by that of an ended call, or of none."""
         with self._begin() as (_, connection):
-            connection.execute(SETTLE, {"one": name, "less": usd})
+            connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
 
     def release(self, name: str) -> None:
         """Remove the money set aside for a batch."""

@@ -155,6 +155,6 @@ def now(database: Database) -> ColumnElement[float]:
 SETTLE = (
     update(RESERVED)
     .where(RESERVED.c.name == bindparam("one"))
-    .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - 1)
+    .values(usd=RESERVED.c.usd - bindparam("less"), under_way=RESERVED.c.under_way - bindparam("ended"))
 )
 """The statement that reduces the money set aside when a call has ended."""

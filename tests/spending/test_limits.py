@@ -26,7 +26,8 @@ def account(run: str, source: str = "river") -> Account:
 
 
 async def _spend(budget: Budget, worst: float, cost: float) -> None:
-    async with budget.reserve(worst) as reservation:
+    with budget.reservation(worst) as reservation:
+        await reservation.renew()
         reservation.cost = cost
 
 
