@@ -135,22 +135,23 @@ class Batches:
     async def _collect(self, batch: Batch) -> ProviderAccessError | None:
         """Collect one batch, and return the error that a person must act on."""
         answered, failures, usage = set[str](), dict[str, ProviderError](), Usage()
+        asked = self.settings.model_copy(update={"model": batch.model})  # the settings may name another by now
+        price = price_of(asked, batch=True)
         async for outcomes in self._results(batch):
             answers: dict[str, ChatResponse] = {}
             for key, outcome in outcomes:
                 if isinstance(outcome, FailedCallError):
                     if (lost := outcome.billed) and key not in failures:
-                        usage.add(replace(lost, cost_usd=self.price.of(*lost.billed)), stored=False)
+                        usage.add(replace(lost, cost_usd=price.of(*lost.billed)), stored=False)
                     failures[key] = outcome.error
                 elif key not in answered:
                     answered.add(key)
-                    answers[key] = replace(outcome, cost_usd=self.price.of(*outcome.billed))
+                    answers[key] = replace(outcome, cost_usd=price.of(*outcome.billed))
                     usage.add(answers[key], stored=False)
             self.responses.put_many(answers)
         # The batch's name is the receipt: a process may be killed before the batch is saved as collected.
-        entry = Account(batch.run, batch.source, purpose=batch.purpose).entry(
-            "extract", openai_chat_identity(self.settings), usage
-        )
+        account = Account(batch.run, batch.source, purpose=batch.purpose)
+        entry = account.entry("extract", openai_chat_identity(asked), usage)
         Ledger(self.home.ledger).add(entry, receipt=batch.name, reserved=batch.name)
         collected = batch.model_copy(update={"finished": len(answered), "cost_usd": usage.cost_usd})
         return self._settle_unanswered(collected, answered, failures)

@@ -8,7 +8,9 @@ from lightrag_dagster.errors import BudgetExceededError, ProviderAccessError
 from lightrag_dagster.models.batch import model as batch_model
 from lightrag_dagster.models.batch.ledger import PREPARED, UNDER_WAY
 from lightrag_dagster.models.batch.provider import QUEUE_FULL, path_of_requests
+from lightrag_dagster.settings.models import PriceSettings
 from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.prices import price_of
 from lightrag_dagster.storage.home import Home
 from tests.loopback import Loopback, Received, Reply
 from tests.loopback_batches import Fate, SubmittedBatch
@@ -160,3 +162,17 @@ def test_a_budget_is_kept_also_by_what_is_under_way(
 )
 def test_batches_name_the_path_that_their_host_knows(host: str, path: str) -> None:
     assert path_of_requests(host) == path
+
+
+def test_answers_cost_what_the_model_that_gave_them_costs(loopback: Loopback, home: Home) -> None:
+    """The settings may name another by the time they arrive."""
+    loopback.chat = answer
+    prices = {"dear": PriceSettings(input=10.0, output=40.0), "cheap": PriceSettings(input=0.1, output=0.4)}
+    dear, cheap = (llm(prices=prices).model_copy(update={"model": name}) for name in prices)
+    asyncio.run(step(home, dear))
+    asyncio.run(step(home, cheap))
+    (booked,) = Ledger(home.ledger).costs(["model"])
+    true = price_of(dear, batch=True).of(booked["input_tokens"], booked["output_tokens"])
+    assert booked["cost_usd"] == pytest.approx(true)
+    assert ledger_of(home)[0].cost_usd == pytest.approx(true)
+    assert booked["model"].startswith("openai/dear?")
