@@ -1,5 +1,6 @@
 """The batches of a home at one provider: submit them, poll them, collect their answers, cancel them."""
 
+import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, nullcontext
@@ -25,6 +26,7 @@ from lightrag_dagster.storage.locking import using_batches
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
 
 _ROWS = 1000
+_log = logging.getLogger(__name__)
 
 
 class Batches:
@@ -69,13 +71,19 @@ class Batches:
     async def submit(self) -> None:
         """Submit prepared batches, oldest first, while the token quota and the provider's queue have room.
 
-        A batch that was refused for a full queue is submitted again once another batch of this home has ended.
+        A batch that was refused for a full queue is submitted again once another batch of this home has ended. One that
+        no extraction waits for any more, as after a change of the model or the prompts, is given up.
 
         Raises:
             ProviderAccessError: the queue is full, and no batch of this home is in it.
         """
         quota = self.settings.enqueued_tokens
         for batch in self.at_this_host(PREPARED):
+            if not batch.waiting:
+                told = "batch %s of %d requests to model %s is given up, since no extraction waits for its answers"
+                _log.warning(told, batch.name, batch.requests, batch.model)
+                await self.cancel(batch)
+                continue
             under_way = self.at_this_host(UNDER_WAY)
             busy = sum(other.tokens for other in under_way if other.model == batch.model)
             if quota is not None and busy and busy + batch.tokens > quota:
