@@ -5,7 +5,7 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
@@ -170,6 +170,12 @@ class Ledger:
         """Remove the money set aside for a batch."""
         with self._begin() as (_, connection):
             connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
+
+    def release_other_batches(self, names: Set[str]) -> None:
+        """Remove the money set aside for batches with other names than these."""
+        with self._begin() as (_, connection):
+            others = (RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)
+            connection.execute(delete(RESERVED).where(others))
 
     def reserve_time(self, name: str, seconds: float) -> float:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.

@@ -120,8 +120,9 @@ class Batches:
         return known
 
     def remove_files(self) -> None:
-        """Remove the files of collected batches, and unfinished files of a killed process."""
+        """Remove the files of collected batches, and what a killed process left: unfinished files, money set aside."""
         names = {batch.name for batch in self.ledger.batches(*OPEN)}
+        Ledger(self.home.ledger).release_other_batches(names)
         for path in self.home.batch_files.glob("*"):
             if path.stem not in names:
                 path.unlink(missing_ok=True)

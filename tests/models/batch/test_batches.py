@@ -64,6 +64,16 @@ def test_the_rows_are_those_of_real_time_at_half_the_price(loopback: Loopback, t
     assert spent.cost_usd == pytest.approx(sum(rows["cost_usd"].to_pylist()))
 
 
+def test_money_for_a_batch_that_was_not_recorded_becomes_free(loopback: Loopback, home: Home) -> None:
+    """A process was killed between setting it aside and recording the batch."""
+    loopback.chat = answer
+    Ledger(home.ledger).reserve("lost", Account("run", "s"), 0.5)
+    Ledger(home.ledger).reserve("call", Account("run", "s"), 0.25, 60.0)
+    asyncio.run(step(home, llm()))
+    limit = Ledger(home.ledger).limits(Account("", "s", None, 1.0))[0]
+    assert limit.spent == pytest.approx(0.25 + ledger_of(home)[0].worst_usd)
+
+
 def test_requests_that_wait_for_room_are_not_sent_after_the_model_was_corrected(
     loopback: Loopback, home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
