@@ -6,7 +6,7 @@ Budgets read the money spent so far from it, and plans the sizes of earlier call
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date, timedelta
@@ -164,15 +164,21 @@ class Ledger:
             alive = {"alive_until": now(database) + lease}
             connection.execute(update(RESERVED).where(RESERVED.c.name == name).values(alive))
 
-    def settle(self, name: str, usd: float) -> None:
-        """Reduce the money set aside for an opened model by that of an ended call."""
+    def settle(self, name: str, usd: float, ended: int = 1) -> None:
+        """Reduce the money set aside for an opened model by that of an ended call, or of none."""
         with self._begin() as (_, connection):
-            connection.execute(SETTLE, {"one": name, "less": usd})
+            connection.execute(SETTLE, {"one": name, "less": usd, "ended": ended})
 
     def release(self, name: str) -> None:
         """Remove the money set aside for a batch."""
         with self._begin() as (_, connection):
             connection.execute(delete(RESERVED).where(RESERVED.c.name == name))
+
+    def release_other_batches(self, names: Set[str]) -> None:
+        """Remove the money set aside for batches with other names than these."""
+        with self._begin() as (_, connection):
+            others = (RESERVED.c.alive_until < 0) & RESERVED.c.name.not_in(names)
+            connection.execute(delete(RESERVED).where(others))
 
     def reserve_time(self, name: str, seconds: float) -> float:
         """Reserve seconds in a named rate limit, after all reservations; return the delay until their end. Seconds.
