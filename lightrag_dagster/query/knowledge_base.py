@@ -19,7 +19,7 @@ from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.following import Follower
 from lightrag_dagster.query.opened import LAST_SECONDS, Opened
-from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
+from lightrag_dagster.query.question import QueryOptions, Question, question_of
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
@@ -48,7 +48,6 @@ class Prepared:
         return f"Prepared({self.retrieval!r}, {messages} messages)"
 
 
-@shows_options
 class KnowledgeBase(TableQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 
