@@ -40,12 +40,8 @@ class Prepared:
     """A question ready for the model: the retrieval, and the request, if any."""
 
     retrieval: Retrieval
-    request: ChatRequest | None
-    asked: UnderWay = field(default_factory=UnderWay, compare=False)
-
-    def __repr__(self) -> str:
-        messages = len(self.request.messages) if self.request else 0
-        return f"Prepared({self.retrieval!r}, {messages} messages)"
+    request: ChatRequest | None = field(repr=False)
+    asked: UnderWay = field(default_factory=UnderWay, compare=False, repr=False)
 
 
 class KnowledgeBase(TableQuestions):
