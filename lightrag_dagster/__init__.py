@@ -5,25 +5,15 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lightrag_dagster.core.protocols import Message
-    from lightrag_dagster.orchestration.component import KnowledgeBaseComponent
-    from lightrag_dagster.query.filters.filters import Filters
-    from lightrag_dagster.query.knowledge_base import KnowledgeBase
-    from lightrag_dagster.query.types import Answer, Keywords, Retrieval
-    from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource
-    from lightrag_dagster.stages.documents.connectors.origin import ListedFile
-
-__all__ = [
-    "Answer",
-    "Filters",
-    "Keywords",
-    "KnowledgeBase",
-    "KnowledgeBaseComponent",
-    "KnowledgeBaseResource",
-    "ListedFile",
-    "Message",
-    "Retrieval",
-]
+    from lightrag_dagster.core.protocols import Message as Message
+    from lightrag_dagster.orchestration.component import KnowledgeBaseComponent as KnowledgeBaseComponent
+    from lightrag_dagster.query.filters.filters import Filters as Filters
+    from lightrag_dagster.query.knowledge_base import KnowledgeBase as KnowledgeBase
+    from lightrag_dagster.query.types import Answer as Answer
+    from lightrag_dagster.query.types import Keywords as Keywords
+    from lightrag_dagster.query.types import Retrieval as Retrieval
+    from lightrag_dagster.resources.knowledge_base import KnowledgeBaseResource as KnowledgeBaseResource
+    from lightrag_dagster.stages.documents.connectors.origin import ListedFile as ListedFile
 
 # Imported at first use, so that settings do not import the stores, nor a question Dagster.
 _MODULES = {
@@ -49,4 +39,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names; `dg` finds the component by them."""
-    return [*globals(), *__all__]
+    return [*globals(), *_MODULES]

@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr
 from lightrag_dagster.query.facts.conditions import By, FactOptions
 from lightrag_dagster.query.facts.types import FactCounts, FactList
 from lightrag_dagster.query.filters.filters import Filters
-from lightrag_dagster.query.question import QueryOptions, shows_options
+from lightrag_dagster.query.question import QueryOptions
 from lightrag_dagster.query.types import Answer, Retrieval
 from lightrag_dagster.settings import load_settings
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lightrag_dagster.spending.account import Account
 
 
-@shows_options
 class KnowledgeBaseResource(dg.ConfigurableResource):
     """The published knowledge base of a home, for questions.
 

@@ -265,10 +265,6 @@ def evaluate(
         ),
     ] = None,
     price: Annotated[bool, typer.Option("--price", help="Only say what the drafts would cost.")] = False,
-    set_mode: Annotated[
-        bool,
-        typer.Option("--set-mode", help="Make the best mode `query.mode` in the settings file, if it finds more."),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how well each mode retrieves; exit code 1 if one got worse since the snapshot evaluated before."""
@@ -276,10 +272,10 @@ def evaluate(
     from lightrag_dagster.cli.evaluate import make_questions
 
     if make:
-        raise typer.Exit(make_questions(console(), make, questions, price=price, set_mode=set_mode, as_json=as_json))
+        raise typer.Exit(make_questions(console(), make, questions, price=price, as_json=as_json))
     if price:
         raise typer.BadParameter("is for --make-questions", param_hint="--price")
-    raise typer.Exit(measure(console(), questions, set_mode=set_mode, as_json=as_json))
+    raise typer.Exit(measure(console(), questions, as_json=as_json))
 
 
 for command in analysts.COMMANDS:

@@ -55,7 +55,8 @@ def decide(console: Console, **values: object) -> None:
         if known:
             decision = in_documents(known, decision)
             check_names(decision, "the decision")
-        unknown = [] if known is None or decision.action == "add" else list(_unknown(before, decision, known))
+        new = Placed(decision, "the new decision")
+        unknown = list(unknown_names([new], resolved([*before, new]).curation.named, known)) if known else []
     (number,) = take(settings, [decision])
     console.print(f"{place_of(number).capitalize()}: {described(decision)}. {NEXT}")
     for line in [*unknown, *_removed_whole(decisions_of(settings), place_of(number))]:
@@ -147,14 +148,6 @@ def _conditions(decision: Decision) -> str:
         if values
     ]
     return " and ".join(parts)
-
-
-def _unknown(before: Sequence[Placed], decision: Decision, known: KnownNames) -> Iterator[str]:
-    """Yield a line for each name of a new decision that neither documents nor decisions have."""
-    named = resolved([*before, Placed(decision, "the new decision")]).curation.named.values()
-    for name in decision.names:
-        if name in named and not known.is_known(name):
-            yield f"No document has the name “{name}”{_meant(known, name)}."
 
 
 def unknown_names(decisions: Sequence[Placed], named: Mapping[str, str], known: KnownNames) -> Iterator[str]:

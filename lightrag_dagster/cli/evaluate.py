@@ -40,7 +40,7 @@ from lightrag_dagster.evaluation.summary import (
 from lightrag_dagster.evaluation.taken_out import measure_taken_out
 from lightrag_dagster.orchestration.runner import evaluate_modes
 from lightrag_dagster.pipeline.situation import Situation
-from lightrag_dagster.settings import Settings, load_settings, set_in_file
+from lightrag_dagster.settings import Settings, load_settings
 from lightrag_dagster.spending.account import Account
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.tables.source_tables import ALL_SOURCES, SourceTables
@@ -49,10 +49,8 @@ _MOST_DOCUMENTS = 5_000
 """Documents that the questions are about; a copy of 5,000 is built in less than two minutes by the offline rules."""
 
 
-def evaluate(console: Console, questions: Path | None, *, set_mode: bool, as_json: bool) -> int:
+def evaluate(console: Console, questions: Path | None, *, as_json: bool) -> int:
     """Measure and print; return 1 when a mode dropped since the previously evaluated snapshot, else 0.
-
-    With `set_mode`, write the best mode to the settings if it finds more than the default one.
 
     Raises:
         SettingsError: there is no question file, or it cannot be used.
@@ -87,18 +85,7 @@ def evaluate(console: Console, questions: Path | None, *, set_mode: bool, as_jso
             heading, *shown = change_cells(changed)
             title = "since the snapshot evaluated before"
             print_table(console, heading, shown, wrap={"mode", "metric", ""}, title=title)
-    if set_mode:
-        _set_mode(terminal.console(stderr=as_json), judged)
     return 1 if dropped else 0
-
-
-def _set_mode(console: Console, judged: Verdict) -> None:
-    """Write the best mode to the settings file, if it finds more than the default one by more than chance."""
-    if not judged.better:
-        console.print(f"query.mode stays {judged.default}.")
-        return
-    best = judged.better[0].mode
-    console.print(f"query.mode is {best} now, in {set_in_file('query', 'mode', best)}; before, {judged.default}.")
 
 
 def _print_verdict(console: Console, rows: pa.Table, judged: Verdict) -> None:
@@ -134,9 +121,7 @@ def _facts(summary: pa.Table, rows: pa.Table) -> dict[str, object]:
     return {"modes": summary.to_pylist(), "beside": beside, "carriers": by}
 
 
-def make_questions(
-    console: Console, count: int, file: Path | None, *, price: bool, set_mode: bool, as_json: bool
-) -> int:
+def make_questions(console: Console, count: int, file: Path | None, *, price: bool, as_json: bool) -> int:
     """Have a model draft questions into a new file, or, without a model, measure the modes by sentences taken out.
 
     Return 1 if a passage got no usable answer or no question was drafted, else 0.
@@ -148,8 +133,6 @@ def make_questions(
     """
     settings = load_settings()
     if settings.llm.of("draft").provider != "offline":
-        if set_mode:
-            raise SettingsError("--set-mode needs measured modes; measure the drafted questions first, by --questions")
         drafting = Drafting(settings, take_sample(Situation.looking(settings), _MOST_DOCUMENTS), count)
         if price:
             return _print_price(console, drafting, as_json=as_json)
@@ -168,14 +151,12 @@ def make_questions(
             f"without a language model there is nothing to write to {file}: sentences are taken out of a copy, since "
             "they would be found too easily where they stand; leave out --questions, or set llm.provider"
         )
-    judged = _measure_taken_out(console, settings, count, as_json=as_json)
-    if set_mode:
-        _set_mode(terminal.console(stderr=as_json), judged)
+    _measure_taken_out(console, settings, count, as_json=as_json)
     return 0
 
 
-def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> Verdict:
-    """Measure and print the modes by sentences taken out; return how the default one stands."""
+def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_json: bool) -> None:
+    """Measure and print the modes by sentences taken out."""
     with one_step(terminal.console(stderr=True), "building a copy without the sentences"):
         found = measure_taken_out(settings, count, _MOST_DOCUMENTS)
     if not found.questions:
@@ -185,7 +166,7 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
         counts = {"questions": len(found.questions), "documents": found.documents, "chunks": found.chunks}
         all_of = {"best": judged.best, "all_chunks": found.all_chunks}
         terminal.print_json(counts | _facts(summary, found.rows) | all_of)
-        return judged
+        return
     _print_means(console, f"{len(found.questions):,} sentences taken out of a copy", summary, found.rows)
     fewer = f"; {count - len(found.questions):,} fewer than asked for" if len(found.questions) < count else ""
     console.print(
@@ -193,7 +174,6 @@ def _measure_taken_out(console: Console, settings: Settings, count: int, *, as_j
         "of the words of a sentence, and should find the chunk that it stood in."
     )
     _print_verdict(console, found.rows, judged)
-    return judged
 
 
 def _print_price(console: Console, drafting: Drafting, *, as_json: bool) -> int:

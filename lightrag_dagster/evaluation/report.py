@@ -65,7 +65,8 @@ def verdict(judged: Verdict) -> str:
     """Return one sentence on how the default mode stands, with what to do when another is better."""
     if judged.better:
         found = ", ".join(f"{one.mode} by {one.difference.mean:.3f}" for one in judged.better)
-        return f"more than the default mode {judged.default} find: {found} (recall@{K}); `--set-mode` sets the first"
+        set_it = f"set `query.mode` to {judged.better[0].mode}"
+        return f"more than the default mode {judged.default} find: {found} (recall@{K}); {set_it}"
     return f"no mode finds more than the default mode {judged.default}; highest means: {judged.best or 'none measured'}"
 
 

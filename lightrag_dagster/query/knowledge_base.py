@@ -19,7 +19,7 @@ from lightrag_dagster.query.awaited import awaited
 from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.following import Follower
 from lightrag_dagster.query.opened import LAST_SECONDS, Opened
-from lightrag_dagster.query.question import QueryOptions, Question, question_of, shows_options
+from lightrag_dagster.query.question import QueryOptions, Question, question_of
 from lightrag_dagster.query.snapshot import Snapshot, find_snapshot, open_snapshot
 from lightrag_dagster.query.steps.citations import resolve_citations
 from lightrag_dagster.query.steps.context import context_of, prompt_of, request_of
@@ -40,15 +40,10 @@ class Prepared:
     """A question ready for the model: the retrieval, and the request, if any."""
 
     retrieval: Retrieval
-    request: ChatRequest | None
-    asked: UnderWay = field(default_factory=UnderWay, compare=False)
-
-    def __repr__(self) -> str:
-        messages = len(self.request.messages) if self.request else 0
-        return f"Prepared({self.retrieval!r}, {messages} messages)"
+    request: ChatRequest | None = field(repr=False)
+    asked: UnderWay = field(default_factory=UnderWay, compare=False, repr=False)
 
 
-@shows_options
 class KnowledgeBase(TableQuestions):
     """One snapshot, read-only; threads and tasks may share it, processes may not.
 

@@ -1,13 +1,12 @@
 """A question and its options, checked before anything is looked up."""
 
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from numbers import Integral
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from pydantic import ValidationError
 
@@ -30,8 +29,6 @@ from lightrag_dagster.query.filters.filters import Filters
 from lightrag_dagster.query.mode import MODES, Mode, ModeName
 from lightrag_dagster.query.types import Keywords
 from lightrag_dagster.settings import QuerySettings
-
-Asked = TypeVar("Asked")
 
 _MIN_WEIGHT = 3
 _MOST_CHARACTERS = 20_000
@@ -115,23 +112,6 @@ class Question:
     system_prompt: str = ""
     timeout: float | None = None
     notes: tuple[str, ...] = ()
-
-
-def shows_options(kind: type[Asked]) -> type[Asked]:
-    """Show each option in the signatures of a class's methods with `**options: Unpack[QueryOptions]`.
-
-    Type checkers know them by the annotation; a notebook completes the names in the signature.
-    """
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=of)
-        for name, of in QueryOptions.__annotations__.items()
-    ]
-    for method in filter(inspect.isfunction, vars(kind).values()):
-        signature = inspect.signature(method)
-        named = [one for one in signature.parameters.values() if one.name != "options"]
-        if len(named) < len(signature.parameters):
-            method.__signature__ = signature.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
-    return kind
 
 
 def question_of(

@@ -276,14 +276,6 @@ class Retrieval(Told):
         """True when nothing was found."""
         return not (self.entities or self.relations or self.chunks)
 
-    def __repr__(self) -> str:
-        names = ("entities", "relations", "facts", "chunks", "references", "notes")
-        counts = {name: len(getattr(self, name)) for name in names}
-        found = ", ".join(
-            f"{count} {name}" for name, count in counts.items() if count or name not in ("facts", "notes")
-        )
-        return f"Retrieval({_brief(self.query)}, mode={self.mode!r}: {found})"
-
 
 @dataclass(frozen=True, repr=False)
 class Answer(Told):
@@ -299,9 +291,6 @@ class Answer(Told):
     snapshot_id: str
     cited: tuple[Reference, ...] = ()
     invalid_citations: int = 0
-
-    def __repr__(self) -> str:
-        return f"Answer({_brief(self.text)}, cites {len(self.cited)} of {len(self.references)} references)"
 
     def _repr_markdown_(self) -> str:
         """Return the answer, the documents that it cites, else those that the model was given, and notes."""

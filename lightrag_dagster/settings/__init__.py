@@ -5,7 +5,6 @@ Secrets are not settings: keys are read from the environment when a model is ope
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -41,7 +40,7 @@ from lightrag_dagster.settings.sections import (
 )
 from lightrag_dagster.settings.sources import RowsSettings, SourceSettings
 from lightrag_dagster.settings.unknown import PREFIX, check_variables, nearest, unknown_setting
-from lightrag_dagster.settings.yaml_files import read_settings, with_value, yaml_mistake
+from lightrag_dagster.settings.yaml_files import read_settings, yaml_mistake
 
 __all__ = [
     "CacheSettings",
@@ -66,7 +65,6 @@ __all__ = [
     "TermsMode",
     "choosing",
     "load_settings",
-    "set_in_file",
     "yaml_mistake",
 ]
 
@@ -274,33 +272,6 @@ _chosen: ContextVar[Chosen | None] = ContextVar("chosen_settings", default=None)
 def _file() -> Path:
     chosen = _chosen.get()
     return (chosen and chosen.file) or Path(os.environ.get(CONFIG_VARIABLE) or CONFIG_FILE)
-
-
-def set_in_file(section: str, name: str, value: str) -> Path:
-    """Change a value of a section in the settings file, which is made if it is missing, and return its path.
-
-    Raises:
-        SettingsError: the file cannot be written, or the environment or the command line has another value.
-    """
-    load_settings()  # a mistake elsewhere in the file is told before it is changed
-    file = _file()
-    target = file.resolve()
-    try:
-        before = file.read_bytes().decode("utf-8") if file.exists() else ""
-        changed = with_value(before.replace("\r\n", "\n"), section, name, value)
-        fresh = target.with_name(f".{target.name}.new")
-        fresh.write_text(changed, "utf-8", newline="\r\n" if "\r\n" in before else "\n")
-        if file.exists():
-            shutil.copymode(target, fresh)
-        fresh.replace(target)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        why = yaml_mistake(error) if isinstance(error, yaml.YAMLError) else one_line(error)
-        raise SettingsError(f"{section}.{name}: {value} cannot be written to {file}: {why}") from None
-    if getattr(getattr(load_settings(), section), name) != value:
-        raise SettingsError(
-            f"{file} has {section}.{name}: {value} now, and a LIGHTRAG_… variable or option another; unset that"
-        )
-    return file
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """YAML that people write: mappings in which no key is written twice, since YAML would take the last one in silence."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -61,36 +60,3 @@ def read_settings(file: Path) -> dict[str, Any]:
             f"setting {others[0]}: {file} has this name, which is a number or alike; correct or remove it"
         )
     return values
-
-
-def with_value(text: str, section: str, name: str, value: str) -> str:
-    """Return YAML with a value of a section changed or added; everything else, comments too, is as it was.
-
-    Raises:
-        SettingsError: the file has the section in a form in which this cannot be done.
-        YAMLError: it is not valid YAML.
-    """
-    before = load_yaml(text) or {}
-    found = _node(yaml.compose(text, _OnceLoader), section)
-    at = _node(found, name)
-    if at:
-        space = "" if at.end_mark.index > at.start_mark.index else " "
-        changed = f"{text[: at.start_mark.index]}{space}{value}{text[at.end_mark.index :]}"
-    elif isinstance(found, yaml.MappingNode) and found.value:
-        first = found.value[0][0].start_mark
-        after = ", " if found.flow_style else "\n" + " " * first.column
-        changed = f"{text[: first.index]}{name}: {value}{after}{text[first.index :]}"
-    elif found:
-        changed = f"{text[: found.start_mark.index]}\n  {name}: {value}{text[found.end_mark.index :]}"
-    else:
-        changed = f"{text.rstrip()}\n\n{section}:\n  {name}: {value}\n".lstrip()
-    below = (before.get(section) or {}) if isinstance(before, dict) else None
-    with suppress(yaml.YAMLError):  # the error below tells of it, as of a result of other values
-        if isinstance(below, dict) and load_yaml(changed) == before | {section: below | {name: value}}:
-            return changed
-    raise SettingsError(f"the file has a form that is not changed here; set {section}.{name}: {value} by hand")
-
-
-def _node(mapping: yaml.Node | None, key: str) -> yaml.Node | None:
-    pairs = mapping.value if isinstance(mapping, yaml.MappingNode) else []
-    return next((value for name, value in pairs if name.value == key), None)

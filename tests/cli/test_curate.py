@@ -75,7 +75,9 @@ def test_an_afternoon_of_decisions(ask: Ask) -> None:
     ask("curate", "remove", "Orrin Instruments")
     ask("curate", "add", "Ulla Berg", "--type", "person", "--text", "She keeps the archive.")
     said = ask("curate", "apart", "Marta Lindqvist", "M. Lindqvist")
-    assert said.endswith("No document has the name “M. Lindqvist”; the nearest are “Marta Lindqvist”.")
+    assert said.endswith(
+        "the new decision: no document has the name “M. Lindqvist”; the nearest are “Marta Lindqvist”."
+    )
     assert "7 decisions" in ask("curate", "check")
     assert "Published gen-" in ask("run")
 
