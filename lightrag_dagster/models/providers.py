@@ -1,5 +1,6 @@
 """Factories of the models in the settings, with their stores in front; a provider is imported when it is used."""
 
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # SQLAlchemy takes longer to import than a question may.
 
 _HERE = LocalEngine()
 
+_log = logging.getLogger(__name__)
+
 
 @asynccontextmanager
 async def open_chat_model(
@@ -41,6 +44,7 @@ async def open_chat_model(
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.database.responses import ResponseStore
 
+    _warn_of_lost_stores(home)
     own, ledger, account = settings.of(role), Ledger(home.ledger), account and account.within(home.scope)
     price = price_of(own)
     with ResponseStore(home.responses) as store:
@@ -69,12 +73,21 @@ async def open_embedder(
     from lightrag_dagster.spending.ledger import Ledger
     from lightrag_dagster.storage.database.vectors import VectorStore
 
+    _warn_of_lost_stores(home)
     usage, ledger, account = Usage(), Ledger(home.ledger), account and account.within(home.scope)
     price = price_of(settings)
     with VectorStore(home.vectors) as store:
         async with open_plain_embedder(settings, usage, ledger.reserve_time, engine, _attributes(account)) as embedder:
             with _billed(account, ledger, "embed", embedder.identity, usage) as budget:
                 yield StoredEmbedder(embedder, store, usage, price=price, budget=budget)
+
+
+def _warn_of_lost_stores(home: Home) -> None:
+    """Log that a store is missing, which is known only until it is opened and made again."""
+    from lightrag_dagster.spending.ledger import lost_stores
+
+    for line in lost_stores(home):
+        _log.warning("%s", line)
 
 
 def _attributes(account: Account | None) -> Attributes:

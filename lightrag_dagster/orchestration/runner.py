@@ -27,7 +27,7 @@ from lightrag_dagster.pipeline.retention import Collection, last_collection
 from lightrag_dagster.pipeline.scopes import pending_scopes, published_of, remove_damaged, tidy_scopes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.settings import Settings
-from lightrag_dagster.spending.ledger import Ledger
+from lightrag_dagster.spending.ledger import Ledger, lost_stores
 from lightrag_dagster.stages.documents.sources import Source
 from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
@@ -55,8 +55,8 @@ class Outcome:
     lines for people, by source; `damaged` are files of the snapshot that were missing or damaged, and were rebuilt.
     `graph_built` is set if the graph of a snapshot was built after its publication. `losses`, `warnings` and
     `unpublished` are those of all sources, `unreleased` is the newest snapshot while another is held, and `stopped` are
-    the faults for which it is, as `Pending` has them. `tidied` says what was removed, or would be. `passing` is set if
-    a cause for which a source is withheld may pass by itself.
+    the faults for which it is, as `Pending` has them. `tidied` says what was removed, would be, or is lost. `passing`
+    is set if a cause for which a source is withheld may pass by itself.
     """
 
     ingested: list[str] = field(default_factory=list)
@@ -129,7 +129,8 @@ def bring_up_to_date(
         LightRAGError: the merge or the publication failed; the last snapshot stays published.
     """
     home = Home.of(settings)
-    account, outcome = account or str(uuid4()), Outcome(tidied=[*take_over(home), *tidy_scopes(settings)])
+    account, tidied = account or str(uuid4()), [*take_over(home), *tidy_scopes(settings)]
+    outcome = Outcome(tidied=tidied + lost_stores(home))  # before a model makes an empty one
     refresh_upstream(settings)
     outcome.damaged = _repair(home, verify=verify) + remove_damaged(settings, verify=verify)
     refresh_views(home, verify=verify)

@@ -14,7 +14,7 @@ from lightrag_dagster.storage.database.looks import KNOWLEDGE_BASE, Looks
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.snapshots.verify import published_bytes
 from tests.cli.test_cli import command
-from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, run, write_source
 
 
 def check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, list[str]]:
@@ -156,7 +156,8 @@ def test_a_disk_with_less_room_than_the_snapshot_takes_is_a_line(
     assert lines[0].endswith("B; make room, as `lightrag-dagster gc` does")
 
 
-def test_a_store_that_is_gone_is_a_line_also_of_a_backup(
+@pytest.mark.long
+def test_a_store_that_is_gone_is_a_line_also_of_a_backup_and_of_the_run_that_makes_it_again(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, asking: Home, tmp_path: Path
 ) -> None:
     (asking.root / "responses.sqlite").unlink(missing_ok=True)
@@ -167,6 +168,9 @@ def test_a_store_that_is_gone_is_a_line_also_of_a_backup(
     assert (code, line[: len(said)]) == (1, said)
     code, output, errors = command(capfd, monkeypatch, "backup", str(tmp_path / "backup"))
     assert (code, errors, output.splitlines()[-1]) == (0, "", line)
+    write_source(load_settings(), "letters", {"river.md": RIVER})
+    assert line in run(load_settings()).tidied
+    assert line not in check(capfd, monkeypatch)[1], "the run made an empty one"
 
 
 def test_an_age_is_for_the_check(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

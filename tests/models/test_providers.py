@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,26 @@ async def _ask(home: Home) -> tuple[str, int, str]:
 async def _embed(home: Home) -> None:
     async with open_embedder(EMBEDDING, home) as embedder:
         await embedder.embed_documents(["text"])
+
+
+@pytest.mark.parametrize(("purpose", "file", "use"), [("answer", "responses", _ask), ("embed", "vectors", _embed)])
+def test_the_first_model_after_the_loss_of_a_store_says_so(
+    tmp_path: Path,
+    loopback: Loopback,
+    caplog: pytest.LogCaptureFixture,
+    purpose: str,
+    file: str,
+    use: Callable[[Home], Coroutine[object, object, object]],
+) -> None:
+    loopback.chat, home = lambda body: "Hello", Home(tmp_path)
+    asyncio.run(use(home))
+    assert caplog.messages == []
+    Ledger(home.ledger).add(Account("run").entry(purpose, "a model", Usage(calls=1)))
+    (tmp_path / f"{file}.sqlite").unlink()
+    for _ in range(2):
+        asyncio.run(use(home))
+    (line,) = [one for one in caplog.messages if f"{file}.sqlite is missing" in one]
+    assert "put it back from a backup" in line
 
 
 def test_a_second_run_needs_neither_calls_nor_key_nor_server(
