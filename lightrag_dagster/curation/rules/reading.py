@@ -41,8 +41,8 @@ class InForce:
     @property
     def last_taken(self) -> int:
         """The highest number of those of the table; 0 without any."""
-        places = (one.place for one in self.decisions if one.place.startswith(_OF_TABLE))
-        return max((int(place.removeprefix(_OF_TABLE)) for place in places), default=0)
+        numbers = (one.place.removeprefix(_OF_TABLE) for one in self.decisions)
+        return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     @property
     def names(self) -> frozenset[str]:
