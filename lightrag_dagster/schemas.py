@@ -381,5 +381,5 @@ def vector_schema(dimensions: int) -> pa.Schema:
         column("id", pa.string(), "chunk_id, entity_id or relation_id."),
         column("embedding_key", pa.string(), "Key of the vector: a hash of the embedded text and the model."),
         column("vector", pa.list_(pa.float16(), dimensions), "Unit-length embedding."),
-        column("unread", pa.int32(), "Characters of the text that it leaves out; null until counted.", nullable=True),
+        column("unread", pa.int32(), "Characters of the text that it leaves out.", nullable=True),
     )

@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,6 @@ from lightrag_dagster.indexes.vector_writer import (
     add_vectors,
     count_unread,
     finish_vectors,
-    note_unread,
     open_to_write,
     pin_vectors,
     prepare_vectors,
@@ -54,8 +52,6 @@ _KEY = "embedding_key(getvariable('identity'), text) AS embedding_key"
 
 _TO_EMBED = """
     SELECT id, missing.embedding_key, text FROM wanted JOIN missing USING (id) ORDER BY id"""
-
-_TO_COUNT = "SELECT id, text FROM wanted SEMI JOIN uncounted USING (id) ORDER BY id"
 
 # Rows that are read, embedded and written together: 64 MiB of vectors at 1,024 dimensions.
 _ROWS_PER_BLOCK = 16_384
@@ -144,7 +140,6 @@ async def embed_changed(
     table = f"{name}-{digest(embedder.identity)[:8]}"
     handle = open_to_write(home, table, embedder.dimensions)
     entry = prepare_vectors(handle, connection, tag, embedder.dimensions)
-    await _count_held(handle, connection, embedding)
 
     async def blocks() -> AsyncIterator[tuple[pa.Table, Vectors]]:
         done = 0
@@ -165,12 +160,6 @@ async def embed_changed(
         await add_vectors(handle, entry, blocks())
     entry = count_unread(handle, entry.model_copy(update={"refused": refused}))
     return entry if entry.rows >= vector_index.INDEX_ROWS else finish_vectors(handle, entry)
-
-
-async def _count_held(handle: Any, connection: DuckDBPyConnection, embedding: Embedding) -> None:
-    """Count what is unread of the rows that an older version wrote."""
-    for rows in _distinct(connection.sql(_TO_COUNT).to_arrow_reader(_ROWS_PER_BLOCK)):
-        note_unread(handle, (await _with_unread(rows, embedding)).select(["id", "unread"]))
 
 
 async def _with_unread(rows: pa.Table, embedding: Embedding) -> pa.Table:

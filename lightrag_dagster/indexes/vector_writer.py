@@ -44,8 +44,6 @@ def open_to_write(home: Home, table: str, dimensions: int) -> Any:
             return database.create_table(table, schema=schema)
         if handle.schema.field("vector").type.list_size != dimensions:
             raise ValueError(f"it does not hold vectors of {dimensions} numbers")
-        if "unread" not in handle.schema.names:
-            handle.add_columns(pa.schema([schema.field("unread")]))
         return handle if handle.schema == schema else write_anew(database, handle, dimensions)
 
 
@@ -65,7 +63,7 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
     Args:
         handle: The result of `open_to_write`; one writer at a time.
         connection: A database where `wanted` has columns `id`, `embedding_key` and `text`; it may name a row again.
-            `missing` gets the first two, once each, and `uncounted` those of rows that are held without `unread`.
+            `missing` gets the first two, once each.
         tag: Name for the version.
         dimensions: Length of every vector.
 
@@ -75,7 +73,7 @@ def prepare_vectors(handle: Any, connection: DuckDBPyConnection, tag: str, dimen
     """
     table = handle.name
     with scan_errors(table):
-        connection.register("held", handle.search().select(["id", "embedding_key", "unread"]).to_batches())
+        connection.register("held", handle.search().select(["id", "embedding_key"]).to_batches())
         connection.execute(read_sql(__package__, "vector_changes"))
         connection.unregister("held")
     counts = "SELECT count(*), count(DISTINCT id), coalesce(sum(characters), 0) FROM wanted_rows"
@@ -111,12 +109,6 @@ async def add_vectors(handle: Any, entry: VectorTable, blocks: AsyncIterator[tup
         written += rows.num_rows
     if written != entry.upserted:
         raise EmbeddingError(f"{entry.table}: {written} vectors came for {entry.upserted} rows; run again")
-
-
-def note_unread(handle: Any, counted: pa.Table) -> None:
-    """Fill in `unread` of rows of a vector table, by `id`."""
-    with lance_errors(handle.name):
-        handle.merge_insert("id").when_matched_update_all().execute(counted)
 
 
 def count_unread(handle: Any, entry: VectorTable) -> VectorTable:

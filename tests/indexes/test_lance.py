@@ -118,7 +118,8 @@ def test_going_back_pins_the_tag_again(store: Store) -> None:
 
 def test_a_table_of_another_layout_is_written_anew_and_its_versions_stay(store: Store) -> None:
     vectors = pa.array([vector for _, vector in FIRST.values()], pa.list_(pa.float32(), 3))
-    rows = pa.table({"id": list(FIRST), "embedding_key": ["f1"] * 3, "vector": vectors})
+    unread = pa.array([0] * 3, pa.int32())
+    rows = pa.table({"id": list(FIRST), "embedding_key": ["f1"] * 3, "vector": vectors, "unread": unread})
     older = lancedb.connect(store.home.lance).create_table("entities-1", rows)
     older.tags.create("g1", older.version)
     earlier = VectorTable(table="entities-1", tag="g1", rows=3, dimensions=3, upserted=3, deleted=0)

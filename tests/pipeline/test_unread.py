@@ -5,9 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import lancedb
 import pytest
-from sqlalchemy import create_engine, text
 
 from lightrag_dagster.assets.checks import texts_read
 from lightrag_dagster.core.text.tokens import load_tokenizer
@@ -22,9 +20,7 @@ from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.manifests import VectorTable
 from lightrag_dagster.storage.snapshots.generations import Generation
-from lightrag_dagster.storage.take_over import take_over
 from tests.cli.test_cli import command
-from tests.layouts import as_another_layout
 from tests.loopback import Loopback
 from tests.models.local.models import copy_of, settings_for
 from tests.support import FLOOD, OFFICE, RIVER, build, published, snapshot_contents, write_source
@@ -140,26 +136,6 @@ def test_nothing_is_said_of_an_embedder_that_reads_all(settings: Settings) -> No
     assert [(cut, unread) for _, cut, unread, _ in counts(settings).values()] == [(0, 0)] * 3
     assert (published(settings).vectors.reads, lines(settings)) == (None, [])
     assert texts_read(LightRAG(settings)).passed
-
-
-@pytest.mark.long
-def test_vectors_of_an_older_version_are_counted_once(short: Settings, loopback: Loopback) -> None:
-    write_source(short, "notes", {"river.md": RIVER, "flood.md": FLOOD, "short.md": SHORT})
-    build(short)
-    before, home = (counts(short), of_each(short)), Home.of(short)
-    for entry in published(short).vectors.tables.values():
-        lancedb.connect(home.lance).open_table(entry.table).drop_columns(["unread"])
-    engine = create_engine(f"sqlite:///{home.root / 'vectors.sqlite'}")
-    with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE vectors DROP COLUMN unread"))
-    engine.dispose()
-    as_another_layout(home)
-    take_over(home)
-    asked = len(requests(loopback))
-    write_source(short, "notes", {"river.md": RIVER, "flood.md": FLOOD, "short.md": SHORT, "none.md": ""})
-    build(short)
-    assert (counts(short), of_each(short)) == before
-    assert len(requests(loopback)) == asked
 
 
 @pytest.mark.long
