@@ -134,8 +134,8 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         StoreError: the home is damaged.
     """
     recipes, decided, records = situation.recipes, situation.decided, situation.accepted
-    if decided.curation.added and CURATION in {*situation.sources, *situation.absent}:
-        raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
+    if decided.curation.added and CURATION in situation.absent:
+        raise DecisionError(f"added entities cannot be merged while {situation.absent[CURATION]}")
     inputs = recipes.generation_inputs(
         {source: situation.merged(source) for source in records}
         | additions_of(decided.curation, situation.settings.chunking.encoding),
