@@ -78,10 +78,12 @@ def publish(
         graph=graph.counts if graph else None,
         gates=gates,
     )
-    generation.write_record(generations.MANIFEST, manifest)
-    record_files(home, manifest, newest.snapshot_id if newest else None)
-    # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
-    atomic.sync_tree(home.generation(generation.id))
+    # All that the pointer leads to is on disk before the manifest, which makes it a snapshot, and before the pointer;
+    # the vectors are since they were tagged.
+    with atomic.replacing(generation.path(generations.MANIFEST)) as written:
+        written.write_text(manifest.model_dump_json(indent=2), encoding="utf-8")
+        record_files(home, manifest, newest.snapshot_id if newest else None, written)
+        atomic.sync_tree(home.generation(generation.id))
     _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
 
@@ -201,9 +203,11 @@ def newest_snapshot(home: Home) -> Manifest | None:
     Raises:
         StoreError: a pointer or manifest is damaged.
     """
-    if held_snapshot(home) is None:
+    if not (held := read_record(home.held, Hold)):
         return published_snapshot(home)
-    return list_snapshots(home)[-1]
+    # One without faults ends the hold of a gate; if it did not, its publication was interrupted and is made again.
+    waiting = [one for one in list_snapshots(home) if one.gates.faults or not held.by_gate]
+    return waiting[-1] if waiting else published_snapshot(home)
 
 
 def held_snapshot(home: Home) -> str | None:
