@@ -34,7 +34,7 @@ from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, G
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
-from lightrag_dagster.storage.tables.acceptance import remove_gone_passes, remove_gone_sources
+from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_passes, remove_gone_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -102,9 +102,10 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
     home = Home.of(recipes.settings)
     with building(home, STEP_SECONDS) as lock:
         generations.remove_leftovers(home)
+        before = accepted_sources(home)  # another process may accept a new one from here on
         situation = Situation.building(recipes, lock)
         inputs, decided = next_inputs(situation, backfill=backfill), situation.decided
-        remove_gone_sources(home, inputs.sources)
+        remove_gone_sources(home, before.difference(inputs.sources))
         for source in inputs.sources:
             remove_gone_passes(home, source, recipes.pass_names(source))
         last = _last_merged(situation)

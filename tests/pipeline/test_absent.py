@@ -1,18 +1,26 @@
 """Sources that are gone are withheld until that is accepted, whatever else is lost."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.pipeline import merge
 from lightrag_dagster.pipeline.ingest import source_to_read
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.manifests import GenerationInputs
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
+from lightrag_dagster.testing.building import ingest, publish
 from tests.support import FLOOD, RIVER, build, first_build, published, run, write_source
 
 
@@ -163,3 +171,34 @@ def test_a_source_that_was_removed_is_named_until_it_comes_back(tickets_gone: Se
     assert build(accepting).warnings == [gone]
     (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
     assert pending(Situation.looking(tickets_gone)).warnings == []
+
+
+@pytest.mark.parametrize("ingested", [False, True])
+def test_a_merge_leaves_what_another_process_reads_or_accepts_meanwhile(
+    tickets_gone: Settings, monkeypatch: pytest.MonkeyPatch, *, ingested: bool
+) -> None:
+    write_source(tickets_gone, "fresh", {"flood.md": FLOOD})
+    home, recipes, next_inputs = Home.of(tickets_gone), Recipes.of(tickets_gone), merge.next_inputs
+    fresh = Situation.looking(tickets_gone).sources["fresh"]
+
+    def slowly(situation: Situation, *, backfill: bool) -> GenerationInputs:
+        found = next_inputs(situation, backfill=backfill)
+        with ThreadPoolExecutor() as another:
+            assert another.submit(ingest, fresh, SourceTables(home), recipes).result().accepted
+        return found
+
+    accepting = Recipes.of(tickets_gone.changed(documents={"accept_deletes": True}))
+    with monkeypatch.context() as meanwhile, ExitStack() as locks:
+        meanwhile.setattr(merge, "next_inputs", slowly)
+        if ingested:
+            holding = locks.enter_context(ThreadPoolExecutor(1))
+            lock = ingesting(home, "tickets")
+            holding.submit(lock.__enter__).result()
+        publish(accepting)
+        if ingested:
+            holding.submit(lock.__exit__, None, None, None).result()
+    assert accepted(home, "fresh")
+    assert SourceTables(home).current("chunks", "fresh")
+    assert bool(accepted(home, "tickets")) == ingested
+    build(accepting.settings)
+    assert list(published(tickets_gone).inputs.sources) == ["fresh", "notes"]
