@@ -103,8 +103,7 @@ def unfinished(home: Home) -> list[str]:
 def purge(situation: Situation, gone: Gone) -> Purged:
     """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
 
-    The tables of backfills of documents that are gone go as well, and all tables of sources that are gone. If none is,
-    it is about texts that were edited out, and every backfill goes with its answers.
+    Tables of backfills go too, of documents that are gone or, without any, of all; and those of sources that are gone.
 
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
