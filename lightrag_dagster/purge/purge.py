@@ -149,8 +149,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
             f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
             "purge again when that has ended"
         )
-    responses_gone, vectors_gone = map(len, unused)
-    return Purged(len(garbage.generations), garbage.table_versions, responses_gone, vectors_gone, undone)
+    return Purged(len(garbage.generations), garbage.table_versions, len(unused[0]), len(unused[1]), undone)
 
 
 def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
