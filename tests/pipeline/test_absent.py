@@ -18,10 +18,11 @@ from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.manifests import GenerationInputs
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
 from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.testing.building import ingest, publish
-from tests.support import FLOOD, RIVER, build, first_build, published, run, write_source
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, run, write_source
 
 
 @pytest.fixture
@@ -202,3 +203,30 @@ def test_a_merge_leaves_what_another_process_reads_or_accepts_meanwhile(
     assert bool(accepted(home, "tickets")) == ingested
     build(accepting.settings)
     assert list(published(tickets_gone).inputs.sources) == ["fresh", "notes"]
+
+
+@pytest.mark.long
+def test_a_lost_file_of_a_version_that_no_run_makes_again_leaves_the_snapshot(
+    tickets_gone: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, home = tickets_gone.changed(documents={"accept_deletes": True}), Home.of(tickets_gone)
+    build(settings)
+    first = published(settings)
+    unreadable: dict[str, str | bytes] = {f"{number}.md": b"\x00\x01\xff" for number in range(5)}
+    write_source(settings, "notes", {"new.md": FLOOD, **unreadable})
+    assert "notes" in run(settings).rejected
+    (path,) = SourceTables(home).paths("chunks", "notes", first.inputs.sources["notes"]["chunks"])
+    path.unlink()
+    assert run(settings).damaged == []
+    assert (
+        f"{path} is missing, and the snapshot stays as it is: this is of the accepted version of notes" in caplog.text
+    )
+    write_source(settings, "office", {"office.md": OFFICE})
+    with pytest.raises(StoreError, match="the table chunks of notes has lost a file, and what was read"):
+        run(settings)
+    assert published(settings) == first
+
+    write_source(settings, "notes", {"new.md": FLOOD})
+    run(settings)
+    assert list(published(settings).inputs.sources) == ["notes", "office"]
+    assert find_published_damage(home) == []
