@@ -8,10 +8,11 @@ from lightrag_dagster.cli.progress import display
 from lightrag_dagster.core.text.counted import counted
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.purge.documents import copies, find_gone, holders, noted
-from lightrag_dagster.purge.purge import purge, purging
+from lightrag_dagster.purge.purge import purge, purging, unfinished
 from lightrag_dagster.settings import load_settings
 from lightrag_dagster.storage.snapshots.exported import exported_snapshots
 from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, pinned_snapshots
+from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 
 def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
@@ -36,6 +37,10 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
             named = ", ".join(name for name, snapshot_id in pinned_snapshots(home).items() if snapshot_id == one)
             taken_along = ", with its exports" if one in exported else ""
             console.print(f"{verb}: {one}{f' (named {named})' if named else ''}{taken_along}")
+        for name in [] if gone else unfinished(home):
+            console.print(f"{verb}: the unfinished backfill of {name}, with its answers")
+        for name in [] if gone else _withheld(situation):
+            console.print(f"not reached: texts that later edits removed from {name}; its last version is not accepted")
         if settings.curation:
             console.print(f"not reached: {settings.curation}, with texts of decisions, and its history")
         console.print(f"{verb}: what {snapshot.snapshot_id} and the current tables do not use, and Dagster's history")
@@ -60,3 +65,13 @@ def run_purge(console: Console, names: Sequence[str], *, yes: bool) -> None:
         f"Removed {snapshots}, {versions}, {done.responses:,} responses, {done.vectors:,} vectors, {done.decisions:,} "
         f"undone decisions and the history of {runs} runs in Dagster."
     )
+
+
+def _withheld(situation: Situation) -> list[str]:
+    """Return the sources whose accepted documents are not those that were read last."""
+    tables = SourceTables(situation.home)
+    return [
+        name
+        for name, record in situation.accepted.items()
+        if tables.refusal(name) or tables.require("raw_documents", name).version != record.tables["raw_documents"]
+    ]

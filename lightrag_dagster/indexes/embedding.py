@@ -223,7 +223,8 @@ def save_corpus_state(generation: Generation, embedding: Embedding, before: Gene
         return
     others, held = _NO_IDS, None
     known = _stored_state(before) if before and before.has(generations.CORPUS_STATE) else None
-    if before and known is not None and (ids := _chunk_ids(before)).num_rows < _EXACT_ROWS:
+    ids = _chunk_ids_left(before) if before and known is not None else None
+    if before and known is not None and ids is not None and ids.num_rows < _EXACT_ROWS:
         gone = _state_without(before, _chunk_ids(generation), embedding)
         others, held = ids, None if gone is None else known - gone
     state = _state_without(generation, others, embedding)
@@ -239,6 +240,15 @@ def _stored_state(generation: Generation) -> Vectors | None:
         return read_array(path)
     except (OSError, ValueError) as error:
         _log.warning("%s cannot be read (%s); it is made of all chunks again", path, error)
+        return None
+
+
+def _chunk_ids_left(generation: Generation) -> pa.Table | None:
+    """Return the ids of the chunks of an earlier generation; None if a file of it is lost."""
+    try:
+        return _chunk_ids(generation)
+    except StoreError as error:
+        _log.warning("%s; the state of the corpus is made of all chunks again", error)
         return None
 
 

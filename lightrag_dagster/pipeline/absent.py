@@ -17,7 +17,7 @@ def removed_sources(home: Home, before: Manifest | None, after: GenerationInputs
     """Return the sources of a snapshot that a later merge lacks, with the number of documents last listed of each."""
     if before is None or after is None:
         return {}
-    absent = before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys()
+    absent = before.inputs.sources.keys() - after.sources.keys() - after.left_out.keys() - {CURATION}
     counts = _documents_of(home, {source: before.inputs.sources[source] for source in absent})
     return {source: rows or 0 for source, rows in counts.items()}
 
@@ -46,14 +46,13 @@ def absent_sources(settings: Settings, home: Home, sources: Collection[str], new
 
 
 def _documents_of(home: Home, versions: Mapping[str, Mapping[str, str]]) -> dict[str, int | None]:
-    """Return the number of documents in these versions of each source, None if a file is lost; not of additions."""
+    """Return the number of documents in these versions of each source, None if a file is lost."""
     tables, counts = SourceTables(home), dict[str, int | None]()
     for source, version in sorted(versions.items()):
-        if source != CURATION:
-            try:
-                counts[source] = home.files.count_rows(tables.paths("raw_documents", source, version["raw_documents"]))
-            except StoreError:
-                counts[source] = None
+        try:
+            counts[source] = home.files.count_rows(tables.paths("raw_documents", source, version["raw_documents"]))
+        except StoreError:
+            counts[source] = None
     return counts
 
 

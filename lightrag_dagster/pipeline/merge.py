@@ -34,7 +34,7 @@ from lightrag_dagster.storage.manifests import CurationRecord, EmbedderRecord, G
 from lightrag_dagster.storage.snapshots import generations
 from lightrag_dagster.storage.snapshots.generations import Generation
 from lightrag_dagster.storage.snapshots.scratch import Scratch, open_scratch
-from lightrag_dagster.storage.tables.acceptance import remove_gone_passes, remove_gone_sources
+from lightrag_dagster.storage.tables.acceptance import accepted_sources, remove_gone_passes, remove_gone_sources
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 if TYPE_CHECKING:
@@ -102,15 +102,16 @@ def merge_sources(recipes: Recipes, open_model: OpenModel, *, backfill: bool = F
     home = Home.of(recipes.settings)
     with building(home, STEP_SECONDS) as lock:
         generations.remove_leftovers(home)
+        before = accepted_sources(home)  # another process may accept a new one from here on
         situation = Situation.building(recipes, lock)
         inputs, decided = next_inputs(situation, backfill=backfill), situation.decided
-        remove_gone_sources(home, inputs.sources)
+        remove_gone_sources(home, before.difference(inputs.sources))
         for source in inputs.sources:
             remove_gone_passes(home, source, recipes.pass_names(source))
         last = _last_merged(situation)
         if last and _is_merged(last, inputs) and not (backfill and _summaries_to_make(last, recipes)):
             return MergeReport(last, merged=False)
-        _require_tables_of_absent(situation, inputs)
+        _require_tables(situation, inputs)
         store_additions(home, decided.curation, inputs.encoding)
         with merge_after(last, inputs, recipes, open_model, backfill=backfill, curation=decided.curation) as made:
             tables, summaries = made.merged.tables(), count_recipes(made.merged)
@@ -134,8 +135,8 @@ def next_inputs(situation: Situation, *, backfill: bool = False) -> GenerationIn
         StoreError: the home is damaged.
     """
     recipes, decided, records = situation.recipes, situation.decided, situation.accepted
-    if decided.curation.added and CURATION in {*situation.sources, *situation.absent}:
-        raise DecisionError(f"a source is called {CURATION}, as the one of added entities; rename it")
+    if decided.curation.added and CURATION in situation.absent:
+        raise DecisionError(f"added entities cannot be merged while {situation.absent[CURATION]}")
     inputs = recipes.generation_inputs(
         {source: situation.merged(source) for source in records}
         | additions_of(decided.curation, situation.settings.chunking.encoding),
@@ -189,12 +190,19 @@ def outdated(situation: Situation) -> Outdated:
     return Outdated(summaries, kept is not None and kept.identity != recipes.embedder)
 
 
-def _require_tables_of_absent(situation: Situation, inputs: GenerationInputs) -> None:
-    """Raise StoreError if a table that is lost cannot be made again, since its source is absent."""
-    tables = SourceTables(situation.home)
-    for name in situation.absent:
-        versions = inputs.sources.get(name, {})
-        if lost := [table for table, version in versions.items() if not tables.has(table, name, version)]:
+def _require_tables(situation: Situation, inputs: GenerationInputs) -> None:
+    """Raise StoreError if a table that is lost cannot be made again: its source is absent, or has a later version."""
+    tables, absent = SourceTables(situation.home), situation.absent
+    for name in situation.accepted:
+        versions, current = inputs.sources.get(name, {}), tables.current_versions(name)
+        only = [one for one in versions if name in absent or (one in current and current[one].version != versions[one])]
+        lost = [table for table in only if not tables.has(table, name, versions[table])]
+        if lost and name not in absent:
+            raise StoreError(
+                f"the table {lost[0]} of {name} has lost a file, and what was read since is not accepted; correct "
+                f"{name} until `lightrag-dagster run` accepts it, or put the file back from a backup"
+            )
+        if lost:
             raise StoreError(
                 f"the table {lost[0]} of {name} has lost a file, and its source is gone; bring it back, or remove "
                 f"it by `lightrag-dagster run --source {quote(name)} --accept-deletes`"

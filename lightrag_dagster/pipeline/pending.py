@@ -185,7 +185,7 @@ def pending(situation: Situation) -> Pending:
         name: SourceState(name, rejected=reason, losses=lost_of_source(name, tables.current_versions(name)))
         for name, reason in situation.absent.items()
     }
-    sources = {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | absent | states
+    sources = absent | {name: SourceState(name, problem=reason) for name, reason in misnamed.items()} | states
     publish = next_publication(situation)
     warnings = snapshot_warnings(situation.recipes, manifest, states)
     said = manifest is not None and manifest.rows["chunks"] and not manifest.rows["entities"]  # of the whole graph

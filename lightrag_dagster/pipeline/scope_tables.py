@@ -21,7 +21,7 @@ from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import ingesting
 from lightrag_dagster.storage.locks.base import STEP_SECONDS
-from lightrag_dagster.storage.tables.acceptance import accepted, remove_gone_sources
+from lightrag_dagster.storage.tables.acceptance import accepted, accepted_sources, remove_gone_sources
 from lightrag_dagster.storage.tables.shards import shards
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 from lightrag_dagster.storage.versions import Accepted
@@ -84,7 +84,7 @@ def fill(settings: Settings, above: Home, sources: Versions) -> None:
     `sources` are versions of tables in the home `above` it. Raises StoreError.
     """
     home, due = Home.of(settings), to_fill(settings, above, sources)
-    remove_gone_sources(home, due)
+    remove_gone_sources(home, accepted_sources(home).difference(due))
     for source, given in due.items():
         if made_from(home, source) != given:
             filling = _Filling(SourceTables(above), SourceTables(home), source, given)

@@ -198,7 +198,7 @@ def _unknown_prices(settings: Settings, found: Mapping[str, PlannedStep]) -> lis
 
 def _unusable(situation: Situation) -> list[SourcePlan]:
     """Return the plans of sources that the run would not take: misnamed and absent ones."""
-    found = misnamed_sources(situation.settings) | dict(situation.absent)
+    found = dict(situation.absent) | misnamed_sources(situation.settings)
     return [SourcePlan(name, problem=why) for name, why in found.items()]
 
 

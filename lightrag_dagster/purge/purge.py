@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 
 import pyarrow as pa
@@ -66,7 +67,7 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
     home = Home.of(recipes.settings)
     with ExitStack() as locks:
         lock = locks.enter_context(building(home))
-        for source in sorted(gone):
+        for source in sorted(gone) or unfinished(home):
             locks.enter_context(ingesting(home, source))
         locks.enter_context(using_batches(home))
         for one in (home, *(Home.of(recipes.settings.within(name)) for name in recipes.settings.scopes)):
@@ -90,16 +91,27 @@ def purging(recipes: Recipes, gone: Gone) -> Iterator[Situation]:
         yield situation
 
 
+def unfinished(home: Home) -> list[str]:
+    """Return the sources with an unfinished backfill, or what a reading left that was killed.
+
+    Both may have a text that was edited out since.
+    """
+    begun = {folder.with_suffix("") for folder in home.root.glob("ingesting/*.work")}
+    return sorted(map(Home.source_of, begun | {one.parent for one in home.root.glob("tables/*/*/candidate.json")}))
+
+
 def purge(situation: Situation, gone: Gone) -> Purged:
     """Remove all that the published snapshot and today's tables do not use; call it in a block of `purging`.
 
-    The tables of backfills of documents that are gone go as well, and all tables of sources that are gone.
+    Tables of backfills go too, of documents that are gone or, without any, of all; and those of sources that are gone.
 
     Raises:
         StoreError: a store is damaged or used by another process, or the disk refuses; run it again.
     """
     home, snapshot, below = situation.home, situation.require_published(), scopes_below(situation)
     scopes = [one for one in below if one.published]
+    for source in [] if gone else unfinished(home):
+        _forget_unfinished(home, source)
     for one in (situation, *scopes):
         generations.fetched(one.home, one.require_published().snapshot_id)
         generations.remove_leftovers(one.home)
@@ -137,8 +149,7 @@ def purge(situation: Situation, gone: Gone) -> Purged:
             f"being ingested, so that older versions of their tables stay: {', '.join(garbage.skipped)}; "
             "purge again when that has ended"
         )
-    responses_gone, vectors_gone = map(len, unused)
-    return Purged(len(garbage.generations), garbage.table_versions, responses_gone, vectors_gone, undone)
+    return Purged(len(garbage.generations), garbage.table_versions, len(unused[0]), len(unused[1]), undone)
 
 
 def _forget(home: Home, gone: Gone, snapshot: Manifest) -> Garbage:
@@ -189,19 +200,29 @@ def _forget_records(home: Home, gone: Gone, snapshot: Manifest) -> None:
             pin(home, name, None)
     generations.set_newest(home, Generation(home, snapshot.snapshot_id))
     for source, paths in gone.items():
-        of_passes = SourceTables(home).tables_of_passes(source)
-        for folder in (home.source_table(table, source) for table in (*SOURCE_TABLES, *READING_STATE, *of_passes)):
-            if not paths:
-                home.files.remove_folder(folder)
-            for path in [folder / "candidate.json", *folder.glob(".*")]:
-                path.unlink(missing_ok=True)
-        # They may be of an earlier reading, if the last one was killed before it wrote its own.
-        for table in READING_STATE:
-            (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
-        shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
+        _forget_unfinished(home, source)
         if not paths:
+            for folder in _folders(home, source):
+                home.files.remove_folder(folder)
             home.accepted(source).unlink(missing_ok=True)
     _forget_answers(SourceTables(home), snapshot)
+
+
+def _forget_unfinished(home: Home, source: str) -> None:
+    """Remove the records of a source's backfill and last reading, and what killed processes left of it."""
+    for folder in _folders(home, source):
+        for path in [folder / "candidate.json", *folder.glob(".*")]:
+            path.unlink(missing_ok=True)
+    # They may be of an earlier reading, if the last one was killed before it wrote its own.
+    for table in READING_STATE:
+        (home.source_table(table, source) / "current.json").unlink(missing_ok=True)
+    shutil.rmtree(home.ingestion_folder(source), ignore_errors=True)
+
+
+def _folders(home: Home, source: str) -> list[Path]:
+    """Return the folders of all tables of a source."""
+    tables = (*SOURCE_TABLES, *READING_STATE, *SourceTables(home).tables_of_passes(source))
+    return [home.source_table(table, source) for table in tables]
 
 
 def _forget_answers(tables: SourceTables, snapshot: Manifest) -> None:

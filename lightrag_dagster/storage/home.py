@@ -123,8 +123,8 @@ class Home:
         """Return the home of settings, or of their scope; of a bucket, claim a folder of the cache for this process.
 
         Raises:
-            SettingsError: it is a file, or no Postgres database is configured for a bucket or a folder on a network
-                file system.
+            SettingsError: it is a file, or has a `?` in its path, or no Postgres database is configured for a bucket or
+                a folder on a network file system.
             StoreError: the cache cannot be written.
         """
         if settings.scope:
@@ -138,6 +138,10 @@ class Home:
             home = cls(settings.home, settings.database)
             if home.root.is_file():
                 raise SettingsError(f"setting home: {home.root} is a file; name the folder of a home, or a bucket")
+            if "?" in str(home.root.absolute()):
+                raise SettingsError(
+                    f"setting home: {home.root} has a `?` in its path; name a folder that DuckDB can use"
+                )
             if home.database is None:
                 require_local(home.root)
             return home

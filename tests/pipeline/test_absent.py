@@ -1,19 +1,28 @@
 """Sources that are gone are withheld until that is accepted, whatever else is lost."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 
 from lightrag_dagster.errors import SourceError, StoreError
+from lightrag_dagster.pipeline import merge
 from lightrag_dagster.pipeline.ingest import source_to_read
 from lightrag_dagster.pipeline.pending import pending
+from lightrag_dagster.pipeline.recipes import Recipes
 from lightrag_dagster.pipeline.situation import Situation
 from lightrag_dagster.plan.plan import make_plan
 from lightrag_dagster.settings import Settings
 from lightrag_dagster.storage.home import Home
+from lightrag_dagster.storage.locking import ingesting
+from lightrag_dagster.storage.manifests import GenerationInputs
 from lightrag_dagster.storage.snapshots.generations import Generation
+from lightrag_dagster.storage.snapshots.repair import find_published_damage
+from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
-from tests.support import FLOOD, RIVER, build, first_build, published, run, write_source
+from lightrag_dagster.testing.building import ingest, publish
+from tests.support import FLOOD, OFFICE, RIVER, build, first_build, published, run, write_source
 
 
 @pytest.fixture
@@ -163,3 +172,61 @@ def test_a_source_that_was_removed_is_named_until_it_comes_back(tickets_gone: Se
     assert build(accepting).warnings == [gone]
     (tickets_gone.sources.parent / "away").rename(tickets_gone.sources / "tickets")
     assert pending(Situation.looking(tickets_gone)).warnings == []
+
+
+@pytest.mark.parametrize("ingested", [False, True])
+def test_a_merge_leaves_what_another_process_reads_or_accepts_meanwhile(
+    tickets_gone: Settings, monkeypatch: pytest.MonkeyPatch, *, ingested: bool
+) -> None:
+    write_source(tickets_gone, "fresh", {"flood.md": FLOOD})
+    home, recipes, next_inputs = Home.of(tickets_gone), Recipes.of(tickets_gone), merge.next_inputs
+    fresh = Situation.looking(tickets_gone).sources["fresh"]
+
+    def slowly(situation: Situation, *, backfill: bool) -> GenerationInputs:
+        found = next_inputs(situation, backfill=backfill)
+        with ThreadPoolExecutor() as another:
+            assert another.submit(ingest, fresh, SourceTables(home), recipes).result().accepted
+        return found
+
+    accepting = Recipes.of(tickets_gone.changed(documents={"accept_deletes": True}))
+    with monkeypatch.context() as meanwhile, ExitStack() as locks:
+        meanwhile.setattr(merge, "next_inputs", slowly)
+        if ingested:
+            holding = locks.enter_context(ThreadPoolExecutor(1))
+            lock = ingesting(home, "tickets")
+            holding.submit(lock.__enter__).result()
+        publish(accepting)
+        if ingested:
+            holding.submit(lock.__exit__, None, None, None).result()
+    assert accepted(home, "fresh")
+    assert SourceTables(home).current("chunks", "fresh")
+    assert bool(accepted(home, "tickets")) == ingested
+    build(accepting.settings)
+    assert list(published(tickets_gone).inputs.sources) == ["fresh", "notes"]
+
+
+@pytest.mark.long
+def test_a_lost_file_of_a_version_that_no_run_makes_again_leaves_the_snapshot(
+    tickets_gone: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings, home = tickets_gone.changed(documents={"accept_deletes": True}), Home.of(tickets_gone)
+    build(settings)
+    first = published(settings)
+    unreadable: dict[str, str | bytes] = {f"{number}.md": b"\x00\x01\xff" for number in range(5)}
+    write_source(settings, "notes", {"new.md": FLOOD, **unreadable})
+    assert "notes" in run(settings).rejected
+    (path,) = SourceTables(home).paths("chunks", "notes", first.inputs.sources["notes"]["chunks"])
+    path.unlink()
+    assert run(settings).damaged == []
+    assert (
+        f"{path} is missing, and the snapshot stays as it is: this is of the accepted version of notes" in caplog.text
+    )
+    write_source(settings, "office", {"office.md": OFFICE})
+    with pytest.raises(StoreError, match="the table chunks of notes has lost a file, and what was read"):
+        run(settings)
+    assert published(settings) == first
+
+    write_source(settings, "notes", {"new.md": FLOOD})
+    run(settings)
+    assert list(published(settings).inputs.sources) == ["notes", "office"]
+    assert find_published_damage(home) == []

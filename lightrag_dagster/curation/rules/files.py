@@ -8,6 +8,7 @@ with: Oslo
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -65,8 +66,10 @@ def _of_yaml(text: str, name: str) -> Iterator[Placed]:
         return
     if not isinstance(entries, list):
         raise DecisionError(f"{name} is not a list of decisions; begin each with `- merge: …` or another action")
-    for node, entry in zip(root.value, entries, strict=True):
-        place = f"{name}:{node.start_mark.line + 1}"
+    beginning = Counter(node.start_mark.line for node in root.value)
+    for number, (node, entry) in enumerate(zip(root.value, entries, strict=True), 1):
+        several = f" (decision {number})" if beginning[node.start_mark.line] > 1 else ""  # as a program writes JSON
+        place = f"{name}:{node.start_mark.line + 1}{several}"
         keys = [key.value for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise DecisionError(f"{place}: the decision has {twice[0]!r} twice; write it once")

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from lightrag_dagster.core.text.composed import composed, stored_name
 from lightrag_dagster.core.text.sanitise import visible
+from lightrag_dagster.curation.rules import CURATION
 from lightrag_dagster.errors import SourceError, StoreError, one_line
 from lightrag_dagster.settings import Settings, SourceSettings
 from lightrag_dagster.stages.documents.connectors.factory import choose_origin
@@ -170,6 +171,8 @@ def why_misnamed(source: Source) -> str | None:
         reason = "may not be empty, start with a dot or @, hold a slash or have spaces around it"
     elif _RANGE in name or UNFIT_CHARACTERS.search(name) or visible(name) != name:
         reason = f"may not hold {_RANGE!r}, control characters, or those that are not seen"
+    elif name == CURATION:
+        reason = "may not be that of what people added by `curate add`"
     elif len(quote(name, safe="")) > _MAX_ENCODED_NAME:
         reason = f"may not be longer than {_MAX_ENCODED_NAME} bytes when percent-encoded"
     else:

@@ -16,6 +16,7 @@ from lightrag_dagster.storage.records import Pointer, read_record
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_graph
 from lightrag_dagster.storage.snapshots.snapshots import held_snapshot, list_snapshots, set_published
 from lightrag_dagster.storage.snapshots.verify import Damage, find_damage, is_of_graph, require_right
+from lightrag_dagster.storage.tables.acceptance import accepted
 from lightrag_dagster.storage.tables.source_tables import SourceTables
 
 _log = logging.getLogger(__name__)
@@ -38,9 +39,9 @@ def find_published_damage(home: Home, *, verify: bool = False) -> list[Damage]:
 
 
 def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = None) -> list[Damage]:
-    """Remove what is damaged of the published snapshot, so that the next run builds it again; return the damage.
+    """Remove what is damaged of the published snapshot, so that the next run builds it again; return what is built.
 
-    Raises as `remove_damaged`, and is to be called as that is.
+    That is none if a table is lost that no run makes. Raises as `remove_damaged`, and is to be called as that is.
     """
     damage = find_published_damage(home, verify=verify)
     pointers = [one for one in damage if one.path in (home.published, home.newest)]
@@ -51,6 +52,15 @@ def repair_published(home: Home, *, verify: bool = False, lock: Lock | None = No
         _point_again(home, lock)
     published = read_record(home.published, Pointer)
     if published and not pointers and damage:
+        if lost := [one for one in damage if _is_lost(home, one.path)]:
+            source = Home.source_of(lost[0].path.parent)
+            _log.warning(
+                "%s, and the snapshot stays as it is: this is of the accepted version of %s, which no run makes again, "
+                "since a later one was read and is not accepted; correct %s until `lightrag-dagster run` accepts it, "
+                "or put the file back from a backup",
+                *(lost[0], source, source),
+            )
+            return []
         remove_damaged(home, published.id, damage, lock)
     return damage
 
@@ -122,3 +132,14 @@ def _remove_version(home: Home, path: Path) -> None:
         if current is not None and path in tables.all_paths(table, source, current.version):
             (path.parent / "current.json").unlink()
         home.files.remove([path])
+
+
+def _is_lost(home: Home, path: Path) -> bool:
+    """Say whether a file is of an accepted table of a source that has another current version."""
+    if not path.is_relative_to(home.root / "tables"):
+        return False
+    tables, table, source = SourceTables(home), path.parent.parent.name, Home.source_of(path.parent)
+    current, record = tables.current(table, source), accepted(home, source)
+    version = record.version(table) if record else ""
+    other = current is not None and current.version != version
+    return bool(version) and other and path in tables.all_paths(table, source, version)

@@ -66,11 +66,9 @@ def publish(
         return newest
     _require_publishable(home, generation, problems, gates)
     graph = read_record(generation.path(generations.GRAPH_RECORD), BuiltGraph)
-    others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
-    left = home_format.left(home)
     manifest = Manifest(
         snapshot_id=generation.id,
-        sequence=1 + max(others, default=left.sequence if left else 0),
+        sequence=_next_sequence(home, generation),
         published_at=_now(),
         inputs=generation.inputs(),
         rows=_count_rows(generation),
@@ -78,10 +76,11 @@ def publish(
         graph=graph.counts if graph else None,
         gates=gates,
     )
-    generation.write_record(generations.MANIFEST, manifest)
-    record_files(home, manifest, newest.snapshot_id if newest else None)
-    # Everything that the pointer leads to is on disk before the pointer is; the vectors are since they were tagged.
-    atomic.sync_tree(home.generation(generation.id))
+    # All that the manifest and the pointer lead to is on disk before they are; the vectors are since they were tagged.
+    with atomic.replacing(generation.path(generations.MANIFEST)) as written:
+        written.write_text(manifest.model_dump_json(indent=2), encoding="utf-8")
+        record_files(home, manifest, newest.snapshot_id if newest else None, written)
+        atomic.sync_tree(home.generation(generation.id))
     _point_or_hold(home, manifest, lock, manual=manual)
     return manifest
 
@@ -99,6 +98,13 @@ def _require_publishable(home: Home, generation: Generation, problems: Sequence[
             f"{generation.id} must not be published as the first snapshot: {faults}; correct the documents, or the "
             "check, and run again"
         )
+
+
+def _next_sequence(home: Home, generation: Generation) -> int:
+    """Return the number of a snapshot that becomes the newest."""
+    others = [one.sequence for one in list_snapshots(home) if one.snapshot_id != generation.id]
+    left = home_format.left(home)
+    return 1 + max(others, default=left.sequence if left else 0)
 
 
 def _point_or_hold(home: Home, newest: Manifest, lock: Lock | None, *, manual: bool) -> None:
@@ -201,9 +207,11 @@ def newest_snapshot(home: Home) -> Manifest | None:
     Raises:
         StoreError: a pointer or manifest is damaged.
     """
-    if held_snapshot(home) is None:
+    if not (held := read_record(home.held, Hold)):
         return published_snapshot(home)
-    return next(reversed(list_snapshots(home)), None)
+    # One without faults ends the hold of a gate; if it did not, its publication was interrupted and is made again.
+    waiting = [one for one in list_snapshots(home) if one.gates.faults or not held.by_gate]
+    return waiting[-1] if waiting else published_snapshot(home)
 
 
 def held_snapshot(home: Home) -> str | None:

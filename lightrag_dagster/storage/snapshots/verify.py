@@ -44,31 +44,34 @@ class Damage(NamedTuple):
         return f"{self.path} {self.reason}"
 
 
-def record_files(home: Home, manifest: Manifest, before: str | None) -> None:
-    """Write `files.json` of a generation whose manifest is written.
+def record_files(home: Home, manifest: Manifest, before: str | None, written: Path | None = None) -> None:
+    """Write `files.json` of a generation.
 
     Args:
         home: the home of the generation.
         manifest: its manifest.
         before: snapshot whose record gives the hashes of files that both read; they are never changed.
+        written: the file that becomes the manifest, if that is not in its place.
 
     Raises:
         StoreError: a file is missing, or the disk refuses.
     """
     known = read_record(home.generation(before) / FILES, PublishedFiles) if before else None
-    found = {}
+    found, own = {}, {path: path for path in _own_files(home, manifest)}
+    if written and not home.bucket:
+        own[home.generation(manifest.snapshot_id) / generations.MANIFEST] = written
     try:
-        for path in _own_files(home, manifest):
-            name, size = str(path.relative_to(home.root)), path.stat().st_size
-            written = known.files.get(name) if known else None
-            found[name] = written if written and written.size == size else FileSum.of(path)
+        for path, place in own.items():
+            name, size = str(path.relative_to(home.root)), place.stat().st_size
+            recorded = known.files.get(name) if known else None
+            found[name] = recorded if recorded and recorded.size == size else FileSum.of(place)
         for sizes in each(partial(files_of_version, home), manifest.vectors.tables.values()):
             for path, size in sizes.items():
                 name = str(path.relative_to(home.root))
                 # Names of data are random; those of versions and tags are those of a table that was written again.
-                written = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
+                recorded = known.files.get(name) if known and path.suffix not in _NAMED_AGAIN else None
                 new = FileSum(size=size, sha256=None) if home.bucket else FileSum.of(path)
-                found[name] = written if written and written.size == size else new
+                found[name] = recorded if recorded and recorded.size == size else new
     except OSError as error:
         raise StoreError(f"{error.filename} cannot be read ({error.strerror}); run again") from error
     path = home.generation(manifest.snapshot_id) / FILES

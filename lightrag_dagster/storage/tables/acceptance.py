@@ -216,15 +216,16 @@ def accepted_sources(home: Home) -> set[str]:
     return {unquote(path.stem) for path in home.root.glob("accepted/*.json")}
 
 
-def remove_gone_sources(home: Home, merged: Collection[str]) -> None:
+def remove_gone_sources(home: Home, gone: Iterable[str]) -> None:
     """Remove what was accepted of sources that are not merged any more, and which versions of their tables are current.
 
     So no repair merges them again, and one that comes back is read like a new one: what it lost meanwhile stays lost.
-    Call it under the builder's lock.
+    Call it under the builder's lock; one that another process ingests stays.
     """
-    for source in accepted_sources(home).difference(merged):
-        SourceTables(home).remove_records(source)
-        home.accepted(source).unlink(missing_ok=True)
+    for source in gone:
+        with suppress(BuilderLockedError), ingesting(home, source, 0):
+            SourceTables(home).remove_records(source)
+            home.accepted(source).unlink(missing_ok=True)
 
 
 def remove_gone_passes(home: Home, source: str, passes: Collection[str]) -> None:

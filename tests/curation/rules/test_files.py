@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from lightrag_dagster.core.identity import entity_id
 from lightrag_dagster.curation.rules.decisions import Decision, Placed
 from lightrag_dagster.curation.rules.files import in_a_cell, read_files
+from lightrag_dagster.curation.rules.resolving import resolve
 from lightrag_dagster.errors import DecisionError
 
 _YAML = """\
@@ -249,3 +251,21 @@ def test_a_value_with_a_semicolon_is_in_quotes(tmp_path: Path) -> None:
     assert merged.names == ("A", "B; C", '"D" E', 'F"')
     assert split.sources == ("one; two", "three")
     assert described.names == removed.names == ("A", "B; C"), "there is one other end"
+
+
+@pytest.mark.parametrize(
+    ("decisions", "message"),
+    [
+        ([{"retype": "Bergen", "type": "city"}, {"retype": "Bergen", "type": "harbour"}], "give two types, "),
+        ([{"add": "Zorbel", "text": "one"}, {"add": "Zorbel", "text": "two"}], "add the same; remove one of them"),
+    ],
+)
+def test_decisions_on_one_line_contradict_each_other(
+    tmp_path: Path, decisions: list[dict[str, str]], message: str
+) -> None:
+    file = tmp_path / "names.yaml"
+    file.write_text(json.dumps(decisions))
+    with pytest.raises(DecisionError) as raised:
+        resolve(read_files(file))
+    first, second = (f"names.yaml:1 (decision {number})" for number in (1, 2))
+    assert str(raised.value).startswith(f"{first} and {second} {message}")

@@ -197,12 +197,24 @@ def test_what_is_added_is_cited_as_a_document_of_its_own(make: Make) -> None:
     assert ("curation", "Ulla Berg") in places
 
 
-def test_a_source_may_not_have_the_name_of_what_is_added(make: Make) -> None:
+def test_what_is_added_waits_for_an_earlier_source_of_that_name(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = make()
     write_source(settings, "curation", {"a.md": RIVER})
+    with monkeypatch.context() as earlier:  # which took the name
+        earlier.setattr("lightrag_dagster.stages.documents.sources.CURATION", "")
+        build(settings, "curation")
+    reason = "source name 'curation' may not be that of what people added by `curate add`; rename the folder"
+    assert str(pending(Situation.looking(settings)).sources["curation"].problem).startswith(reason)
+    assert "curation" in published(settings).inputs.sources
+
+    (settings.sources / "curation").rename(settings.sources / "people")
+    gone = "source 'curation' is gone, with its 1 document. The last accepted version stays published."
+    assert pending(Situation.looking(settings)).rejected["curation"].startswith(gone)
     take(settings, [SEVERAL[-1]])
-    with pytest.raises(DecisionError, match="a source is called curation, as the one of added entities; rename it"):
+    with pytest.raises(DecisionError, match=f"^added entities cannot be merged while {gone}"):
         next_inputs(Situation.looking(settings))
+    accepting = settings.changed(documents={"accept_deletes": ["curation"]})
+    assert "curation" in next_inputs(Situation.looking(accepting)).sources
 
 
 def test_a_decision_that_contradicts_another_is_refused_before_anything_is_done(make: Make, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_files_beside_the_folders_are_in_no_source(tmp_path: Path) -> None:
     assert loose_files(settings(tmp_path / "sources" / "notes")) == ["in.md"]
 
 
-@pytest.mark.parametrize("name", ["a...b", "x\u202ey", "a\nb", "a\tb", "a\x00b", " a", "é" * 40, "a\udce9"])
+@pytest.mark.parametrize("name", ["a...b", "x\u202ey", "a\nb", "a\tb", "a\x00b", " a", "é" * 40, "a\udce9", "curation"])
 def test_a_folder_whose_name_cannot_be_a_partition_key_is_named(tmp_path: Path, name: str) -> None:
     named = {name: SourceSettings(uri="some/folder")}
     (tmp_path / "sources" / "good").mkdir(parents=True)

@@ -3,7 +3,7 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import duckdb
@@ -16,10 +16,16 @@ from lightrag_dagster.indexes.lance import open_vectors
 from lightrag_dagster.storage.files import atomic
 from lightrag_dagster.storage.home import Home
 from lightrag_dagster.storage.locking import building
-from lightrag_dagster.storage.manifests import Hold
+from lightrag_dagster.storage.manifests import Gates, Hold
 from lightrag_dagster.storage.snapshots import snapshots
 from lightrag_dagster.storage.snapshots.generations import Generation, remove_leftovers
-from lightrag_dagster.storage.snapshots.snapshots import list_snapshots, published_snapshot, read_manifest
+from lightrag_dagster.storage.snapshots.snapshots import (
+    list_snapshots,
+    newest_snapshot,
+    published_snapshot,
+    read_manifest,
+)
+from lightrag_dagster.storage.snapshots.verify import find_damage
 from tests.graphs import graph_rows
 from tests.storage.corpus import OFFICE, RIVER, build, copy_of, home_of, merge, publish, write_source
 
@@ -214,6 +220,41 @@ home = Home(Path(sys.argv[1]))
 print("go", flush=True)
 publish(asyncio.run(build(merge(home, "river", "office"))))
 """
+
+
+@pytest.mark.parametrize("by_gate", [False, True])
+@pytest.mark.parametrize("step", ["record_files", "atomic.sync_tree", "_point_or_hold", "set_published"])
+def test_a_publication_that_was_interrupted_while_another_is_held_is_completed(
+    first: Generation, second: Generation, monkeypatch: pytest.MonkeyPatch, step: str, *, by_gate: bool
+) -> None:
+    home = first.home
+    publish(first)
+    if by_gate:
+        snapshots.publish(home, Generation(home, second.id), [], gates=Gates(faults=["too much changed"]))
+        final = first  # as after an edit was taken back
+    else:
+        snapshots.rollback(home, first.id)
+        final = second
+    before = newest_snapshot(home)
+    assert snapshots.held_snapshot(home) == first.id
+
+    def stop(*arguments: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(f"{snapshots.__name__}.{step}", stop)
+        with suppress(KeyboardInterrupt):
+            publish(final)
+    waits = newest_snapshot(home)
+    assert waits is not None
+    if waits == before:  # so that the next run publishes it
+        publish(final)
+    if not by_gate:
+        snapshots.release(home)
+    assert published_snapshot(home) == newest_snapshot(home) == list_snapshots(home)[-1]
+    assert list_snapshots(home)[-1].snapshot_id == final.id
+    assert snapshots.held_snapshot(home) is None
+    assert find_damage(home, final.id, verify=True) == []
 
 
 @pytest.mark.long  # test_crashes.py kills one
