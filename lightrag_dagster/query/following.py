@@ -5,11 +5,11 @@ import inspect
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from threading import Lock
 from typing import Any, Protocol, Self
 
-from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError
+from lightrag_dagster.errors import ClosedError, LightRAGError, NoSnapshotError, QueryError
 from lightrag_dagster.query.filters.filters import Filters
 
 _LOOK_SECONDS = 1.0
@@ -109,7 +109,8 @@ class Follower:
         try:
             found = before.refresh()
             if found is not before and self._warmed is not None:
-                found.warm(self._warmed)
+                found.warm()
+                self._warm_for(found)
         except ClosedError:
             return  # of which the question says more
         except NoSnapshotError as error:  # a scope may be gone, and with it the right to ask
@@ -128,6 +129,11 @@ class Follower:
             before.close_unused()
             if self._closed:
                 found.close()
+
+    def _warm_for(self, found: Refreshed) -> None:
+        for one in self._warmed or ():
+            with suppress(QueryError):  # its source may be gone, of which the questions say more
+                found.warm([one])
 
     async def _later(self) -> Refreshed:
         return await asyncio.to_thread(self._now) if self._gone or self._is_due() else self._newest

@@ -163,6 +163,21 @@ def test_each_snapshot_is_warmed_before_it_is_asked(following: KnowledgeBase, se
 
 
 @pytest.mark.long
+def test_a_warmed_source_that_is_gone_holds_no_snapshot_back(settings: Settings) -> None:
+    notes = {"notes": {"a.md": f"{NAMES[0]} maintains Halden Weir."}}
+    publish_sources(settings, notes | {"old": {"b.md": f"{NAMES[1]} guards the vault."}})
+    with KnowledgeBase.follow(settings=settings) as following:
+        following.warm([Filters(sources="old"), Filters(sources="notes")])
+        shutil.rmtree(settings.sources / "old")
+        Home(settings.home).accepted("old").unlink()
+        new = publish_sources(settings, notes).snapshot_id
+        following.refresh()
+        assert following.snapshot_id == new
+        assert following.ready
+        assert Filters(sources="notes") in following._newest._opened.retriever._scopes._entries  # type: ignore[attr-defined]
+
+
+@pytest.mark.long
 def test_a_snapshot_that_cannot_be_opened_is_not_taken_up(
     following: KnowledgeBase, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
