@@ -220,3 +220,22 @@ def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> No
     assert [(one.key, one.count) for one in spelled.count(by="relation", relation="list price").counts] == [
         ("List_price", 4)
     ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (">=100 €", 2),
+        ("> 100 eur", 2),
+        ("48,000 EUR", 1),
+        ("€48000", 1),
+        ("0.048 million EUR", 1),
+        ("<1.5", 1),
+        ("145 USD", 0),
+        ("2021-55", 1),
+        ("2021-56", 0),
+    ],
+)
+def test_a_value_is_read_as_facts_are(spelled: KnowledgeBase, value: str, number: int) -> None:
+    assert spelled.count(value=value).total == number
