@@ -94,11 +94,11 @@ def _asked(seen: Snapshot, conditions: Conditions, by: By | None = None) -> Sele
         (values[end],) = seen.graph.entities.ids_at(np.array([row], dtype=np.int32))
         notes += more
     rows = facts.table.rows
+    for name, word in conditions.words.items():
+        values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
     if conditions.contradicted:
         rows = rows.filter(pc.greater(pc.list_value_length(rows["contradicts"]), 0))
     rows = rows.drop_columns(["evidence", "contradicts"])
-    for name, word in conditions.words.items():
-        values[name] = _known(rows[name if name == "relation" else "subject_type"], word, name)
     if conditions.as_of is not None:
         rows = rows.filter(pa.array(facts.holding(conditions.as_of)))
     values |= conditions.value._asdict() | {"by": by}

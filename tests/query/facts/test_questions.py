@@ -185,6 +185,7 @@ def test_facts_that_cannot_both_be_name_each_other(knowledge: KnowledgeBase) -> 
     assert {first, last} <= set(contradicted)
     assert knowledge.count(contradicted=True).total == len(contradicted)
     assert len(knowledge.facts("Orrin Instruments", contradicted=True)) == 0
+    assert len(knowledge.facts(relation="revenue", contradicted=True)) == 0
     with pytest.raises(QueryError, match="contradicted takes True or False"):
         knowledge.facts(contradicted="yes")  # type: ignore[arg-type]
 
