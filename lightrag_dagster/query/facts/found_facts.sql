@@ -7,8 +7,8 @@ SELECT fact_id, coalesce(valid_from, valid_to) AS day,
            WHEN 'object' THEN object_id
            WHEN 'type' THEN subject_type
            WHEN 'year' THEN year(valid_from)::VARCHAR
-           WHEN 'value' THEN CASE value_kind WHEN 'text' THEN lower(value)
-                                             ELSE nullif(concat_ws(' ', number, unit, value_date), '') END
+           WHEN 'value' THEN CASE WHEN value IS NOT NULL THEN
+               concat_ws(' ', value_kind, number, unit, value_date, CASE value_kind WHEN 'text' THEN lower(value) END) END
        END AS key,
        CASE $by WHEN 'value' THEN value WHEN 'relation' THEN relation END AS said
 FROM fact

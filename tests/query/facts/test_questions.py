@@ -240,3 +240,9 @@ def test_a_relation_has_the_facts_of_each_spelling(spelled: KnowledgeBase) -> No
 )
 def test_a_value_is_read_as_facts_are(spelled: KnowledgeBase, value: str, number: int) -> None:
     assert spelled.count(value=value).total == number
+
+
+@pytest.mark.long
+def test_yes_is_no_number_that_is_counted(spelled: KnowledgeBase) -> None:
+    counted = spelled.count(by="value").counts
+    assert {(one.key, one.count) for one in counted} >= {("1", 1), ("yes", 1)}
